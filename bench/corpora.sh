@@ -1,0 +1,85 @@
+#!/bin/sh
+# What are the benchmarks measured on? Makes the corpora named as arguments (all of them without any) in $LITH_CORPORA.
+#
+#   debian        root filesystem of a minimal Debian: thousands of small files, some large libraries
+#   libreoffice   an application of large shared objects
+#   silesia7      seven files of the Silesia corpus as one tar file; needs LITH_SILESIA, the folder with their zips
+#   linux         the kernel's source: 78,000 small text files
+#   site          Python packages: a deep tree of tiny files
+#   random        files that don't compress
+set -eu
+# shellcheck source=bench/common.sh
+. "$(dirname "$0")/common.sh"
+
+# fetch_packages DIR PACKAGE...: the .deb files, into DIR.
+fetch_packages() {
+    (
+        cd "$1"
+        shift
+        # Without a user of its own: apt's can't write here.
+        apt-get download -qq -o APT::Sandbox::User=root "$@"
+    )
+}
+
+make_debian() {
+    bootstrap bookworm "$1"
+    rm -rf "$1"/var/cache/apt/archives/*.deb "$1"/var/lib/apt/lists/*
+}
+
+make_libreoffice() {
+    debs=$(mktemp -d "$LITH_CORPORA/.debs.XXXXXX")
+    fetch_packages "$debs" libreoffice-core libreoffice-common libreoffice-writer libreoffice-calc libreoffice-impress
+    for deb in "$debs"/*.deb; do
+        dpkg -x "$deb" "$1"
+    done
+    rm -rf "$debs"
+}
+
+make_silesia7() {
+    [ -d "${LITH_SILESIA:-}" ] || die "silesia7: set LITH_SILESIA to the folder with dickens.zip, mr.zip, ..."
+    need_command unzip unzip
+    files=$(mktemp -d "$LITH_CORPORA/.silesia.XXXXXX")
+    for name in dickens mr nci ooffice osdb reymont xml; do
+        unzip -q "$LITH_SILESIA/$name.zip" "$name" -d "$files"
+    done
+    tar -C "$files" -cf "$1/silesia7.tar" --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 \
+        --numeric-owner --mode=0644 dickens mr nci ooffice osdb reymont xml
+    rm -rf "$files"
+}
+
+make_linux() {
+    debs=$(mktemp -d "$LITH_CORPORA/.debs.XXXXXX")
+    fetch_packages "$debs" linux-source-6.1
+    dpkg --fsys-tarfile "$debs"/*.deb | tar -xOf - ./usr/src/linux-source-6.1.tar.xz |
+        tar -xJf - -C "$1" --strip-components=1
+    rm -rf "$debs"
+}
+
+make_site() {
+    # Versions are fixed and dependencies left out, so that everybody gets the same files.
+    PIP_ROOT_USER_ACTION=ignore python3 -m pip install -q --disable-pip-version-check --no-cache-dir --no-deps \
+        --no-compile --only-binary=:all: --target "$1" plotly==5.24.1 Django==4.2.16 sympy==1.12 kubernetes==29.0.0 >&2
+}
+
+make_random() {
+    python3 - "$1" <<'END'
+import os, random, sys
+chance = random.Random(20240229)
+def write(name, size):
+    with open(os.path.join(sys.argv[1], name), "wb") as file:
+        file.write(chance.randbytes(size))
+write("large", 48 << 20)
+for number in range(2000):
+    write(f"small{number:04}", chance.randrange(1, 32 << 10))
+END
+}
+
+[ $# -gt 0 ] || set -- debian libreoffice silesia7 linux site random
+for name; do
+    case $name in
+    debian) need_root ;;
+    libreoffice | silesia7 | linux | site | random) ;;
+    *) die "no corpus is called $name" ;;
+    esac
+    make_whole "$name" "make_$name"
+done

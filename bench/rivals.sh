@@ -1,0 +1,20 @@
+#!/bin/sh
+# Which tools is lith compared with? Makes a Debian sid chroot with erofs-utils, erofsfuse, squashfs-tools and
+# squashfuse. Stable releases carry versions too old to compare with. Run the tools through bench/rival.
+set -eu
+# shellcheck source=bench/common.sh
+. "$(dirname "$0")/common.sh"
+
+make_sid() {
+    bootstrap sid "$1" --include=erofs-utils,erofsfuse,squashfs-tools,squashfuse
+    # Only the tools are wanted from here on, not the packages they came in.
+    rm -rf "$1"/var/cache/apt/archives/*.deb "$1"/var/lib/apt/lists/*
+}
+
+need_root
+make_whole sid make_sid
+for tool in 'mkfs.erofs -V' 'mksquashfs -version' 'squashfuse --help'; do
+    # Some of these exit with a failure after printing their version.
+    # shellcheck disable=SC2086 # a command and its option
+    "$(dirname "$0")/rival" $tool 2>&1 | head -n 1 || true
+done

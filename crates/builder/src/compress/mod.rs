@@ -1,0 +1,237 @@
+//! How do the bytes of files become blocks?
+//!
+//! The content of all files is cut into [`Piece`]s, in the order of the plan, and pieces into batches. A
+//! [`Worker`] turns one batch into blocks without knowing where in the image they will lie; so any
+//! number of workers gives the same blocks.
+
+mod pclusters;
+mod sparse;
+
+use std::{ops::Range, sync::Arc};
+
+use lith_format::{addr::BlockBits, zmap::EncodedExtent};
+use lith_tree::{Content, Contents, InodeIndex, Tree};
+
+pub(crate) use pclusters::PclusterWriter;
+pub(crate) use sparse::{granule_for, is_mostly_hole};
+
+use crate::{BuildError, Options, digest::Digest};
+
+/// Where a piece's bytes come from.
+pub(crate) enum Origin<'a> {
+    /// A whole file, opened by the worker.
+    Whole,
+    /// A part of a large file that is open already.
+    Part(Arc<dyn Content + 'a>),
+}
+
+/// How a piece is to be stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// Compressed, if that gains anything.
+    Compressed,
+    /// As it is. Stretches of zeros are left out if a granule, in bytes, is given: what begins and ends at
+    /// multiples of it.
+    Raw { granule: Option<u32> },
+}
+
+/// A file, or a stretch of [`crate::PIECE`] bytes of a larger one.
+pub(crate) struct Piece<'a> {
+    pub(crate) inode: InodeIndex,
+    pub(crate) origin: Origin<'a>,
+    pub(crate) range: Range<u64>,
+    pub(crate) form: Form,
+    /// Bytes at the file's end that go into the inode's block instead of a block of their own.
+    pub(crate) inline_tail: u32,
+    /// The last piece of its file.
+    pub(crate) last: bool,
+}
+
+impl Piece<'_> {
+    /// Whether the piece is its whole file.
+    pub(crate) const fn is_whole(&self) -> bool {
+        matches!(self.origin, Origin::Whole)
+    }
+
+    fn len(&self) -> usize {
+        // A piece has at most PIECE bytes.
+        usize::try_from(self.range.end - self.range.start).unwrap_or(usize::MAX)
+    }
+}
+
+/// How a piece turned out.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Stored {
+    /// As pclusters.
+    Pclusters(Vec<EncodedExtent>),
+    /// As it is; the tail may be missing, to be inlined.
+    Raw,
+    /// As it is, but for some granules of zeros: true is a hole.
+    Sparse { holes: Vec<bool> },
+}
+
+/// What became of a piece; its blocks are in [`Blocks`].
+pub(crate) struct Outcome {
+    pub(crate) stored: Stored,
+    pub(crate) digest: Digest,
+    /// Blocks in the image.
+    pub(crate) blocks: u32,
+    /// Bytes of an inline tail.
+    pub(crate) tail: u32,
+}
+
+/// The blocks and inline tails of a batch's pieces, end to end.
+#[derive(Default)]
+pub(crate) struct Blocks {
+    pub(crate) data: Vec<u8>,
+    pub(crate) tails: Vec<u8>,
+}
+
+/// What is the same for all pieces.
+#[derive(Clone, Copy)]
+pub(crate) struct Sources<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) contents: &'a dyn Contents,
+    pub(crate) options: &'a Options,
+}
+
+/// Turns pieces into blocks, with memory that it uses again and again.
+pub(crate) struct Worker<'a> {
+    sources: Sources<'a>,
+    block: BlockBits,
+    pclusters: Option<PclusterWriter>,
+    input: Vec<u8>,
+}
+
+impl<'a> Worker<'a> {
+    pub(crate) fn new(sources: Sources<'a>) -> Self {
+        let block = sources.options.block;
+        let pclusters = sources
+            .options
+            .compression
+            .map(|c| PclusterWriter::new(c.compressor, sources.options.pcluster_size(), block));
+        Self { sources, block, pclusters, input: Vec::new() }
+    }
+
+    /// Appends the piece's blocks and inline tail to `blocks`.
+    pub(crate) fn store(
+        &mut self,
+        piece: &Piece<'a>,
+        blocks: &mut Blocks,
+    ) -> Result<Outcome, BuildError> {
+        let Sources { tree, contents, .. } = self.sources;
+        let opened;
+        let content: &dyn Content = match &piece.origin {
+            Origin::Whole => {
+                opened = contents.open(tree, piece.inode)?;
+                &*opened
+            }
+            Origin::Part(content) => &**content,
+        };
+        let outcome = match piece.form {
+            Form::Compressed => self.store_compressed(piece, content, blocks)?,
+            Form::Raw { granule } => self.store_raw(piece, granule, content, blocks)?,
+        };
+        if piece.is_whole() {
+            content.check_unchanged()?;
+        }
+        Ok(outcome)
+    }
+
+    fn store_compressed(
+        &mut self,
+        piece: &Piece<'a>,
+        content: &dyn Content,
+        blocks: &mut Blocks,
+    ) -> Result<Outcome, BuildError> {
+        let len = piece.len();
+        if self.input.len() < len {
+            self.input.resize(len, 0);
+        }
+        let Some((input, _)) = self.input.split_at_mut_checked(len) else {
+            return self.store_raw(piece, None, content, blocks);
+        };
+        content.read_at(input, piece.range.start)?;
+        let digest = Digest::of_piece(input);
+        let start = blocks.data.len();
+        let mut extents = Vec::new();
+        if let Some(pclusters) = &mut self.pclusters {
+            pclusters.write(input, &mut blocks.data, &mut extents).map_err(|source| {
+                BuildError::Codec { path: self.sources.tree.path(piece.inode), source }
+            })?;
+        }
+        let written = blocks.data.len() - start;
+        if piece.is_whole() && !is_gain(self.sources.options, len as u64, written as u64) {
+            blocks.data.truncate(start);
+            blocks.data.extend_from_slice(input);
+            return Ok(finish_raw(piece, self.block, digest, start, blocks));
+        }
+        Ok(Outcome {
+            stored: Stored::Pclusters(extents),
+            digest,
+            blocks: count(self.block, written),
+            tail: 0,
+        })
+    }
+
+    fn store_raw(
+        &self,
+        piece: &Piece<'a>,
+        granule: Option<u32>,
+        content: &dyn Content,
+        blocks: &mut Blocks,
+    ) -> Result<Outcome, BuildError> {
+        let start = blocks.data.len();
+        blocks.data.resize(start + piece.len(), 0);
+        let bytes = blocks.data.get_mut(start..).unwrap_or_default();
+        content.read_at(bytes, piece.range.start)?;
+        let digest = Digest::of_piece(bytes);
+        // With a hole the tail can't be inlined any more, so a first one gains nothing there.
+        let least = if piece.inline_tail > 0 { 2 } else { 1 };
+        let holes =
+            granule.and_then(|granule| sparse::squeeze(&mut blocks.data, start, granule, least));
+        let Some(holes) = holes else {
+            return Ok(finish_raw(piece, self.block, digest, start, blocks));
+        };
+        let written = pad(&mut blocks.data, start, self.block);
+        let stored = Stored::Sparse { holes };
+        Ok(Outcome { stored, digest, blocks: count(self.block, written), tail: 0 })
+    }
+}
+
+/// Whether `written` bytes of blocks, with their index, are enough less than `size` bytes stored plain.
+pub(crate) fn is_gain(options: &Options, size: u64, written: u64) -> bool {
+    let index = options.block.blocks_for(size) * 2;
+    let percent = options.compression.map_or(0, |c| u64::from(c.min_saving.min(100)));
+    // In whole numbers without overflow: files are smaller than 2^63.
+    let enough = size - size / 100 * percent;
+    written + index < enough
+}
+
+/// Splits the inline tail off the bytes from `start` on and pads the others to whole blocks.
+fn finish_raw(
+    piece: &Piece<'_>,
+    block: BlockBits,
+    digest: Digest,
+    start: usize,
+    blocks: &mut Blocks,
+) -> Outcome {
+    let tail = if piece.last { piece.inline_tail } else { 0 };
+    let cut = blocks.data.len() - tail as usize;
+    blocks.tails.extend_from_slice(blocks.data.get(cut..).unwrap_or_default());
+    blocks.data.truncate(cut);
+    let written = pad(&mut blocks.data, start, block);
+    Outcome { stored: Stored::Raw, digest, blocks: count(block, written), tail }
+}
+
+/// Fills the last block of the bytes from `start` on with zeros and says how many bytes there are now.
+fn pad(data: &mut Vec<u8>, start: usize, block: BlockBits) -> usize {
+    let written = (data.len() - start).next_multiple_of(block.size() as usize);
+    data.resize(start + written, 0);
+    written
+}
+
+fn count(block: BlockBits, bytes: usize) -> u32 {
+    // The blocks of a piece.
+    u32::try_from(block.blocks_for(bytes as u64)).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,147 @@
+//! Which extents does a stretch of bytes fall into, and what are their pclusters?
+
+use lith_codec::{CodecError, Compressor, Encoder};
+use lith_format::{
+    addr::BlockBits,
+    zmap::{EncodedExtent, HeadKind},
+};
+
+/// Cuts bytes into extents that each fill a pcluster of fixed size.
+#[derive(Debug)]
+pub(crate) struct PclusterWriter {
+    encoder: Encoder,
+    pcluster: usize,
+    block: usize,
+}
+
+impl PclusterWriter {
+    pub(crate) fn new(compressor: Compressor, pcluster: u32, block: BlockBits) -> Self {
+        Self {
+            encoder: Encoder::new(&compressor),
+            pcluster: pcluster as usize,
+            block: block.size() as usize,
+        }
+    }
+
+    /// Appends the pclusters of `input` to `out` and its extents to `extents`.
+    pub(crate) fn write(
+        &mut self,
+        input: &[u8],
+        out: &mut Vec<u8>,
+        extents: &mut Vec<EncodedExtent>,
+    ) -> Result<(), CodecError> {
+        let mut rest = input;
+        while !rest.is_empty() {
+            let extent = match self.compressed(rest, out)? {
+                Some(extent) => extent,
+                None => self.plain(rest, out),
+            };
+            extents.push(extent);
+            rest = rest.get(extent.llen as usize..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Appends one compressed pcluster, if that is smaller than what it holds.
+    fn compressed(
+        &mut self,
+        rest: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Option<EncodedExtent>, CodecError> {
+        if rest.len() <= self.block {
+            return Ok(None);
+        }
+        let start = out.len();
+        out.resize(start + self.pcluster, 0);
+        let room = out.get_mut(start..).unwrap_or_default();
+        let fit = self.encoder.fill(rest, room)?;
+        let Some(fit) = fit.filter(|fit| fit.written.next_multiple_of(self.block) < fit.consumed)
+        else {
+            out.truncate(start);
+            return Ok(None);
+        };
+        let size = fit.written.next_multiple_of(self.block);
+        let padding = size - fit.written;
+        out.copy_within(start..start + fit.written, start + padding);
+        out.get_mut(start..start + padding).unwrap_or_default().fill(0);
+        out.truncate(start + size);
+        Ok(Some(self.extent(fit.consumed, size, HeadKind::Head1)))
+    }
+
+    /// Appends one block that holds the next bytes as they are.
+    fn plain(&self, rest: &[u8], out: &mut Vec<u8>) -> EncodedExtent {
+        let len = rest.len().min(self.block);
+        let start = out.len();
+        out.extend_from_slice(rest.get(..len).unwrap_or_default());
+        out.resize(start + self.block, 0);
+        self.extent(len, self.block, HeadKind::Plain)
+    }
+
+    fn extent(&self, llen: usize, size: usize, kind: HeadKind) -> EncodedExtent {
+        // Both are bounded by the piece that is compressed, a few MiB.
+        EncodedExtent {
+            llen: u32::try_from(llen).unwrap_or(u32::MAX),
+            blocks: u16::try_from(size / self.block).unwrap_or(u16::MAX),
+            kind,
+            partial: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lith_codec::{Algorithm, decode, strip_padding};
+
+    use super::*;
+
+    fn decoded(extents: &[EncodedExtent], mut blocks: &[u8]) -> Vec<u8> {
+        let mut all = Vec::new();
+        for extent in extents {
+            let (pcluster, rest) = blocks.split_at(usize::from(extent.blocks) * 4096);
+            let mut out = vec![0; extent.llen as usize];
+            match extent.kind {
+                HeadKind::Plain => out.copy_from_slice(&pcluster[..extent.llen as usize]),
+                _ => decode(Algorithm::Lz4, strip_padding(pcluster, 4096).unwrap(), &mut out)
+                    .unwrap(),
+            }
+            all.extend(out);
+            blocks = rest;
+        }
+        assert!(blocks.is_empty());
+        all
+    }
+
+    /// Bytes of which the first third is text-like, the second noise, the third zeros.
+    fn mixed(len: usize) -> Vec<u8> {
+        let mut state = 1u64;
+        let mut noise = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state.to_le_bytes()[6]
+        };
+        (0..len)
+            .map(|i| match i * 3 / len {
+                0 => b"the quick brown fox "[i % 20],
+                1 => noise(),
+                _ => 0,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn pclusters_decode_to_the_input_and_mix_with_plain_blocks() {
+        for (compressor, pcluster) in
+            [(Compressor::Lz4, 4096), (Compressor::Lz4Hc { level: 9 }, 16384)]
+        {
+            let mut writer = PclusterWriter::new(compressor, pcluster, BlockBits::DEFAULT);
+            for len in [1, 4096, 4097, 100_000, 300_001] {
+                let (input, mut out, mut extents) = (mixed(len), Vec::new(), Vec::new());
+                writer.write(&input, &mut out, &mut extents).unwrap();
+                assert_eq!(decoded(&extents, &out), input);
+                if len > 100_000 {
+                    assert!(extents.iter().any(|e| e.kind == HeadKind::Plain));
+                    assert!(out.len() < len / 2);
+                }
+            }
+        }
+    }
+}

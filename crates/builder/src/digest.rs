@@ -1,0 +1,78 @@
+//! How is it noticed that an image holds other bytes than its source?
+//!
+//! While the source is read, each file's bytes are hashed; the finished image is read back and hashed
+//! the same way. A file is hashed in pieces of [`PIECE`] bytes, so that its pieces can be worked on side
+//! by side: the digest of a file of more than one piece is that of its pieces' digests. This guards
+//! against faults, not against forgers.
+
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+/// Bytes of a file that are hashed, and compressed, as one.
+pub const PIECE: u64 = 4 << 20;
+
+/// What a file's bytes hash to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Digest(pub u128);
+
+impl Digest {
+    /// The digest of one piece, or of a file that is no longer than one.
+    #[must_use]
+    pub fn of_piece(bytes: &[u8]) -> Self {
+        Self(xxh3_128(bytes))
+    }
+}
+
+/// Puts the digests of a file's pieces together.
+#[derive(Default)]
+pub struct DigestOfPieces {
+    first: Option<Digest>,
+    more: Option<Box<Xxh3>>,
+}
+
+impl DigestOfPieces {
+    /// Takes the next piece's digest.
+    pub fn push(&mut self, piece: Digest) {
+        match self.first {
+            None => self.first = Some(piece),
+            Some(first) => self
+                .more
+                .get_or_insert_with(|| {
+                    let mut hasher = Box::new(Xxh3::new());
+                    hasher.update(&first.0.to_le_bytes());
+                    hasher
+                })
+                .update(&piece.0.to_le_bytes()),
+        }
+    }
+
+    /// The digest of the file; that of no byte when there was no piece.
+    #[must_use]
+    pub fn finish(&self) -> Digest {
+        match (&self.more, self.first) {
+            (Some(hasher), _) => Digest(hasher.digest128()),
+            (None, Some(only)) => only,
+            (None, None) => Digest::of_piece(&[]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_piece_is_its_own_digest_and_order_counts() {
+        let (a, b) = (Digest::of_piece(b"a"), Digest::of_piece(b"b"));
+        let of = |pieces: &[Digest]| {
+            let mut all = DigestOfPieces::default();
+            for piece in pieces {
+                all.push(*piece);
+            }
+            all.finish()
+        };
+        assert_eq!(of(&[a]), a);
+        assert_eq!(of(&[]), Digest::of_piece(b""));
+        assert_ne!(of(&[a, b]), of(&[b, a]));
+        assert_ne!(of(&[a, b]), of(&[a, b, b]));
+    }
+}

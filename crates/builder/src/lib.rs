@@ -1,0 +1,106 @@
+//! How does a tree become an image?
+//!
+//! `tree -> plan -> compress -> place -> write`: the plan fixes every order; file content is compressed
+//! and written first, by all workers at once; then everything else has a known size and finds its place;
+//! last come inodes, directories and the superblock. Equal trees and options give equal bytes,
+//! whatever the number of workers.
+#![forbid(unsafe_code)]
+
+mod compress;
+mod data;
+mod digest;
+mod error;
+mod holes;
+mod options;
+mod pipeline;
+mod place;
+mod plan;
+mod report;
+mod spool;
+mod write;
+
+use std::fs::File;
+
+use lith_format::addr::Nid;
+use lith_tree::{Contents, Kind, Tree};
+
+pub use digest::{Digest, DigestOfPieces, PIECE};
+pub use error::BuildError;
+pub use options::{Compression, ImageId, IndexForm, Options, Progress};
+pub use report::Report;
+
+use crate::{
+    compress::Sources,
+    data::{DataWriter, FileData},
+    place::{Placement, Records},
+    plan::Plan,
+    write::{Finished, superblock_size, write_superblock},
+};
+
+/// A finished image: facts about it, and what its files' bytes hashed to when they were read.
+#[derive(Debug)]
+pub struct Built {
+    /// Facts.
+    pub report: Report,
+    /// The digest of each regular file, by the inode's number in the tree.
+    pub digests: Vec<Digest>,
+}
+
+/// Writes an image of `tree` into `image`, an empty file.
+///
+/// The image is complete when this returns, but neither verified nor synced.
+///
+/// # Errors
+/// [`BuildError`] if the source can't be read or changes, the image can't be written, or something asked
+/// for can't be had. What is in `image` is then of no use.
+pub fn build(
+    tree: &Tree,
+    contents: &dyn Contents,
+    image: &File,
+    options: &Options,
+    progress: &Progress,
+) -> Result<Built, BuildError> {
+    options.check()?;
+    let plan = Plan::new(tree)?;
+    let sources = Sources { tree, contents, options };
+    let head = lith_format::superblock::SUPERBLOCK_POSITION + superblock_size(options);
+    let mut data = DataWriter::new(sources, &plan, image, options.block.blocks_for(head));
+    let data_start = data.next;
+    pipeline::store_contents(sources, &plan, &mut data, progress)?;
+    // Without data there is room behind the superblock.
+    let free = if data.next == data_start {
+        head.next_multiple_of(Nid::SLOT)
+    } else {
+        data.next * u64::from(options.block.size())
+    };
+    let records = Records::new(sources, &plan, &data.files);
+    let placement = Placement::new(&records, free)?;
+    let (plan, placement) = (&plan, &placement);
+    let (files, digests, spool) = (&data.files[..], &data.digests[..], &data.spool);
+    let finished = Finished { tree, options, plan, placement, files, digests, spool, image };
+    let content = finished.write_metadata(&records)?;
+    write_superblock(&finished, content)?;
+    let mut report = report_of(tree, &finished, &records);
+    report.data_bytes = (data.next - data_start) * u64::from(options.block.size());
+    Ok(Built { report, digests: data.digests })
+}
+
+fn report_of(tree: &Tree, finished: &Finished<'_>, records: &Records<'_>) -> Report {
+    let mut report = Report {
+        image_bytes: finished.placement.blocks * u64::from(finished.options.block.size()),
+        shared_xattrs: finished.plan.xattrs.shared_count,
+        ..Report::default()
+    };
+    for record in records.iter() {
+        report.inodes += 1;
+        report.compact_inodes += u64::from(record.inode.size_on_disk() == 32);
+        if let Kind::Regular { size } = tree.get(record.index).kind {
+            report.files += 1;
+            report.content_bytes += size;
+            let data = finished.files.get(record.index.index()).map(|file| file.data);
+            report.compressed_files += u64::from(matches!(data, Some(FileData::Compressed { .. })));
+            report.sparse_files += u64::from(matches!(data, Some(FileData::Chunked(_))));
+        }
+    }
+    report
+}

@@ -1,0 +1,209 @@
+//! What kind of image is asked for, and can the oldest kernel that shall mount it have that?
+
+use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicU64, thread};
+
+use lith_codec::Compressor;
+use lith_format::{addr::BlockBits, kernel::KernelVersion};
+
+use crate::BuildError;
+
+/// Which form of index a compressed file has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IndexForm {
+    /// About 2 bytes for each block of the file.
+    #[default]
+    Compact,
+    /// 8 bytes for each block of the file.
+    Full,
+}
+
+/// Where an image's UUID comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ImageId {
+    /// From all that the image holds: equal images have equal ids and different ones different ids.
+    #[default]
+    FromContent,
+    /// As given.
+    Fixed([u8; 16]),
+}
+
+/// How file content is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compression {
+    /// Encoder and effort.
+    pub compressor: Compressor,
+    /// The largest size of a pcluster in bytes, a multiple of the block size; nothing for the best that
+    /// the oldest kernel can read.
+    pub pcluster: Option<u32>,
+    /// The least part of a file that compression must save, in percent of its size. A file that saves
+    /// less is stored plain.
+    pub min_saving: u8,
+}
+
+/// What kind of image is asked for.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The block size.
+    pub block: BlockBits,
+    /// Compression; nothing to store all files plain.
+    pub compression: Option<Compression>,
+    /// The index form of compressed files.
+    pub index: IndexForm,
+    /// The oldest kernel that shall mount the image.
+    pub kernel: KernelVersion,
+    /// The image's UUID.
+    pub id: ImageId,
+    /// The volume's name, at most 15 bytes.
+    pub label: Vec<u8>,
+    /// Threads that read and compress.
+    pub workers: NonZeroUsize,
+    /// Bytes of memory to use, apart from some hundred for each inode.
+    pub memory: usize,
+    /// Where temporary data goes that outgrows memory: beside the image.
+    pub temporary: PathBuf,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            block: BlockBits::DEFAULT,
+            compression: None,
+            index: IndexForm::Compact,
+            kernel: KernelVersion::new(6, 1),
+            id: ImageId::FromContent,
+            label: Vec::new(),
+            workers: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
+            memory: Self::DEFAULT_MEMORY,
+            temporary: PathBuf::from("."),
+        }
+    }
+}
+
+/// How far a build has come, for whoever watches.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Bytes of file content that are in the image.
+    pub bytes: AtomicU64,
+    /// Bytes of file content in all; 0 until known.
+    pub total: AtomicU64,
+}
+
+/// The largest pcluster that kernels read.
+const MAX_PCLUSTER: u32 = 1 << 20;
+/// The pcluster size for kernels that read more than one block.
+const DEFAULT_PCLUSTER: u32 = 64 << 10;
+/// The first kernel that reads pclusters of more than one block.
+const BIG_PCLUSTER_SINCE: KernelVersion = KernelVersion::new(5, 13);
+/// The first kernel that reads chunk-based files, which can have holes.
+const CHUNKS_SINCE: KernelVersion = KernelVersion::new(5, 15);
+
+impl Options {
+    /// Memory used when nothing else is said.
+    pub const DEFAULT_MEMORY: usize = 128 << 20;
+
+    /// Says why the options can't be, if so.
+    ///
+    /// # Errors
+    /// [`BuildError::Kernel`] names what needs a newer kernel, [`BuildError::Option`] what the format does
+    /// not allow.
+    pub fn check(&self) -> Result<(), BuildError> {
+        if self.label.len() > 15 || self.label.contains(&0) {
+            return Err(BuildError::Option {
+                option: "label",
+                found: String::from_utf8_lossy(&self.label).into_owned(),
+                expected: "at most 15 bytes without NUL".into(),
+            });
+        }
+        self.check_block()?;
+        self.compression.and_then(|c| c.pcluster).map_or(Ok(()), |size| self.check_pcluster(size))
+    }
+
+    fn check_block(&self) -> Result<(), BuildError> {
+        if self.block.bits() >= 12 {
+            return Ok(());
+        }
+        let (what, needs) = match self.compression {
+            None => ("blocks", KernelVersion::new(6, 4)),
+            Some(_) => ("compression with blocks", KernelVersion::new(6, 8)),
+        };
+        self.require(needs, || format!("{what} of {} bytes", self.block.size()))
+    }
+
+    fn check_pcluster(&self, size: u32) -> Result<(), BuildError> {
+        let block = self.block.size();
+        if size < block || !size.is_multiple_of(block) || size > MAX_PCLUSTER.min(block << 8) {
+            return Err(BuildError::Option {
+                option: "pcluster size",
+                found: size.to_string(),
+                expected: format!(
+                    "a multiple of the block size, {block}, up to {}",
+                    MAX_PCLUSTER.min(block << 8)
+                ),
+            });
+        }
+        if size > block {
+            return self.require(BIG_PCLUSTER_SINCE, || {
+                format!("a pcluster of {size} bytes, more than a block,")
+            });
+        }
+        Ok(())
+    }
+
+    fn require(
+        &self,
+        needs: KernelVersion,
+        what: impl FnOnce() -> String,
+    ) -> Result<(), BuildError> {
+        if self.kernel >= needs {
+            return Ok(());
+        }
+        Err(BuildError::Kernel { what: what(), needs, kernel: self.kernel })
+    }
+
+    /// Bytes in the largest pcluster.
+    pub(crate) fn pcluster_size(&self) -> u32 {
+        let default = if self.kernel >= BIG_PCLUSTER_SINCE {
+            DEFAULT_PCLUSTER.clamp(self.block.size(), self.block.size() << 8)
+        } else {
+            self.block.size()
+        };
+        self.compression.and_then(|c| c.pcluster).unwrap_or(default)
+    }
+
+    /// Whether files can have holes.
+    pub(crate) fn has_holes(&self) -> bool {
+        self.kernel >= CHUNKS_SINCE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_pcluster(pcluster: Option<u32>, kernel: KernelVersion) -> Options {
+        let compressor = Compressor::Lz4;
+        let compression = Some(Compression { compressor, pcluster, min_saving: 0 });
+        Options { compression, kernel, ..Options::default() }
+    }
+
+    #[test]
+    fn an_old_kernel_clamps_what_was_not_asked_for_and_refuses_what_was() {
+        let old = KernelVersion::new(5, 4);
+        assert_eq!(with_pcluster(None, old).pcluster_size(), 4096);
+        assert!(with_pcluster(None, old).check().is_ok());
+        let refused = with_pcluster(Some(65536), old).check().unwrap_err().to_string();
+        assert!(refused.contains("65536") && refused.contains("5.13"), "{refused}");
+        assert!(with_pcluster(Some(65536), KernelVersion::new(6, 1)).check().is_ok());
+        for wrong in [0, 100, 4097, 2 << 20] {
+            assert!(with_pcluster(Some(wrong), KernelVersion::new(6, 1)).check().is_err());
+        }
+    }
+
+    #[test]
+    fn small_blocks_need_newer_kernels() {
+        let block = BlockBits::new(9).unwrap();
+        assert!(Options { block, ..Options::default() }.check().is_err());
+        let kernel = KernelVersion::new(6, 4);
+        assert!(Options { block, kernel, ..Options::default() }.check().is_ok());
+    }
+}

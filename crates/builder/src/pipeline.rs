@@ -1,0 +1,245 @@
+//! How do all files get read, compressed and written at once, and yet always to the same bytes?
+//!
+//! This is the only file that knows threads. Workers take numbered batches of pieces and finish them in any
+//! order; one loop hands batches out, puts finished ones back into order and gives them to the
+//! [`Placer`]. What is under way, waiting batches included, is bounded by the memory budget.
+
+use std::{collections::BTreeMap, sync::Arc, sync::atomic::Ordering, thread};
+
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use lith_tree::{Content, InodeIndex, Kind};
+
+use crate::{
+    BuildError, PIECE, Progress,
+    compress::{
+        Blocks, Form, Origin, Outcome, Piece, Sources, Worker, granule_for, is_mostly_hole,
+    },
+    data::DataWriter,
+    place::inline_tail,
+    plan::Plan,
+};
+
+/// The most pieces in a batch.
+const BATCH_PIECES: usize = 256;
+/// Bytes after which a batch of small files is full.
+const BATCH_BYTES: u64 = 1 << 20;
+
+/// Pieces that one worker takes together, and memory for their blocks.
+struct Batch<'a> {
+    number: u64,
+    pieces: Vec<Piece<'a>>,
+    blocks: Blocks,
+}
+
+/// A batch whose blocks are ready.
+struct Done<'a> {
+    pieces: Vec<Piece<'a>>,
+    outcomes: Vec<Outcome>,
+    blocks: Blocks,
+}
+
+type Finished<'a> = (u64, Result<Done<'a>, BuildError>);
+
+/// Reads and stores the content of all regular files of the plan.
+pub(crate) fn store_contents<'a>(
+    sources: Sources<'a>,
+    plan: &'a Plan,
+    data: &mut DataWriter<'a>,
+    progress: &Progress,
+) -> Result<(), BuildError> {
+    let limit = batches_at_once(sources);
+    let workers = sources.options.workers.get().min(limit);
+    let (to_workers, queue) = bounded::<Batch<'_>>(limit);
+    let (results, finished) = unbounded();
+    thread::scope(move |scope| {
+        for _ in 0..workers {
+            let (queue, results) = (queue.clone(), results.clone());
+            scope.spawn(move || work(sources, &queue, &results));
+        }
+        drop((queue, results));
+        let batches = Batches { sources, plan, next: 0, number: 0, large: None };
+        let done = run(batches, limit, (&to_workers, &finished), data, progress);
+        // Without the sender the workers' queue ends, and so do they.
+        drop(to_workers);
+        done
+    })
+}
+
+/// How many batches may be under way: two for each worker and two to spare, as far as memory allows.
+fn batches_at_once(sources: Sources<'_>) -> usize {
+    let wanted = sources.options.workers.get().saturating_mul(2).saturating_add(2);
+    // A batch holds its blocks; each worker also holds its input.
+    let affordable = sources.options.memory / (2 * usize::try_from(PIECE).unwrap_or(usize::MAX));
+    wanted.min(affordable.max(2))
+}
+
+fn work<'a>(sources: Sources<'a>, queue: &Receiver<Batch<'a>>, results: &Sender<Finished<'a>>) {
+    let mut worker = Worker::new(sources);
+    for Batch { number, pieces, mut blocks } in queue {
+        let outcomes: Result<Vec<_>, _> =
+            pieces.iter().map(|piece| worker.store(piece, &mut blocks)).collect();
+        let done = outcomes.map(|outcomes| Done { pieces, outcomes, blocks });
+        if results.send((number, done)).is_err() {
+            return;
+        }
+    }
+}
+
+fn run<'a>(
+    mut batches: Batches<'a>,
+    limit: usize,
+    (to_workers, finished): (&Sender<Batch<'a>>, &Receiver<Finished<'a>>),
+    data: &mut DataWriter<'a>,
+    progress: &Progress,
+) -> Result<(), BuildError> {
+    let mut spare: Vec<Blocks> = Vec::new();
+    let mut waiting = BTreeMap::new();
+    let (mut under_way, mut next) = (0, 0);
+    loop {
+        while under_way < limit
+            && let Some(batch) = batches.next(|| spare.pop().unwrap_or_default())?
+        {
+            under_way += 1;
+            // Workers only leave when the queue is dropped, so there is always somebody to take it.
+            let _sent = to_workers.send(batch);
+        }
+        if under_way == 0 {
+            return Ok(());
+        }
+        let Ok((number, done)) = finished.recv() else {
+            return Ok(());
+        };
+        waiting.insert(number, done);
+        while let Some(done) = waiting.remove(&next) {
+            let done = done?;
+            let bytes: u64 = done.pieces.iter().map(|p| p.range.end - p.range.start).sum();
+            spare.push(accept(done, data)?);
+            progress.bytes.fetch_add(bytes, Ordering::Relaxed);
+            (next, under_way) = (next + 1, under_way - 1);
+        }
+    }
+}
+
+/// Writes a batch and gives its memory back.
+fn accept<'a>(done: Done<'a>, data: &mut DataWriter<'a>) -> Result<Blocks, BuildError> {
+    data.write(&done.pieces, done.outcomes, &done.blocks)?;
+    let mut blocks = done.blocks;
+    blocks.data.clear();
+    blocks.tails.clear();
+    Ok(blocks)
+}
+
+/// A file of more than one piece that is being cut up.
+struct Large<'a> {
+    inode: InodeIndex,
+    content: Arc<dyn Content + 'a>,
+    form: Form,
+    size: u64,
+    position: u64,
+}
+
+/// Cuts the content of all files into batches, in the order of the plan.
+struct Batches<'a> {
+    sources: Sources<'a>,
+    plan: &'a Plan,
+    next: usize,
+    number: u64,
+    large: Option<Large<'a>>,
+}
+
+impl<'a> Batches<'a> {
+    /// The next batch, with memory for its blocks; nothing at the end.
+    fn next(&mut self, blocks: impl FnOnce() -> Blocks) -> Result<Option<Batch<'a>>, BuildError> {
+        let mut pieces = match self.next_of_large() {
+            Some(piece) => vec![piece],
+            None => self.next_small(),
+        };
+        if pieces.is_empty() {
+            let Some(large) = self.open_large()? else {
+                return Ok(None);
+            };
+            self.large = Some(large);
+            pieces.extend(self.next_of_large());
+        }
+        let number = self.number;
+        self.number += 1;
+        Ok(Some(Batch { number, pieces, blocks: blocks() }))
+    }
+
+    fn next_of_large(&mut self) -> Option<Piece<'a>> {
+        let large = self.large.as_mut()?;
+        let range = large.position..large.size.min(large.position + PIECE);
+        large.position = range.end;
+        let last = range.end == large.size;
+        let piece = Piece {
+            inode: large.inode,
+            origin: Origin::Part(Arc::clone(&large.content)),
+            range,
+            form: large.form,
+            inline_tail: inline_tail(self.sources, self.plan, large.inode, large.size),
+            last,
+        };
+        if last {
+            self.large = None;
+        }
+        Some(piece)
+    }
+
+    /// Files of one piece, up to a batch full or to the next larger file.
+    fn next_small(&mut self) -> Vec<Piece<'a>> {
+        let mut pieces = Vec::new();
+        let mut bytes = 0;
+        while pieces.len() < BATCH_PIECES
+            && bytes < BATCH_BYTES
+            && let Some(inode) = self.plan.order.get(self.next)
+        {
+            if let Kind::Regular { size } = self.sources.tree.get(*inode).kind {
+                if size > PIECE {
+                    break;
+                }
+                if size > 0 {
+                    pieces.push(self.whole(*inode, size));
+                    bytes += size;
+                }
+            }
+            self.next += 1;
+        }
+        pieces
+    }
+
+    fn whole(&self, inode: InodeIndex, size: u64) -> Piece<'a> {
+        let options = self.sources.options;
+        let compressed = options.compression.is_some() && size > u64::from(options.block.size());
+        Piece {
+            inode,
+            origin: Origin::Whole,
+            range: 0..size,
+            form: if compressed { Form::Compressed } else { self.raw(size) },
+            inline_tail: inline_tail(self.sources, self.plan, inode, size),
+            last: true,
+        }
+    }
+
+    fn raw(&self, size: u64) -> Form {
+        let options = self.sources.options;
+        Form::Raw { granule: options.has_holes().then(|| granule_for(size, options.block)) }
+    }
+
+    fn open_large(&mut self) -> Result<Option<Large<'a>>, BuildError> {
+        let Some(inode) = self.plan.order.get(self.next).copied() else {
+            return Ok(None);
+        };
+        let Sources { tree, contents, options } = self.sources;
+        let Kind::Regular { size } = tree.get(inode).kind else {
+            return Ok(None);
+        };
+        self.next += 1;
+        let content: Arc<dyn Content + 'a> = Arc::from(contents.open(tree, inode)?);
+        let sparse = || options.has_holes().then(|| is_mostly_hole(&*content, size, options.block));
+        let form = match options.compression {
+            Some(_) if !sparse().transpose()?.unwrap_or(false) => Form::Compressed,
+            _ => self.raw(size),
+        };
+        Ok(Some(Large { inode, content, form, size, position: 0 }))
+    }
+}

@@ -1,0 +1,268 @@
+//! What belongs to an inode, and how large is it?
+
+use lith_format::{
+    addr::{Blkaddr, BlockBits},
+    dirent::directory_size,
+    file_type::FileType,
+    inode::{Inode, InodeContext, InodeData, InodeForm, Layout},
+};
+use lith_tree::{Directory, InodeIndex, Kind, XattrPool};
+
+use crate::{
+    IndexForm,
+    compress::Sources,
+    data::{FileData, StoredFile},
+    plan::Plan,
+};
+
+/// An inode with what lies beside it.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) index: InodeIndex,
+    /// The inode as it will be written, but for the address of its content.
+    pub(crate) inode: Inode,
+    /// Bytes of extended attributes behind the inode.
+    xattrs: usize,
+    /// Bytes of map header and index, or of the chunk table.
+    table: u64,
+    /// Bytes of an inline tail.
+    inline: u64,
+}
+
+impl Record {
+    /// Bytes of inode, attributes and table.
+    pub(crate) fn head(&self) -> u64 {
+        self.table_start() + self.table
+    }
+
+    /// Bytes from the inode's start to its table, or to its inline tail.
+    pub(crate) fn table_start(&self) -> u64 {
+        let end = (self.inode.size_on_disk() + self.xattrs) as u64;
+        match (self.inode.layout, self.inode.data) {
+            (Layout::CompressedFull | Layout::CompressedCompact, _) => end.next_multiple_of(8),
+            (_, InodeData::Chunked(format)) => end.next_multiple_of(format.unit() as u64),
+            _ => end,
+        }
+    }
+
+    /// Bytes of the inline tail.
+    pub(crate) const fn tail(&self) -> u64 {
+        self.inline
+    }
+
+    /// Bytes of a directory or symlink that lie in blocks of their own.
+    pub(crate) const fn content_in_blocks(&self) -> u64 {
+        match self.inode.file_type {
+            FileType::Directory | FileType::Symlink => self.inode.size - self.inline,
+            _ => 0,
+        }
+    }
+
+    /// Says where the blocks of a directory or symlink begin.
+    pub(crate) const fn set_content_start(&mut self, start: u64) {
+        if self.content_in_blocks() > 0 {
+            self.inode.data = InodeData::Blocks { start: Some(Blkaddr(start)) };
+        }
+    }
+}
+
+/// The records of all inodes, in the order of the plan.
+pub(crate) struct Records<'a> {
+    sources: Sources<'a>,
+    plan: &'a Plan,
+    files: &'a [StoredFile],
+}
+
+impl<'a> Records<'a> {
+    pub(crate) const fn new(sources: Sources<'a>, plan: &'a Plan, files: &'a [StoredFile]) -> Self {
+        Self { sources, plan, files }
+    }
+
+    pub(crate) const fn block(&self) -> BlockBits {
+        self.sources.options.block
+    }
+
+    pub(crate) fn shared_area(&self) -> &[u8] {
+        &self.plan.xattrs.shared_area
+    }
+
+    /// How many inodes the tree has, also nameless ones.
+    pub(crate) fn inodes(&self) -> usize {
+        self.sources.tree.len()
+    }
+
+    pub(crate) fn xattr_pool(&self) -> &'a XattrPool {
+        &self.sources.tree.xattrs
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Record> {
+        self.plan.order.iter().zip(1..).map(|(index, ino)| self.record(*index, ino))
+    }
+
+    fn record(&self, index: InodeIndex, ino: u32) -> Record {
+        let Self { sources, plan, .. } = *self;
+        let node = sources.tree.get(index);
+        let xattrs = plan.xattrs.body_size(node.metadata.xattrs);
+        let file = self.files.get(index.index()).copied().unwrap_or_default();
+        let mut inode = bare_inode(sources, plan, index, content_size(&node.kind, self.block()));
+        inode.ino = ino;
+        let mut record = Record { index, inode, xattrs, table: 0, inline: 0 };
+        match &node.kind {
+            Kind::Directory(_) | Kind::Symlink(_) => {
+                let head = (inode.size_on_disk() + xattrs) as u64;
+                record.inline = u64::from(tail_beside(head, inode.size, self.block()));
+            }
+            Kind::Regular { .. } => match file.data {
+                FileData::Empty | FileData::Flat { .. } => record.inline = file.payload.len.into(),
+                _ => record.table = file.payload.len.into(),
+            },
+            _ => {}
+        }
+        record.set_layout(file.data);
+        record
+    }
+}
+
+impl Record {
+    fn set_layout(&mut self, data: FileData) {
+        let has_full_blocks = self.inode.size > self.inline;
+        (self.inode.layout, self.inode.data) = match (self.inode.data, data) {
+            (InodeData::Blocks { .. }, FileData::Compressed { blocks, index }) => {
+                let layout = match index {
+                    IndexForm::Compact => Layout::CompressedCompact,
+                    IndexForm::Full => Layout::CompressedFull,
+                };
+                (layout, InodeData::Compressed { blocks })
+            }
+            (InodeData::Blocks { .. }, FileData::Chunked(format)) => {
+                (Layout::ChunkBased, InodeData::Chunked(format))
+            }
+            (InodeData::Blocks { .. }, FileData::Flat { start }) if has_full_blocks => {
+                (self.flat_layout(), InodeData::Blocks { start: Some(Blkaddr(start)) })
+            }
+            (InodeData::Blocks { .. }, _) if self.inode.size == 0 => {
+                (Layout::FlatPlain, InodeData::Blocks { start: Some(Blkaddr(0)) })
+            }
+            (other, _) => (self.flat_layout(), other),
+        };
+    }
+
+    const fn flat_layout(&self) -> Layout {
+        if self.inline > 0 { Layout::FlatInline } else { Layout::FlatPlain }
+    }
+}
+
+/// An inode without its content's address.
+fn bare_inode(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -> Inode {
+    let node = sources.tree.get(index);
+    let metadata = node.metadata;
+    let file_type = file_type(&node.kind);
+    let body = plan.xattrs.body_size(metadata.xattrs);
+    let mut inode = Inode {
+        form: InodeForm::Compact,
+        layout: Layout::FlatPlain,
+        file_type,
+        mode: file_type.mode_bits() | (metadata.permissions & 0o7777),
+        nlink: node.nlink(),
+        size,
+        uid: metadata.uid,
+        gid: metadata.gid,
+        mtime: metadata.mtime.sec,
+        mtime_nsec: metadata.mtime.nsec,
+        // The plan only holds bodies that have a count.
+        xattr_icount: lith_format::xattr::icount_of(body).unwrap_or(0),
+        ino: 0,
+        dot_omitted: false,
+        data: match node.kind {
+            Kind::CharDevice(rdev) | Kind::BlockDevice(rdev) => {
+                InodeData::Device(lith_format::inode::Rdev { major: rdev.major, minor: rdev.minor })
+            }
+            Kind::Fifo | Kind::Socket => InodeData::None,
+            _ => InodeData::Blocks { start: None },
+        },
+    };
+    inode.form = inode.smallest_form(&context(plan));
+    inode
+}
+
+/// What compact inodes take from the superblock.
+pub(crate) fn context(plan: &Plan) -> InodeContext {
+    InodeContext { epoch: plan.epoch.sec, fixed_nsec: plan.epoch.nsec, wide: false }
+}
+
+fn content_size(kind: &Kind, block: BlockBits) -> u64 {
+    match kind {
+        Kind::Directory(directory) => directory_size(names(directory), block),
+        Kind::Regular { size } => *size,
+        Kind::Symlink(target) => target.len() as u64,
+        _ => 0,
+    }
+}
+
+/// A directory's names with `.` and `..`, in ascending order of bytes.
+fn names(directory: &Directory) -> impl Iterator<Item = &[u8]> {
+    entries_with_dots(directory).map(|(name, _)| name)
+}
+
+/// Where a name of a directory leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Leads {
+    /// `.`
+    Here,
+    /// `..`
+    Up,
+    /// To an inode.
+    To(InodeIndex),
+}
+
+/// A directory's entries with `.` and `..` among them, in ascending order of bytes.
+pub(crate) fn entries_with_dots(directory: &Directory) -> impl Iterator<Item = (&[u8], Leads)> {
+    let mut dots = [(&b"."[..], Leads::Here), (&b".."[..], Leads::Up)].into_iter().peekable();
+    let mut entries = directory.entries().map(|(n, i)| (n.as_bytes(), Leads::To(i))).peekable();
+    std::iter::from_fn(move || match (dots.peek(), entries.peek()) {
+        (Some((dot, _)), Some((name, _))) if name < dot => entries.next(),
+        (Some(_), _) => dots.next(),
+        (None, _) => entries.next(),
+    })
+}
+
+const fn file_type(kind: &Kind) -> FileType {
+    match kind {
+        Kind::Directory(_) => FileType::Directory,
+        Kind::Regular { .. } => FileType::Regular,
+        Kind::Symlink(_) => FileType::Symlink,
+        Kind::CharDevice(_) => FileType::CharDevice,
+        Kind::BlockDevice(_) => FileType::BlockDevice,
+        Kind::Fifo => FileType::Fifo,
+        Kind::Socket => FileType::Socket,
+    }
+}
+
+/// The type that a directory entry states for an inode.
+pub(crate) fn dirent_type(kind: &Kind) -> u8 {
+    file_type(kind).dirent_type()
+}
+
+/// Bytes at the end of a regular file that can lie beside its inode, if it is stored plain.
+pub(crate) fn inline_tail(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -> u32 {
+    let inode = bare_inode(sources, plan, index, size);
+    let body = plan.xattrs.body_size(sources.tree.get(index).metadata.xattrs);
+    tail_beside((inode.size_on_disk() + body) as u64, size, sources.options.block)
+}
+
+/// Where the map header of a compressed file stands behind its inode's start.
+pub(crate) fn map_header(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -> u64 {
+    let inode = bare_inode(sources, plan, index, size);
+    let body = plan.xattrs.body_size(sources.tree.get(index).metadata.xattrs);
+    ((inode.size_on_disk() + body) as u64).next_multiple_of(8)
+}
+
+/// The part of the last block that fits behind `head` bytes without crossing a block.
+fn tail_beside(head: u64, size: u64, block: BlockBits) -> u32 {
+    let tail = block.within(size);
+    if u64::from(block.within(head)) + u64::from(tail) <= u64::from(block.size()) {
+        tail
+    } else {
+        0
+    }
+}

@@ -1,0 +1,227 @@
+//! Which extended attributes are stored once for many inodes, and which beside their inode?
+
+use std::collections::{BTreeMap, HashMap};
+
+use lith_format::xattr::{self, Entry, XattrError, XattrName};
+use lith_tree::{InodeIndex, Tree, Xattr, XattrPool, XattrSet};
+
+use crate::BuildError;
+
+/// An attribute that more inodes than this have is stored once, and each of them refers to it.
+const MOST_COPIES: u32 = 2;
+/// The most shared attributes that an inode can refer to.
+const MOST_SHARED: usize = 255;
+
+/// Where the attributes of one set are stored.
+#[derive(Debug, Default)]
+struct SetPlan {
+    /// Positions of shared entries in the shared area.
+    shared: Vec<u32>,
+    /// Positions of the others in the set.
+    inline: Vec<usize>,
+    filter: u32,
+    /// Bytes of the body behind an inode.
+    size: usize,
+}
+
+/// Where all extended attributes are stored.
+#[derive(Debug, Default)]
+pub(crate) struct XattrPlan {
+    sets: Vec<SetPlan>,
+    /// The shared entries back to back.
+    pub(crate) shared_area: Vec<u8>,
+    /// How many shared entries there are.
+    pub(crate) shared_count: u64,
+}
+
+impl XattrPlan {
+    /// Plans the attributes of all inodes in `order`.
+    pub(crate) fn new(tree: &Tree, order: &[InodeIndex]) -> Result<Self, BuildError> {
+        let pool = &tree.xattrs;
+        let users = users_of_sets(tree, order);
+        let shared = shared_attributes(pool, &users);
+        let mut plan = Self::default();
+        let mut positions = HashMap::new();
+        for (attribute, user) in shared {
+            positions.insert(attribute, plan.share(tree, attribute, user)?);
+        }
+        for (set, user) in users.iter().enumerate() {
+            plan.sets.push(match user {
+                Some(users) => plan_set(tree, users, &positions)?,
+                None => SetPlan::default(),
+            });
+            debug_assert_eq!(plan.sets.len(), set + 1, "one plan for each set");
+        }
+        Ok(plan)
+    }
+
+    fn share(&mut self, tree: &Tree, xattr: &Xattr, user: InodeIndex) -> Result<u32, BuildError> {
+        let position = u32::try_from(self.shared_area.len()).unwrap_or(u32::MAX);
+        entry_of(xattr)
+            .ok_or(NO_FORM)
+            .and_then(|entry| entry.encode_into(&mut self.shared_area).map_err(problem_of))
+            .map_err(|problem| refused(tree, user, &xattr.name, problem))?;
+        self.shared_count += 1;
+        Ok(position)
+    }
+
+    /// Whether any inode has an attribute.
+    pub(crate) fn is_used(&self) -> bool {
+        self.sets.iter().any(|set| set.size > 0)
+    }
+
+    /// Bytes behind an inode with this set.
+    pub(crate) fn body_size(&self, set: XattrSet) -> usize {
+        self.sets.get(set.index()).map_or(0, |set| set.size)
+    }
+
+    /// The body of each set, for a shared area whose first entry has the id `first_id`.
+    pub(crate) fn encode(
+        &self,
+        pool: &XattrPool,
+        first_id: u32,
+    ) -> Result<Vec<Vec<u8>>, XattrError> {
+        pool.sets().zip(&self.sets).map(|(set, plan)| plan.encode(set, first_id)).collect()
+    }
+}
+
+impl SetPlan {
+    fn encode(&self, set: &[Xattr], first_id: u32) -> Result<Vec<u8>, XattrError> {
+        let ids: Vec<u32> = self.shared.iter().map(|at| first_id + at / 4).collect();
+        let inline: Vec<_> =
+            self.inline.iter().filter_map(|at| set.get(*at)).filter_map(entry_of).collect();
+        let mut body = Vec::with_capacity(self.size);
+        xattr::encode_body(self.filter, &ids, &inline, &mut body)?;
+        Ok(body)
+    }
+}
+
+/// The inodes that have a set: one of them, and how many.
+#[derive(Clone, Copy, Debug)]
+struct Users {
+    set: XattrSet,
+    first: InodeIndex,
+    count: u32,
+}
+
+/// For each set of the pool, who has it.
+fn users_of_sets(tree: &Tree, order: &[InodeIndex]) -> Vec<Option<Users>> {
+    let mut users = vec![None; tree.xattrs.len()];
+    for inode in order {
+        let set = tree.get(*inode).metadata.xattrs;
+        if let Some(users) = users.get_mut(set.index()) {
+            users.get_or_insert(Users { set, first: *inode, count: 0 }).count += 1;
+        }
+    }
+    users
+}
+
+/// The attributes that are worth sharing in the order of their bytes, each with one inode that has it.
+fn shared_attributes<'a>(
+    pool: &'a XattrPool,
+    users: &[Option<Users>],
+) -> BTreeMap<&'a Xattr, InodeIndex> {
+    let mut counts: BTreeMap<&Xattr, (InodeIndex, u32)> = BTreeMap::new();
+    for users in users.iter().flatten() {
+        for xattr in pool.get(users.set) {
+            counts.entry(xattr).or_insert((users.first, 0)).1 += users.count;
+        }
+    }
+    counts.retain(|_, (_, count)| *count > MOST_COPIES);
+    counts.into_iter().map(|(xattr, (inode, _))| (xattr, inode)).collect()
+}
+
+fn plan_set(
+    tree: &Tree,
+    users: &Users,
+    positions: &HashMap<&Xattr, u32>,
+) -> Result<SetPlan, BuildError> {
+    let xattrs = tree.xattrs.get(users.set);
+    let mut plan = SetPlan { filter: u32::MAX, ..SetPlan::default() };
+    let mut inline_size = 0;
+    for (at, xattr) in xattrs.iter().enumerate() {
+        let refuse = |problem| refused(tree, users.first, &xattr.name, problem);
+        let name = XattrName::split(&xattr.name).ok_or_else(|| refuse(NO_FORM))?;
+        plan.filter &= !name.filter_bit();
+        match positions.get(xattr) {
+            Some(position) if plan.shared.len() < MOST_SHARED => plan.shared.push(*position),
+            _ => {
+                let entry = entry_of(xattr).ok_or_else(|| refuse(NO_FORM))?;
+                entry.encode_into(&mut Vec::new()).map_err(|error| refuse(problem_of(error)))?;
+                inline_size += entry.size();
+                plan.inline.push(at);
+            }
+        }
+        plan.size = xattr::body_size(plan.shared.len(), inline_size)
+            .map_err(|error| refuse(problem_of(error)))?;
+    }
+    Ok(plan)
+}
+
+fn entry_of(xattr: &Xattr) -> Option<Entry<'_>> {
+    let name = XattrName::split(&xattr.name)?;
+    Some(Entry { index: name.base.to_raw(), rest: name.rest, value: &xattr.value })
+}
+
+const NO_FORM: &str = "has a namespace that EROFS cannot hold";
+
+fn problem_of(error: XattrError) -> &'static str {
+    match error {
+        XattrError::NameTooLong { .. } => "has a name of more than 255 bytes",
+        XattrError::ValueTooLong { .. } => "has a value of more than 65,535 bytes",
+        _ => "makes the file's attributes exceed 256 KiB",
+    }
+}
+
+fn refused(tree: &Tree, inode: InodeIndex, name: &[u8], problem: &'static str) -> BuildError {
+    BuildError::Xattr { path: tree.path(inode), name: name.to_vec(), problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use lith_tree::{Kind, Metadata, Name};
+
+    use super::*;
+
+    fn tree_with(sets: &[&[(&str, &[u8])]]) -> (Tree, Vec<InodeIndex>) {
+        let mut tree = Tree::new(Metadata::default());
+        let mut order = vec![InodeIndex::ROOT];
+        for (number, set) in sets.iter().enumerate() {
+            let xattr = |(name, value): &(&str, &[u8])| Xattr {
+                name: name.as_bytes().into(),
+                value: (*value).into(),
+            };
+            let xattrs = tree.xattrs.intern(set.iter().map(xattr).collect());
+            let metadata = Metadata { xattrs, ..Metadata::default() };
+            let name = Name::new(number.to_string().as_bytes()).unwrap();
+            order.push(tree.add(InodeIndex::ROOT, name, metadata, Kind::Fifo).unwrap());
+        }
+        (tree, order)
+    }
+
+    #[test]
+    fn what_three_inodes_have_is_shared() {
+        let label: (&str, &[u8]) = ("security.selinux", b"system_u:object_r:bin_t:s0\0");
+        let own: (&str, &[u8]) = ("user.own", b"1");
+        let (tree, order) = tree_with(&[&[label], &[label, own], &[own, label]]);
+        let plan = XattrPlan::new(&tree, &order).unwrap();
+        assert_eq!(plan.shared_count, 1);
+        let sizes: Vec<_> =
+            order.iter().map(|i| plan.body_size(tree.get(*i).metadata.xattrs)).collect();
+        assert_eq!(sizes, [0, 16, 24, 24]);
+        for body in plan.encode(&tree.xattrs, 7).unwrap().iter().skip(1) {
+            let body = xattr::XattrBody::parse(body).unwrap();
+            assert_eq!(body.shared_ids().collect::<Vec<_>>(), [7]);
+        }
+    }
+
+    #[test]
+    fn what_has_no_form_is_refused_by_name() {
+        for (name, value) in [("system.nfs4_acl", 1), ("user.big", 65536)] {
+            let value = vec![1; value];
+            let (tree, order) = tree_with(&[&[(name, &value)]]);
+            let error = XattrPlan::new(&tree, &order).unwrap_err().to_string();
+            assert!(error.starts_with("0: ") && error.contains(name), "{error}");
+        }
+    }
+}

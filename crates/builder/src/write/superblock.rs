@@ -1,0 +1,99 @@
+//! What does block 0 say of the image?
+
+use std::os::unix::fs::FileExt;
+
+use lith_format::{
+    compression::{Algorithm, AlgorithmSet, Configs, Lz4Config},
+    features::{Compat, Incompat},
+    superblock::{
+        SUPERBLOCK_POSITION, SUPERBLOCK_SIZE, Superblock, SuperblockError, checksum,
+        checksummed_size,
+    },
+};
+use lith_tree::InodeIndex;
+
+use super::Finished;
+use crate::{BuildError, Digest, ImageId, Options, data::FileData};
+
+/// Bytes of the superblock and the config records that may follow it.
+pub(crate) fn superblock_size(options: &Options) -> u64 {
+    let records = if has_big_pclusters(options) { lz4_record(options).size() } else { 0 };
+    (SUPERBLOCK_SIZE + records) as u64
+}
+
+fn has_big_pclusters(options: &Options) -> bool {
+    options.compression.is_some() && options.pcluster_size() > options.block.size()
+}
+
+fn lz4_record(options: &Options) -> Configs {
+    let blocks = options.pcluster_size() / options.block.size();
+    // Options allow at most 256 blocks.
+    let max_pcluster_blocks = u16::try_from(blocks).unwrap_or(u16::MAX);
+    let lz4 = Lz4Config { max_distance: Lz4Config::MAX_DISTANCE, max_pcluster_blocks };
+    Configs { lz4: Some(lz4), ..Configs::default() }
+}
+
+/// Writes the superblock, with the checksum of block 0 as it is by now.
+pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Result<(), BuildError> {
+    let options = finished.options;
+    let mut head = superblock(finished, content).encode().map_err(|error| unencodable(&error))?;
+    if is_compressed(finished) && has_big_pclusters(options) {
+        lz4_record(options).encode_into(&mut head);
+    }
+    let failed = |action| move |source| BuildError::Output { action, source };
+    finished.image.write_all_at(&head, SUPERBLOCK_POSITION).map_err(failed("write"))?;
+    let mut bytes = vec![0; checksummed_size(options.block)];
+    finished.image.read_exact_at(&mut bytes, SUPERBLOCK_POSITION).map_err(failed("read back"))?;
+    let sum = checksum(&bytes, options.block).map_err(|error| unencodable(&error))?;
+    finished
+        .image
+        .write_all_at(&sum.to_le_bytes(), SUPERBLOCK_POSITION + 4)
+        .map_err(failed("write"))
+}
+
+fn unencodable(error: &SuperblockError) -> BuildError {
+    BuildError::Encode { path: Vec::new(), part: "superblock", problem: error.to_string() }
+}
+
+fn is_compressed(finished: &Finished<'_>) -> bool {
+    finished.files.iter().any(|f| matches!(f.data, FileData::Compressed { .. }))
+}
+
+fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
+    let Finished { options, plan, placement, .. } = finished;
+    let mut sb = Superblock::new(options.block);
+    sb.compat = Compat::SB_CHKSUM | Compat::MTIME;
+    sb.compat.set(Compat::XATTR_FILTER, plan.xattrs.is_used());
+    sb.root_nid = placement.nid(InodeIndex::ROOT);
+    sb.inos = plan.order.len() as u64;
+    sb.blocks = placement.blocks;
+    sb.epoch = plan.epoch.sec;
+    sb.fixed_nsec = plan.epoch.nsec;
+    sb.meta_blkaddr = placement.meta_blkaddr;
+    sb.xattr_blkaddr = placement.xattr_blkaddr();
+    sb.uuid = match options.id {
+        ImageId::Fixed(uuid) => uuid,
+        ImageId::FromContent => custom_uuid(content),
+    };
+    for (to, from) in sb.volume_name.iter_mut().zip(&options.label) {
+        *to = *from;
+    }
+    if is_compressed(finished) {
+        sb.incompat |= Incompat::LZ4_0PADDING;
+        sb.algorithms = AlgorithmSet::from(Algorithm::Lz4);
+        if has_big_pclusters(options) {
+            sb.incompat |= Incompat::COMPR_CFGS;
+        } else {
+            sb.lz4_max_distance = Lz4Config::MAX_DISTANCE;
+        }
+    }
+    let chunked = |f: &crate::data::StoredFile| matches!(f.data, FileData::Chunked(_));
+    sb.incompat.set(Incompat::CHUNKED_FILE, finished.files.iter().any(chunked));
+    sb
+}
+
+/// A UUID of version 8, whose bits are free but for version and variant (RFC 9562, section 5.8).
+const fn custom_uuid(digest: Digest) -> [u8; 16] {
+    let free = !(0xf << 76 | 0x3 << 62);
+    (digest.0 & free | 0x8 << 76 | 0x2 << 62).to_be_bytes()
+}

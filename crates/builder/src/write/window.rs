@@ -1,0 +1,85 @@
+//! How do many small records reach the image in few, large writes?
+
+use std::{fs::File, os::unix::fs::FileExt};
+
+use crate::BuildError;
+
+/// Bytes that are gathered before they are written.
+const GATHERED: usize = 1 << 20;
+
+/// A stretch of the image in memory that moves towards its end. Bytes may be put in any order; those no
+/// further back than `width` bytes behind the farthest ones cost no write of their own.
+pub(crate) struct Window<'a> {
+    image: &'a File,
+    width: usize,
+    base: u64,
+    bytes: Vec<u8>,
+}
+
+impl<'a> Window<'a> {
+    /// A window that begins at byte `base`.
+    pub(crate) const fn new(image: &'a File, base: u64, width: usize) -> Self {
+        Self { image, width, base, bytes: Vec::new() }
+    }
+
+    /// Puts bytes into their place.
+    pub(crate) fn put(&mut self, position: u64, bytes: &[u8]) -> Result<(), BuildError> {
+        let Some(behind) = position.checked_sub(self.base) else {
+            return self.write(bytes, position);
+        };
+        let behind = usize::try_from(behind).unwrap_or(usize::MAX);
+        let end = behind.saturating_add(bytes.len());
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        if let Some(place) = self.bytes.get_mut(behind..end) {
+            place.copy_from_slice(bytes);
+        }
+        if self.bytes.len() > self.width + GATHERED {
+            self.flush(self.bytes.len() - self.width)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the rest, up to the image's end, with zeros where nothing was put.
+    pub(crate) fn finish(mut self, end: u64) -> Result<(), BuildError> {
+        let len = usize::try_from(end.saturating_sub(self.base)).unwrap_or(usize::MAX);
+        self.bytes.resize(len, 0);
+        self.flush(len)
+    }
+
+    fn flush(&mut self, len: usize) -> Result<(), BuildError> {
+        self.write(self.bytes.get(..len).unwrap_or_default(), self.base)?;
+        self.bytes.drain(..len);
+        self.base += len as u64;
+        Ok(())
+    }
+
+    fn write(&self, bytes: &[u8], position: u64) -> Result<(), BuildError> {
+        self.image
+            .write_all_at(bytes, position)
+            .map_err(|source| BuildError::Output { action: "write", source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_out_of_order_comes_out_in_place() {
+        let file = tempfile::tempfile().unwrap();
+        let mut window = Window::new(&file, 100, 1000);
+        for n in 0..3000_u64 {
+            let swapped = 100 + (n ^ 1) * 500;
+            window.put(swapped, &[u8::try_from(n % 251).unwrap(); 400]).unwrap();
+        }
+        window.finish(100 + 3000 * 500).unwrap();
+        let mut buf = [9; 500];
+        for n in [0, 1, 1717, 2999_u64] {
+            file.read_exact_at(&mut buf, 100 + (n ^ 1) * 500).unwrap();
+            assert!(buf[..400].iter().all(|b| u64::from(*b) == n % 251));
+            assert!(buf[400..].iter().all(|b| *b == 0));
+        }
+    }
+}

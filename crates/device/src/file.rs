@@ -1,0 +1,86 @@
+//! A file or block device as a source of bytes.
+
+use std::{
+    fs::File,
+    io::{self, Seek, SeekFrom},
+    os::unix::fs::FileExt,
+    path::Path,
+};
+
+use crate::{DeviceError, ReadAt};
+
+/// A regular file or block device, read by positioned reads.
+#[derive(Debug)]
+pub struct FileDevice {
+    file: File,
+    size: u64,
+}
+
+impl FileDevice {
+    /// Opens `path` for reading.
+    ///
+    /// # Errors
+    /// What the operating system says when the file can't be opened or measured.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Self::new(File::open(path)?)
+    }
+
+    /// Reads from an open file. Its size is taken now; a block device's is its end.
+    ///
+    /// # Errors
+    /// What the operating system says when the file can't be measured (a pipe, for one).
+    pub fn new(mut file: File) -> io::Result<Self> {
+        let size = file.seek(SeekFrom::End(0))?;
+        Ok(Self { file, size })
+    }
+}
+
+impl ReadAt for FileDevice {
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), DeviceError> {
+        let length = buf.len() as u64;
+        self.file
+            .read_exact_at(buf, position)
+            .map_err(|source| match source.kind() {
+                io::ErrorKind::UnexpectedEof => DeviceError::PastEnd {
+                    position,
+                    length,
+                    size: self.size,
+                },
+                _ => DeviceError::Io {
+                    position,
+                    length,
+                    source,
+                },
+            })
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn reads_at_a_position_and_names_the_end() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"0123456789").unwrap();
+        let device = FileDevice::new(file).unwrap();
+        let mut buf = [0; 4];
+        device.read_at(&mut buf, 3).unwrap();
+        assert_eq!(&buf, b"3456");
+        let past = device.read_at(&mut buf, 8).unwrap_err();
+        assert!(matches!(
+            past,
+            DeviceError::PastEnd {
+                position: 8,
+                length: 4,
+                size: 10
+            }
+        ));
+    }
+}

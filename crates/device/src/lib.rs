@@ -1,0 +1,70 @@
+//! Where do an image's bytes come from?
+//!
+//! A device is anything that can be read at a position by many threads at once: a file or block
+//! device ([`FileDevice`]), bytes in memory ([`MemoryDevice`]).
+#![forbid(unsafe_code)]
+
+mod file;
+mod memory;
+
+use std::{io, sync::Arc};
+
+pub use file::FileDevice;
+pub use memory::MemoryDevice;
+
+/// Why bytes could not be had from a device.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// The range begins or ends beyond the last byte of the device.
+    #[error("{length} bytes at {position} are past the end of the device ({size} bytes)")]
+    PastEnd {
+        /// First byte that was asked for.
+        position: u64,
+        /// Bytes that were asked for.
+        length: u64,
+        /// Bytes that the device has.
+        size: u64,
+    },
+    /// The operating system failed to read.
+    #[error("reading {length} bytes at {position}")]
+    Io {
+        /// First byte that was asked for.
+        position: u64,
+        /// Bytes that were asked for.
+        length: u64,
+        /// What the operating system said.
+        source: io::Error,
+    },
+}
+
+/// Bytes that can be read at any position, from any thread, without a cursor.
+pub trait ReadAt: Send + Sync {
+    /// Fills `buf` with the bytes from `position` on.
+    ///
+    /// # Errors
+    /// [`DeviceError::PastEnd`] if fewer bytes are there, [`DeviceError::Io`] if reading fails.
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), DeviceError>;
+
+    /// Bytes on the device.
+    fn size(&self) -> u64;
+}
+
+impl<T: ReadAt + ?Sized> ReadAt for Arc<T> {
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), DeviceError> {
+        (**self).read_at(buf, position)
+    }
+
+    fn size(&self) -> u64 {
+        (**self).size()
+    }
+}
+
+impl<T: ReadAt + ?Sized> ReadAt for Box<T> {
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), DeviceError> {
+        (**self).read_at(buf, position)
+    }
+
+    fn size(&self) -> u64 {
+        (**self).size()
+    }
+}

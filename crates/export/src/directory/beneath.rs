@@ -1,0 +1,182 @@
+//! How are directories below the destination opened, and none outside of it?
+
+use std::{
+    fs, io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use rustix::{
+    fs::{Mode, OFlags, ResolveFlags, openat, openat2},
+    io::Errno,
+};
+
+use super::{Existing, ExtractError, path_of};
+
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// The destination, opened once; from then on its name doesn't matter.
+pub(super) struct Beneath {
+    root: OwnedFd,
+    path: PathBuf,
+    /// Whether the kernel can resolve a whole path at once and refuse symbolic links on the way.
+    resolves: AtomicBool,
+}
+
+impl Beneath {
+    /// The longest path that the kernel takes in one call, with room for the NUL.
+    const PATH_MAX: usize = 4000;
+
+    /// Opens the destination, making it if need be, and says whether that was so. Its own path may lead over
+    /// symbolic links.
+    pub(super) fn open(path: &Path, existing: Existing) -> Result<(Self, bool), ExtractError> {
+        let error = |action| {
+            let path = path.to_owned();
+            move |source| ExtractError::Io { path, action, source }
+        };
+        let is_new = make(path).map_err(error("create"))?;
+        if existing == Existing::Refuse {
+            let mut entries = fs::read_dir(path).map_err(error("read"))?;
+            if entries.next().is_some() {
+                return Err(ExtractError::NotEmpty(path.to_owned()));
+            }
+        }
+        let file = fs::File::open(path).map_err(error("open"))?;
+        let beneath =
+            Self { root: file.into(), path: path.to_owned(), resolves: AtomicBool::new(true) };
+        Ok((beneath, is_new))
+    }
+
+    /// Where a path of the tree lies, to be shown.
+    pub(super) fn place(&self, path: &[u8]) -> PathBuf {
+        self.path.join(path_of(path))
+    }
+
+    /// Opens the directory at a path of the tree.
+    ///
+    /// # Errors
+    /// What the kernel says, also if any name on the way is not a directory itself.
+    pub(super) fn open_directory(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
+        if path.is_empty() {
+            return openat(&self.root, ".", DIRECTORY, Mode::empty());
+        }
+        let (first, mut rest) = split_path(path, Self::PATH_MAX);
+        let mut directory = self.open_below(self.root.as_fd(), first)?;
+        while !rest.is_empty() {
+            let (next, behind) = split_path(rest, Self::PATH_MAX);
+            directory = self.open_below(directory.as_fd(), next)?;
+            rest = behind;
+        }
+        Ok(directory)
+    }
+
+    fn open_below(&self, directory: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
+        if self.resolves.load(Ordering::Relaxed) {
+            match open_resolving(directory, path) {
+                // Kernels before 5.6, and sandboxes that don't know the call.
+                Err(Errno::NOSYS | Errno::PERM) => self.resolves.store(false, Ordering::Relaxed),
+                result => return result,
+            }
+        }
+        open_each(directory, path)
+    }
+}
+
+/// Makes a directory with those above it; false if it is there.
+fn make(path: &Path) -> io::Result<bool> {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => fs::create_dir_all(parent)?,
+        _ => {}
+    }
+    match fs::create_dir(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Cuts a path at a slash so that the first part has at most `limit` bytes, or is a single name.
+fn split_path(path: &[u8], limit: usize) -> (&[u8], &[u8]) {
+    if path.len() <= limit {
+        return (path, &[]);
+    }
+    let is_slash = |byte: &u8| *byte == b'/';
+    let head = path.get(..limit).unwrap_or(path);
+    let cut = head.iter().rposition(is_slash);
+    let cut = cut.or_else(|| path.iter().position(is_slash));
+    let (first, rest) = path.split_at(cut.unwrap_or(path.len()));
+    (first, rest.strip_prefix(b"/").unwrap_or(rest))
+}
+
+fn open_resolving(directory: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    openat2(directory, path, DIRECTORY, Mode::empty(), resolve)
+}
+
+/// Opens one name after the other; none of them is `..` or can lead elsewhere.
+fn open_each(directory: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
+    let mut at = None;
+    for name in path.split(|byte| *byte == b'/') {
+        let from = at.as_ref().map_or(directory, OwnedFd::as_fd);
+        at = Some(openat(from, name, DIRECTORY, Mode::empty())?);
+    }
+    at.ok_or(Errno::NOENT)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn beneath(path: &Path) -> Beneath {
+        Beneath::open(path, Existing::Overwrite).unwrap().0
+    }
+
+    #[test]
+    fn paths_are_cut_at_slashes() {
+        assert_eq!(split_path(b"ab/cd/ef", 8), (&b"ab/cd/ef"[..], &b""[..]));
+        assert_eq!(split_path(b"ab/cd/ef", 7), (&b"ab/cd"[..], &b"ef"[..]));
+        assert_eq!(split_path(b"ab/cd/ef", 5), (&b"ab"[..], &b"cd/ef"[..]));
+        assert_eq!(split_path(b"abcdef/g", 3), (&b"abcdef"[..], &b"g"[..]));
+        assert_eq!(split_path(b"abcdef", 3), (&b"abcdef"[..], &b""[..]));
+    }
+
+    #[test]
+    fn no_way_leads_over_a_symbolic_link() {
+        let place = tempfile::tempdir().unwrap();
+        fs::create_dir_all(place.path().join("in/a/b")).unwrap();
+        fs::create_dir_all(place.path().join("out/b")).unwrap();
+        let inside = place.path().join("in");
+        symlink("../out", inside.join("link")).unwrap();
+        symlink("a", inside.join("harmless")).unwrap();
+        let beneath = beneath(&inside);
+        for resolves in [true, false] {
+            beneath.resolves.store(resolves, Ordering::Relaxed);
+            beneath.open_directory(b"").unwrap();
+            beneath.open_directory(b"a/b").unwrap();
+            for path in [&b"link"[..], b"link/b", b"harmless/b", b"none", b"a/b/c"] {
+                assert!(beneath.open_directory(path).is_err(), "{path:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn paths_may_be_longer_than_the_kernel_takes() {
+        let place = tempfile::tempdir().unwrap();
+        let beneath = beneath(place.path());
+        let name = "x".repeat(250);
+        let mut directory = beneath.open_directory(b"").unwrap();
+        for _ in 0..40 {
+            rustix::fs::mkdirat(&directory, &name, Mode::RWXU).unwrap();
+            directory = openat(&directory, &name, DIRECTORY, Mode::empty()).unwrap();
+        }
+        let path = vec![name.as_bytes(); 40].join(&b'/');
+        for resolves in [true, false] {
+            beneath.resolves.store(resolves, Ordering::Relaxed);
+            beneath.open_directory(&path).unwrap();
+        }
+    }
+}

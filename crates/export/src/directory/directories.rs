@@ -1,0 +1,109 @@
+//! How are directories made first, and finished last?
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::{
+    fs::{AtFlags, FileType, Mode, mkdirat, statat, unlinkat},
+    io::Errno,
+};
+
+use super::{
+    Existing, ExtractError, Extraction,
+    attributes::{Certain, Handle, Subject},
+    join,
+    plan::Directory,
+    plan::Plan,
+};
+
+/// Makes all directories of the plan, open to their owner only, and notes which were there already.
+pub(super) fn make(
+    extraction: &Extraction<'_>,
+    plan: &mut Plan<'_>,
+    root_is_new: bool,
+) -> Result<(), ExtractError> {
+    let mut open = None;
+    for directory in &mut plan.directories {
+        let is_new = match directory.name {
+            None => root_is_new,
+            Some(name) => {
+                let parent = Parent::reuse(&mut open, extraction, directory)?;
+                make_one(extraction, parent, name.as_bytes())?
+            }
+        };
+        directory.owns_attributes |= is_new;
+    }
+    extraction.counter.named(plan.directories.len() as u64);
+    Ok(())
+}
+
+/// An open directory in which others are made.
+struct Parent {
+    inode: lith_tree::InodeIndex,
+    path: Vec<u8>,
+    fd: OwnedFd,
+}
+
+impl Parent {
+    /// The parent of `directory`, opened unless it is the one before.
+    fn reuse<'a>(
+        open: &'a mut Option<Self>,
+        extraction: &Extraction<'_>,
+        directory: &Directory<'_>,
+    ) -> Result<&'a Self, ExtractError> {
+        let inode = directory.parent;
+        match open.take() {
+            Some(parent) if parent.inode == inode => Ok(open.insert(parent)),
+            _ => {
+                let path = extraction.tree.path(inode);
+                let fd = extraction.open_directory(&path)?;
+                Ok(open.insert(Self { inode, path, fd }))
+            }
+        }
+    }
+}
+
+/// Makes a directory; false if it is there already.
+fn make_one(
+    extraction: &Extraction<'_>,
+    parent: &Parent,
+    name: &[u8],
+) -> Result<bool, ExtractError> {
+    let error = |errno| extraction.error("create", &join(&parent.path, name), errno);
+    match mkdirat(&parent.fd, name, Mode::RWXU) {
+        Ok(()) => Ok(true),
+        Err(Errno::EXIST) if extraction.options.existing == Existing::Overwrite => {
+            let status = statat(&parent.fd, name, AtFlags::SYMLINK_NOFOLLOW).map_err(error)?;
+            if FileType::from_raw_mode(status.st_mode) == FileType::Directory {
+                return Ok(false);
+            }
+            unlinkat(&parent.fd, name, AtFlags::empty()).map_err(error)?;
+            mkdirat(&parent.fd, name, Mode::RWXU).map_err(error)?;
+            Ok(true)
+        }
+        Err(errno) => Err(error(errno)),
+    }
+}
+
+/// Gives the plan's directories their attributes, the deepest first.
+pub(super) fn finish(extraction: &Extraction<'_>, plan: &Plan<'_>) -> Result<(), ExtractError> {
+    let own = plan.directories.iter().rev();
+    for directory in own.filter(|directory| directory.owns_attributes) {
+        let path = extraction.tree.path(directory.inode);
+        let fd = extraction.open_directory(&path)?;
+        let subject = Subject {
+            extraction,
+            inode: extraction.tree.get(directory.inode),
+            handle: Handle::Open(fd.as_fd()),
+            path: (&path, b""),
+        };
+        subject.set_all(Certain::default())?;
+    }
+    Ok(())
+}
+
+impl Extraction<'_> {
+    pub(super) fn open_directory(&self, path: &[u8]) -> Result<OwnedFd, ExtractError> {
+        let opened = self.beneath.open_directory(path);
+        opened.map_err(|errno| self.error("open the directory", path, errno))
+    }
+}

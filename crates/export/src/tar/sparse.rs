@@ -1,0 +1,70 @@
+//! Where in a file is data, in the form of GNU tar's sparse format 1.0?
+
+use std::ops::Range;
+
+use lith_tree::{Content, ContentError, DataRange};
+
+use super::{BLOCK, padding};
+
+/// Holes from this size on are kept; smaller ones are written as zeros. No filesystem's blocks are smaller
+/// in practice.
+const SMALLEST_HOLE: u64 = 4096;
+
+/// The stretches of data in a file that has holes.
+pub(super) struct SparseMap {
+    size: u64,
+    /// In ascending order, beginning and ending between blocks or at the end of the file.
+    pub(super) data: Vec<Range<u64>>,
+}
+
+impl SparseMap {
+    /// The map of a file; none if it has no hole that is kept.
+    pub(super) fn of(content: &dyn Content, size: u64) -> Result<Option<Self>, ContentError> {
+        let mut map = Self { size, data: Vec::new() };
+        let mut position = 0;
+        while position < size {
+            let (is_data, end) = match content.range_at(position)? {
+                DataRange::Data { end } => (true, end),
+                DataRange::Hole { end } => (false, end),
+            };
+            let end = end.clamp(position.saturating_add(1), size);
+            if is_data || end - position < SMALLEST_HOLE {
+                map.add(position..end);
+            }
+            position = end;
+        }
+        Ok((map.stored() < size).then_some(map))
+    }
+
+    /// Adds a stretch, widened to whole blocks: GNU tar reads each one from a block of its own.
+    fn add(&mut self, data: Range<u64>) {
+        let block = BLOCK as u64;
+        let start = data.start - data.start % block;
+        let end = data.end.checked_next_multiple_of(block);
+        let end = end.map_or(self.size, |end| end.min(self.size));
+        match self.data.last_mut() {
+            Some(last) if last.end >= start => last.end = end,
+            _ => self.data.push(start..end),
+        }
+    }
+
+    /// The map as it stands before the data: decimal numbers, each on a line, filled up to whole blocks.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let data = self.data.iter().map(|data| (data.start, data.end - data.start));
+        // A hole at the end is told by an empty stretch behind it.
+        let ends_with_hole = self.data.last().is_none_or(|data| data.end < self.size);
+        let last = ends_with_hole.then_some((self.size, 0));
+        let count = self.data.len() + usize::from(ends_with_hole);
+        let mut bytes = format!("{count}\n").into_bytes();
+        for (start, length) in data.chain(last) {
+            bytes.extend_from_slice(format!("{start}\n{length}\n").as_bytes());
+        }
+        bytes.extend_from_slice(padding(bytes.len() as u64));
+        bytes
+    }
+
+    /// How many bytes of data there are.
+    pub(super) fn stored(&self) -> u64 {
+        self.data.iter().map(|data| data.end - data.start).sum()
+    }
+}

@@ -1,0 +1,25 @@
+//! What do the bytes of an EROFS image mean?
+//!
+//! Superblock, inodes, directories, xattrs, chunks, devices and indexes, both ways: bytes are read into
+//! checked values, and values written into bytes. Nothing here does I/O, and any byte may be a lie:
+//! errors say what was found and what was expected.
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod addr;
+pub mod chunk;
+pub mod compression;
+pub mod device_table;
+pub mod dirent;
+#[cfg(test)]
+mod example;
+pub mod features;
+pub mod file_type;
+mod halves;
+pub mod inode;
+pub mod kernel;
+pub mod superblock;
+pub mod xattr;
+pub mod zmap;

@@ -1,0 +1,451 @@
+//! Which extent does a record of an encoded-extents table describe?
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::header::{Advise, RecordSize, RecordsHeader, RecordsShape};
+use super::locate::extent_records_offset;
+use super::mapped::{ExtentError, ExtentKind, Location, MappedExtent};
+use crate::addr::{BlockBits, La, Pa};
+
+const PLEN_MASK: u32 = (1 << 21) - 1;
+const PARTIAL: u32 = 1 << 27;
+
+/// A record (`struct z_erofs_extent`); fields that its size has no room for are 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ExtentRecord {
+    /// Stored bytes in bits 0-20 (0 is a hole), bit 27 PARTIAL, algorithm number + 1 in bits 28-31 (0 is
+    /// plain). For the fragment record the low half of its offset.
+    pub plen_word: u32,
+    /// The pcluster's first byte; of the fragment record the high half of its offset in the low half.
+    pub pstart: u64,
+    /// The extent's first byte in the file.
+    pub lstart: u64,
+}
+
+impl ExtentRecord {
+    /// A record of an extent at `lstart` whose pcluster is `plen` (below 2 MiB) bytes at `pa`.
+    #[must_use]
+    pub const fn new(lstart: La, pa: Pa, plen: u32, algorithm: Option<u8>) -> Self {
+        let format = match algorithm {
+            None => 0,
+            Some(id) => (id as u32 + 1) << 28,
+        };
+        Self { plen_word: plen & PLEN_MASK | format, pstart: pa.0, lstart: lstart.0 }
+    }
+
+    /// Stored bytes.
+    #[must_use]
+    pub const fn plen(&self) -> u32 {
+        self.plen_word & PLEN_MASK
+    }
+
+    /// Whether it decodes only the beginning of its pcluster.
+    #[must_use]
+    pub const fn partial(&self) -> bool {
+        self.plen_word & PARTIAL != 0
+    }
+
+    /// The algorithm's number, unchecked; nothing if the extent is plain.
+    #[must_use]
+    pub fn algorithm(&self) -> Option<u8> {
+        let [.., high] = self.plen_word.to_le_bytes();
+        (high >> 4).checked_sub(1)
+    }
+
+    /// Reads a record of that size from the beginning of `bytes`; nothing if they are too few.
+    #[must_use]
+    pub fn decode(bytes: &[u8], size: RecordSize) -> Option<Self> {
+        let word =
+            |k: usize| bytes.get(k * 4..)?.first_chunk().map(|word| u32::from_le_bytes(*word));
+        let long = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
+        let plen_word = word(0)?;
+        let (pstart, lstart) = match size {
+            RecordSize::Four => (0, 0),
+            RecordSize::Eight => (word(1)?.into(), 0),
+            RecordSize::Sixteen => (long(word(1)?, word(2)?), word(3)?.into()),
+            RecordSize::ThirtyTwo => (long(word(1)?, word(2)?), long(word(3)?, word(4)?)),
+        };
+        Some(Self { plen_word, pstart, lstart })
+    }
+
+    /// Appends the record in that size to `out`; what has no room is left out.
+    pub fn encode(&self, size: RecordSize, out: &mut Vec<u8>) {
+        let mut record = [0_u8; 32];
+        let fields = self.plen_word.to_le_bytes().into_iter().chain(self.pstart.to_le_bytes());
+        let fields = fields.chain(self.lstart.to_le_bytes());
+        record.iter_mut().zip(fields).for_each(|(byte, field)| *byte = field);
+        out.extend(record.into_iter().take(size.bytes() as usize));
+    }
+}
+
+/// Where the bytes of a table of records are read from.
+pub trait RecordSource {
+    /// Why they can't be read.
+    type Error;
+
+    /// Fills `into` with the table's bytes from `at` on, counted from its start.
+    ///
+    /// # Errors
+    ///
+    /// What the source names, also if the table is not that long.
+    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), Self::Error>;
+}
+
+impl<S: RecordSource + ?Sized> RecordSource for &mut S {
+    type Error = S::Error;
+
+    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), Self::Error> {
+        (**self).read(at, into)
+    }
+}
+
+/// Fewer bytes are in a slice than a table of records has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the table needs {expected} bytes, found {found}")]
+pub struct ShortTable {
+    /// Bytes needed.
+    pub expected: u64,
+    /// Bytes at hand.
+    pub found: usize,
+}
+
+impl RecordSource for &[u8] {
+    type Error = ShortTable;
+
+    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), ShortTable> {
+        let expected = at.saturating_add(into.len() as u64);
+        let short = ShortTable { expected, found: self.len() };
+        let start = usize::try_from(at).ok().ok_or(short)?;
+        let bytes = self.get(start..).and_then(|rest| rest.get(..into.len())).ok_or(short)?;
+        into.copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// Why a byte can't be mapped by a table of records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RecordError<E> {
+    /// The file ends before it.
+    #[error("byte {la} is beyond the file's {size} bytes")]
+    BeyondEof {
+        /// The byte asked for.
+        la: La,
+        /// The file's bytes.
+        size: u64,
+    },
+    /// The table can't be read.
+    #[error(transparent)]
+    Source(E),
+    /// There are no records, or more than the file has bytes.
+    #[error("{count} extent records for a file of {size} bytes")]
+    BadCount {
+        /// How many.
+        count: u64,
+        /// The file's bytes.
+        size: u64,
+    },
+    /// The records don't ascend from byte 0 on.
+    #[error("extent record {record} starts at byte {lstart}, out of order")]
+    OutOfOrder {
+        /// Which one.
+        record: u64,
+        /// Where its extent starts.
+        lstart: u64,
+    },
+    /// The extent found is refused.
+    #[error(transparent)]
+    Extent(#[from] ExtentError),
+}
+
+/// The extent records of one file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RecordTable {
+    header: RecordsHeader,
+    block: BlockBits,
+    file_size: u64,
+    start: u64,
+    count: u64,
+}
+
+impl RecordTable {
+    /// The table of a file of `file_size` bytes whose map header stands at `header_at` in its metadata space;
+    /// nothing if it would end beyond 2^64.
+    #[must_use]
+    pub fn new(
+        header: RecordsHeader,
+        block: BlockBits,
+        file_size: u64,
+        header_at: u64,
+    ) -> Option<Self> {
+        let count = match header.shape {
+            RecordsShape::Fixed { unit_bits } => {
+                file_size.div_ceil(1_u64.checked_shl(unit_bits.into())?)
+            }
+            RecordsShape::Variable { count } => count,
+        };
+        let start = extent_records_offset(header_at, header.record_size)?;
+        let table = Self { header, block, file_size, start, count };
+        table.first().checked_add(count.checked_mul(table.record_size())?)?.checked_add(start)?;
+        Some(table)
+    }
+
+    /// Where the table begins in the metadata space.
+    #[must_use]
+    pub const fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Bytes of the table.
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.range(self.count).start
+    }
+
+    /// How many records there are.
+    #[must_use]
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    const fn record_size(&self) -> u64 {
+        self.header.record_size.bytes() as u64
+    }
+
+    /// Where record 0 stands: 4-byte records follow the address of the first pcluster.
+    const fn first(&self) -> u64 {
+        match self.header.record_size {
+            RecordSize::Four => 8,
+            _ => 0,
+        }
+    }
+
+    /// Which bytes of the table, counted from its start, hold record `k`, at most [`Self::count`].
+    #[must_use]
+    pub const fn range(&self, k: u64) -> Range<u64> {
+        let start = self.first().saturating_add(k.saturating_mul(self.record_size()));
+        start..start.saturating_add(self.record_size())
+    }
+
+    /// Record `k`, with `lstart` filled in for every record size.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::Source`] if it can't be read.
+    pub fn record<S: RecordSource>(
+        &self,
+        source: &mut S,
+        k: u64,
+    ) -> Result<ExtentRecord, RecordError<S::Error>> {
+        let mut bytes = [0; 32];
+        let size = self.header.record_size;
+        let (wanted, _) = bytes.split_at_mut(size.bytes() as usize);
+        source.read(self.range(k).start, wanted).map_err(RecordError::Source)?;
+        let mut record = ExtentRecord::decode(&bytes, size).unwrap_or_default();
+        if let RecordsShape::Fixed { unit_bits } = self.header.shape {
+            record.lstart = k << unit_bits;
+        }
+        Ok(record)
+    }
+
+    /// The extent that holds byte `la`. With 4-byte records this reads all records before it; whoever maps
+    /// often should keep the list of [`Self::extents`].
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] if `la` is not in the file or the table is unsound.
+    pub fn map<S: RecordSource>(
+        &self,
+        mut source: S,
+        la: La,
+    ) -> Result<MappedExtent, RecordError<S::Error>> {
+        if la.0 >= self.file_size {
+            return Err(RecordError::BeyondEof { la, size: self.file_size });
+        }
+        self.check_count()?;
+        let k = match self.header.shape {
+            RecordsShape::Fixed { unit_bits } => la.0 >> unit_bits,
+            RecordsShape::Variable { .. } => self.search(&mut source, la)?,
+        };
+        let mut record = self.record(&mut source, k)?;
+        if self.header.record_size == RecordSize::Four && !self.is_fragment(k) {
+            record.pstart = self.running_address(&mut source, k)?;
+        }
+        let end = self.end_of(&mut source, k)?;
+        if record.lstart > la.0 || end <= la.0 {
+            return Err(RecordError::OutOfOrder { record: k, lstart: record.lstart });
+        }
+        self.extent(k, record, end).map_err(RecordError::Extent)
+    }
+
+    /// All extents in order, without gap or overlap. Ends after an error.
+    pub fn extents<S: RecordSource>(&self, source: S) -> RecordExtents<S> {
+        RecordExtents { table: *self, source, next: 0, start: None, address: 0, failed: false }
+    }
+
+    fn check_count<E>(&self) -> Result<(), RecordError<E>> {
+        let (count, size) = (self.count, self.file_size);
+        if count == 0 || count > size {
+            return Err(RecordError::BadCount { count, size });
+        }
+        Ok(())
+    }
+
+    /// The last record that starts at or before `la`.
+    fn search<S: RecordSource>(
+        &self,
+        source: &mut S,
+        la: La,
+    ) -> Result<u64, RecordError<S::Error>> {
+        let (mut low, mut high) = (0, self.count);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if self.record(source, middle)?.lstart <= la.0 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
+    /// The byte behind the extent of record `k`.
+    fn end_of<S: RecordSource>(
+        &self,
+        source: &mut S,
+        k: u64,
+    ) -> Result<u64, RecordError<S::Error>> {
+        if k + 1 >= self.count {
+            return Ok(self.file_size);
+        }
+        Ok(self.record(source, k + 1)?.lstart.min(self.file_size))
+    }
+
+    /// Where the pcluster of 4-byte record `k` lies: behind those of all records before it.
+    fn running_address<S: RecordSource>(
+        &self,
+        source: &mut S,
+        k: u64,
+    ) -> Result<u64, RecordError<S::Error>> {
+        let mut address = first_address(source)?;
+        let mut chunk = [0; 512];
+        let mut done = 0;
+        while done < k {
+            let records = (k - done).min(128);
+            let len = usize::try_from(records * 4).unwrap_or(0);
+            let (wanted, _) = chunk.split_at_mut(len);
+            source.read(self.range(done).start, wanted).map_err(RecordError::Source)?;
+            for word in wanted.as_chunks::<4>().0 {
+                let plen = u32::from_le_bytes(*word) & PLEN_MASK;
+                address = address.saturating_add(plen.into());
+            }
+            done += records;
+        }
+        Ok(address)
+    }
+
+    fn is_fragment(&self, k: u64) -> bool {
+        self.header.advise.contains(Advise::FRAGMENT) && k + 1 == self.count
+    }
+
+    fn extent(&self, k: u64, record: ExtentRecord, end: u64) -> Result<MappedExtent, ExtentError> {
+        let la = La(record.lstart);
+        let location = self.location(k, record)?;
+        let interlaced = self.header.advise.contains(Advise::INTERLACED)
+            && self.block.within(record.pstart | u64::from(record.plen())) == 0
+            && matches!(location, Location::Blocks { .. });
+        let plain = ExtentKind::Plain { interlaced };
+        let kind =
+            record.algorithm().map_or(plain, |algorithm| ExtentKind::Compressed { algorithm });
+        let partial = record.partial() && !self.is_fragment(k);
+        let llen = end.saturating_sub(la.0);
+        MappedExtent { la, llen, location, kind, partial }.checked(self.block)
+    }
+
+    fn location(&self, k: u64, record: ExtentRecord) -> Result<Location, ExtentError> {
+        let (pa, plen) = (Pa(record.pstart), record.plen());
+        if self.is_fragment(k) {
+            // Where records have no room for an address, there is no high half either.
+            let offset = (pa.0 & 0xffff_ffff) << 32 | u64::from(record.plen_word);
+            return Ok(Location::Fragment { offset });
+        }
+        if plen == 0 {
+            return Ok(Location::Hole);
+        }
+        match pa.checked_add(plen.into()) {
+            Some(_) => Ok(Location::Blocks { pa, plen }),
+            None => Err(ExtentError::AddressOverflow { la: La(record.lstart) }),
+        }
+    }
+}
+
+/// Where the first pcluster lies in a table of 4-byte records.
+fn first_address<S: RecordSource>(source: &mut S) -> Result<u64, RecordError<S::Error>> {
+    let mut address = [0; 8];
+    source.read(0, &mut address).map_err(RecordError::Source)?;
+    Ok(u64::from_le_bytes(address))
+}
+
+/// The extents of a table of records in order.
+#[derive(Clone, Debug)]
+pub struct RecordExtents<S> {
+    table: RecordTable,
+    source: S,
+    next: u64,
+    /// The next record, already read as the end of the one before.
+    start: Option<ExtentRecord>,
+    /// Where the next pcluster of a table of 4-byte records lies.
+    address: u64,
+    failed: bool,
+}
+
+impl<S: RecordSource> RecordExtents<S> {
+    fn begin(&mut self) -> Result<ExtentRecord, RecordError<S::Error>> {
+        self.table.check_count()?;
+        if self.table.header.record_size == RecordSize::Four {
+            self.address = first_address(&mut self.source)?;
+        }
+        let record = self.table.record(&mut self.source, 0)?;
+        if record.lstart != 0 {
+            return Err(RecordError::OutOfOrder { record: 0, lstart: record.lstart });
+        }
+        Ok(record)
+    }
+
+    fn step(&mut self) -> Result<MappedExtent, RecordError<S::Error>> {
+        let mut record = match self.start.take() {
+            Some(record) => record,
+            None => self.begin()?,
+        };
+        let (k, size) = (self.next, self.table.file_size);
+        self.next += 1;
+        if self.table.header.record_size == RecordSize::Four && !self.table.is_fragment(k) {
+            record.pstart = self.address;
+            self.address = self.address.saturating_add(record.plen().into());
+        }
+        if self.next < self.table.count {
+            self.start = Some(self.table.record(&mut self.source, self.next)?);
+        }
+        let end = self.start.map_or(size, |next| next.lstart);
+        if end <= record.lstart || (end >= size && self.start.is_some()) {
+            return Err(RecordError::OutOfOrder { record: self.next, lstart: end });
+        }
+        self.table.extent(k, record, end).map_err(RecordError::Extent)
+    }
+}
+
+impl<S: RecordSource> Iterator for RecordExtents<S> {
+    type Item = Result<MappedExtent, RecordError<S::Error>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let ended = self.next != 0 && self.next >= self.table.count;
+        if self.failed || ended || self.table.file_size == 0 {
+            return None;
+        }
+        let step = self.step();
+        self.failed = step.is_err();
+        Some(step)
+    }
+}
+
+impl<S: RecordSource> core::iter::FusedIterator for RecordExtents<S> {}

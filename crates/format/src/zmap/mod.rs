@@ -1,0 +1,47 @@
+//! How does a compressed file say where each of its extents lies?
+//!
+//! After the inode stands a map header ([`MapHeader`]), then one of three tables: full indexes of 8 bytes
+//! for each lcluster, compact packs of about 2 or 4, or extent records. [`IndexMap`] answers lookups over
+//! the first two, [`RecordTable`] over the third; [`encode_full`] and [`encode_compact`] write the first two.
+
+mod compact;
+mod encode;
+mod extent;
+mod full;
+mod header;
+mod index;
+mod locate;
+mod lookup;
+mod mapped;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use compact::CompactTable;
+pub use encode::{
+    EncodeError, EncodeParams, EncodedExtent, NeedsFull, Tail, encode_compact, encode_full,
+    encode_whole_fragment,
+};
+pub use extent::{ExtentRecord, RecordError, RecordExtents, RecordSource, RecordTable, ShortTable};
+pub use full::FullTable;
+pub use header::{
+    Advise, HeaderContext, HeaderError, IndexHeader, IndexLayout, MapHeader, RawMapHeader,
+    RecordSize, RecordsHeader, RecordsShape,
+};
+pub use index::{Head, HeadKind, IndexError, LclusterIndex, NonHead};
+pub use locate::{
+    CompactLayout, TableKind, compact_offset, extent_records_offset, full_index_offset,
+    map_header_offset,
+};
+pub use lookup::{Extents, IndexMap, MapError};
+pub use mapped::{ExtentError, ExtentKind, Location, MappedExtent};
+pub use table::{IndexSource, IndexTable, SliceSource};
+
+/// The largest pcluster that kernels read, in bytes.
+pub const MAX_PCLUSTER_SIZE: u64 = 1 << 20;
+
+/// The longest decoded extent that kernels read, in bytes; tail fragments may be longer.
+pub const MAX_EXTENT_LEN: u64 = 12 << 20;
+
+/// The largest pcluster that an index can state, in blocks: CBLKCNT has 11 bits.
+pub const MAX_PCLUSTER_BLOCKS: u16 = 2047;

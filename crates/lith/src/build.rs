@@ -1,0 +1,100 @@
+//! How does a source become an image that can be relied on?
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use lith_builder::{BuildError, Options, Progress, Report};
+use lith_source::Source;
+
+use crate::{Adjust, Mismatch, staged::Staged, verify};
+
+/// Where an image's UUID comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ImageId {
+    /// From the image's content, so that equal images have equal ids and different ones different ids.
+    #[default]
+    FromContent,
+    /// All zeros.
+    Clear,
+    /// By chance: two builds of one source differ.
+    Random,
+    /// As given.
+    Fixed([u8; 16]),
+}
+
+/// How an image is made.
+#[derive(Clone, Debug)]
+pub struct BuildOptions {
+    /// What kind of image it is. Its UUID and its place for temporary data are taken from elsewhere.
+    pub image: Options,
+    /// The UUID.
+    pub id: ImageId,
+    /// Owners and times that replace those of the source.
+    pub adjust: Adjust,
+    /// Whether the image is read back and compared with what was read of the source.
+    pub verify: bool,
+}
+
+impl Default for BuildOptions {
+    fn default() -> Self {
+        let image = Options::default();
+        Self { image, id: ImageId::default(), adjust: Adjust::default(), verify: true }
+    }
+}
+
+/// Why there is no new image.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Its file can't be made or named.
+    #[error("{}: cannot {action}", path.display())]
+    Target {
+        /// The image's path.
+        path: PathBuf,
+        /// `create`, `put into place`.
+        action: &'static str,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// It can't be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// What was written is not what was read.
+    #[error("the image was read back and is wrong; it was not put into place")]
+    Verify(#[from] Mismatch),
+}
+
+/// Makes an image of `source` at `path`.
+///
+/// The image is written without a name, read back and compared unless that is switched off, put on
+/// disk, and only then named: on any failure, whatever was at `path` is still there.
+///
+/// # Errors
+/// [`Error`] names what is wrong.
+pub fn build(
+    mut source: Source,
+    path: &Path,
+    options: &BuildOptions,
+    progress: &Progress,
+) -> Result<Report, Error> {
+    let target = |action| move |source| Error::Target { path: path.to_owned(), action, source };
+    options.adjust.apply(&mut source.tree);
+    let staged = Staged::create(path).map_err(target("create"))?;
+    let mut image = options.image.clone();
+    image.temporary = Staged::directory(path);
+    image.id = match options.id {
+        ImageId::FromContent => lith_builder::ImageId::FromContent,
+        ImageId::Clear => lith_builder::ImageId::Fixed([0; 16]),
+        ImageId::Random => lith_builder::ImageId::Fixed(*uuid::Uuid::new_v4().as_bytes()),
+        ImageId::Fixed(uuid) => lith_builder::ImageId::Fixed(uuid),
+    };
+    let built =
+        lith_builder::build(&source.tree, &*source.contents, staged.file(), &image, progress)?;
+    if options.verify {
+        let copy = staged.file().try_clone().map_err(target("read back"))?;
+        verify::verify(copy, &source.tree, &built, image.workers.get())?;
+    }
+    staged.commit().map_err(target("put into place"))?;
+    Ok(built.report)
+}

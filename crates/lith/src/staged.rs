@@ -1,0 +1,154 @@
+//! How does a new image take its name without ever leaving half an image there?
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::{
+        fd::{AsFd, AsRawFd},
+        unix::fs::FileTypeExt,
+    },
+    path::{Path, PathBuf},
+    process,
+};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+
+/// A file in the making. Until [`Staged::commit`] it has no name at all, or a hidden one where the
+/// filesystem knows no nameless files; whatever stood under the final name stays as it is.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    file: File,
+    target: PathBuf,
+    form: Form,
+}
+
+#[derive(Debug)]
+enum Form {
+    /// Without a name; the kernel drops it with the last descriptor, even when the process is killed.
+    Nameless,
+    /// Under a name of its own beside the target.
+    Hidden(PathBuf),
+    /// The target itself: a block device, which can't be replaced.
+    InPlace,
+}
+
+impl Staged {
+    /// Begins a file that shall become `target`.
+    pub(crate) fn create(target: &Path) -> io::Result<Self> {
+        // A link is followed, so that what it points to is replaced and not the link.
+        let target = fs::canonicalize(target).unwrap_or_else(|_new| target.to_owned());
+        if let Ok(metadata) = fs::metadata(&target) {
+            let kind = metadata.file_type();
+            if kind.is_block_device() {
+                let file = OpenOptions::new().read(true).write(true).open(&target)?;
+                return Ok(Self { file, target, form: Form::InPlace });
+            }
+            if !kind.is_file() {
+                return Err(io::Error::new(
+                    io::ErrorKind::AlreadyExists,
+                    "exists and is neither a regular file nor a block device",
+                ));
+            }
+        }
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        match rustix::fs::open(directory_of(&target), flags, Mode::from_raw_mode(0o666)) {
+            Ok(fd) => Ok(Self { file: fd.into(), target, form: Form::Nameless }),
+            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL) => {
+                let hidden = hidden_name(&target);
+                let file =
+                    OpenOptions::new().read(true).write(true).create_new(true).open(&hidden)?;
+                Ok(Self { file, target, form: Form::Hidden(hidden) })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The file, open for reading and writing.
+    pub(crate) const fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The folder for temporary data: the target's.
+    pub(crate) fn directory(target: &Path) -> PathBuf {
+        directory_of(target).to_owned()
+    }
+
+    /// Puts the file on disk and gives it its name.
+    pub(crate) fn commit(mut self) -> io::Result<()> {
+        self.file.sync_data()?;
+        let hidden = match std::mem::replace(&mut self.form, Form::InPlace) {
+            Form::InPlace => return Ok(()),
+            Form::Hidden(path) => path,
+            Form::Nameless => {
+                let path = hidden_name(&self.target);
+                let nameless = format!("/proc/self/fd/{}", self.file.as_fd().as_raw_fd());
+                rustix::fs::linkat(CWD, &nameless, CWD, &path, AtFlags::SYMLINK_FOLLOW)?;
+                path
+            }
+        };
+        fs::rename(&hidden, &self.target).inspect_err(|_failed| {
+            // What failed is told; that the leftover can't be removed either adds nothing.
+            let _ = fs::remove_file(&hidden);
+        })?;
+        File::open(directory_of(&self.target))?.sync_all()
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if let Form::Hidden(path) = &self.form {
+            // Nobody is left to tell.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn directory_of(target: &Path) -> &Path {
+    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn hidden_name(target: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    // A long name is cut, so that the hidden one is no longer than names may be.
+    let full = target.file_name().unwrap_or_default().to_string_lossy();
+    name.push(full.chars().take(50).collect::<String>());
+    name.push(format!(".{}.lith-tmp", process::id()));
+    directory_of(target).join(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn the_old_file_stays_until_commit_and_nothing_else_remains() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("image");
+        fs::write(&target, "old").unwrap();
+        let mut staged = Staged::create(&target).unwrap();
+        staged.file.write_all(b"half").unwrap();
+        drop(staged);
+        assert_eq!(fs::read(&target).unwrap(), b"old");
+        let mut staged = Staged::create(&target).unwrap();
+        staged.file.write_all(b"new").unwrap();
+        staged.commit().unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_link_is_followed_and_a_directory_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, link) = (dir.path().join("real"), dir.path().join("link"));
+        fs::write(&real, "old").unwrap();
+        std::os::unix::fs::symlink("real", &link).unwrap();
+        let mut staged = Staged::create(&link).unwrap();
+        staged.file.write_all(b"new").unwrap();
+        staged.commit().unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&real).unwrap(), b"new");
+        assert!(Staged::create(dir.path()).is_err());
+    }
+}

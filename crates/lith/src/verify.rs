@@ -1,0 +1,303 @@
+//! Does the image hold what was read of the source?
+//!
+//! The finished image is read with the same reader that everybody uses, and every name, attribute and byte
+//! of it is compared: metadata with the tree, content with the digests that were taken when the source was
+//! read.
+
+use std::{
+    fs::File,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use lith_builder::{Built, Digest, DigestOfPieces, PIECE};
+use lith_device::FileDevice;
+use lith_format::{addr::Nid, file_type::FileType, inode::InodeData};
+use lith_reader::{Image, Inode};
+use lith_tree::{DisplayPath, InodeIndex, Kind, Tree};
+
+/// How an image differs from its source.
+#[derive(Debug, thiserror::Error)]
+pub enum Mismatch {
+    /// The image can't be opened again.
+    #[error("cannot open it again")]
+    Device(#[source] std::io::Error),
+    /// A file of the image, or the image itself, can't be read.
+    #[error("{}: cannot be read back", DisplayPath(path))]
+    Unreadable {
+        /// The file's path in the tree; empty for the root and the image itself.
+        path: Vec<u8>,
+        /// What the reader said.
+        source: lith_reader::Error,
+    },
+    /// A file of the image is not that of the source.
+    #[error("{}: its {what} differs from the source's", DisplayPath(path))]
+    Differs {
+        /// The file's path in the tree.
+        path: Vec<u8>,
+        /// Which part of it.
+        what: &'static str,
+    },
+}
+
+/// Compares the image in `file` with the tree and digests that it was built from.
+pub(crate) fn verify(
+    file: File,
+    tree: &Tree,
+    built: &Built,
+    workers: usize,
+) -> Result<(), Mismatch> {
+    let device = FileDevice::new(file).map_err(Mismatch::Device)?;
+    let image = Image::open(device)
+        .map_err(|source| Mismatch::Unreadable { path: Vec::new(), source })?;
+    let mut names = Names { tree, image: &image, nids: vec![None; tree.len()], files: Vec::new() };
+    names.compare_all()?;
+    let content = Content { tree, image: &image, digests: &built.digests };
+    content.compare_all(&names.files, workers)
+}
+
+/// Compares everything but the content of regular files, and notes which those are.
+struct Names<'a> {
+    tree: &'a Tree,
+    image: &'a Image,
+    /// By inode of the tree, as far as met.
+    nids: Vec<Option<Nid>>,
+    files: Vec<(InodeIndex, Nid)>,
+}
+
+impl Names<'_> {
+    fn compare_all(&mut self) -> Result<(), Mismatch> {
+        let root = self.image.superblock().root_nid;
+        let mut stack = vec![self.compare(InodeIndex::ROOT, root)?];
+        while let Some(found) = stack.pop() {
+            let Some((index, inode)) = found else { continue };
+            for (child, nid) in self.compare_names(index, &inode)? {
+                stack.push(self.compare(child, nid)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn unreadable(&self, index: InodeIndex) -> impl FnOnce(lith_reader::Error) -> Mismatch + use<> {
+        let path = self.tree.path(index);
+        |source| Mismatch::Unreadable { path, source }
+    }
+
+    fn differs(&self, index: InodeIndex, what: &'static str) -> Mismatch {
+        Mismatch::Differs { path: self.tree.path(index), what }
+    }
+
+    /// Compares an inode; gives it back if it is a directory that was not met before.
+    fn compare(
+        &mut self,
+        index: InodeIndex,
+        nid: Nid,
+    ) -> Result<Option<(InodeIndex, Inode)>, Mismatch> {
+        let met = self.nids.get_mut(index.index()).and_then(|slot| slot.replace(nid));
+        if let Some(met) = met {
+            return if met == nid { Ok(None) } else { Err(self.differs(index, "hard link")) };
+        }
+        let inode = self.image.inode(nid).map_err(|error| self.unreadable(index)(error))?;
+        if let Some(what) = self.difference(index, &inode)? {
+            return Err(self.differs(index, what));
+        }
+        match self.tree.get(index).kind {
+            Kind::Directory(_) => return Ok(Some((index, inode))),
+            Kind::Regular { size: 1.. } => self.files.push((index, nid)),
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn difference(
+        &self,
+        index: InodeIndex,
+        inode: &Inode,
+    ) -> Result<Option<&'static str>, Mismatch> {
+        let node = self.tree.get(index);
+        let metadata = &node.metadata;
+        let differing = [
+            ("kind", inode.file_type != file_type(&node.kind)),
+            ("mode", inode.mode & 0o7777 != metadata.permissions),
+            ("owner", (inode.uid, inode.gid) != (metadata.uid, metadata.gid)),
+            (
+                "modification time",
+                (inode.mtime, inode.mtime_nsec) != (metadata.mtime.sec, metadata.mtime.nsec),
+            ),
+            ("link count", inode.nlink != node.nlink()),
+            ("extended attributes", !self.has_same_xattrs(index, inode)?),
+        ];
+        if let Some((what, _)) = differing.into_iter().find(|(_, differs)| *differs) {
+            return Ok(Some(what));
+        }
+        Ok(match &node.kind {
+            Kind::Regular { size } => (inode.size != *size).then_some("size"),
+            Kind::Symlink(target) => {
+                let found = self
+                    .image
+                    .read_link(inode)
+                    .map_err(|error| self.unreadable(index)(error))?;
+                (*found != **target).then_some("target")
+            }
+            Kind::CharDevice(rdev) | Kind::BlockDevice(rdev) => match inode.data {
+                InodeData::Device(found) => {
+                    ((found.major, found.minor) != (rdev.major, rdev.minor))
+                        .then_some("device number")
+                }
+                _ => Some("device number"),
+            },
+            _ => None,
+        })
+    }
+
+    fn has_same_xattrs(&self, index: InodeIndex, inode: &Inode) -> Result<bool, Mismatch> {
+        let expected = self.tree.xattrs.get(self.tree.get(index).metadata.xattrs);
+        if expected.is_empty() && inode.xattr_icount == 0 {
+            return Ok(true);
+        }
+        let mut found =
+            self.image.xattrs(inode).map_err(|error| self.unreadable(index)(error))?;
+        found.sort();
+        Ok(found.len() == expected.len()
+            && found.iter().zip(expected).all(|(f, e)| *f.name == *e.name && *f.value == *e.value))
+    }
+
+    /// Compares the names of a directory; gives back where they lead.
+    fn compare_names(
+        &self,
+        index: InodeIndex,
+        inode: &Inode,
+    ) -> Result<Vec<(InodeIndex, Nid)>, Mismatch> {
+        let Some(directory) = self.tree.get(index).as_directory() else { return Ok(Vec::new()) };
+        let mut expected = directory.entries();
+        let mut leads = Vec::with_capacity(directory.len());
+        let entries =
+            self.image.read_dir(inode).map_err(|error| self.unreadable(index)(error))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| self.unreadable(index)(error))?;
+            match expected.next() {
+                Some((name, child)) if name.as_bytes() == entry.name => {
+                    leads.push((child, entry.nid));
+                }
+                _ => return Err(self.differs(index, "list of names")),
+            }
+        }
+        match expected.next() {
+            None => Ok(leads),
+            Some(_) => Err(self.differs(index, "list of names")),
+        }
+    }
+}
+
+const fn file_type(kind: &Kind) -> FileType {
+    match kind {
+        Kind::Directory(_) => FileType::Directory,
+        Kind::Regular { .. } => FileType::Regular,
+        Kind::Symlink(_) => FileType::Symlink,
+        Kind::CharDevice(_) => FileType::CharDevice,
+        Kind::BlockDevice(_) => FileType::BlockDevice,
+        Kind::Fifo => FileType::Fifo,
+        Kind::Socket => FileType::Socket,
+    }
+}
+
+/// A piece of a file that is to be hashed.
+#[derive(Clone, Copy)]
+struct Piece {
+    index: InodeIndex,
+    nid: Nid,
+    start: u64,
+}
+
+/// Compares the content of regular files.
+struct Content<'a> {
+    tree: &'a Tree,
+    image: &'a Image,
+    digests: &'a [Digest],
+}
+
+impl Content<'_> {
+    fn compare_all(&self, files: &[(InodeIndex, Nid)], workers: usize) -> Result<(), Mismatch> {
+        let pieces: Vec<Piece> =
+            files.iter().flat_map(|(index, nid)| self.pieces(*index, *nid)).collect();
+        let next = AtomicUsize::new(0);
+        let found = thread::scope(|scope| {
+            let work = || self.hash_some(&pieces, &next);
+            let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).collect::<Result<Vec<_>, _>>()
+        })?;
+        let mut digests = vec![Digest::default(); pieces.len()];
+        for (at, digest) in found.into_iter().flatten() {
+            if let Some(slot) = digests.get_mut(at) {
+                *slot = digest;
+            }
+        }
+        self.compare_digests(&pieces, &digests)
+    }
+
+    fn pieces(&self, index: InodeIndex, nid: Nid) -> impl Iterator<Item = Piece> + use<> {
+        let size = self.size(index);
+        (0..size.div_ceil(PIECE)).map(move |number| Piece { index, nid, start: number * PIECE })
+    }
+
+    fn size(&self, index: InodeIndex) -> u64 {
+        match self.tree.get(index).kind {
+            Kind::Regular { size } => size,
+            _ => 0,
+        }
+    }
+
+    /// Hashes pieces that no other worker has taken, until none is left.
+    fn hash_some(
+        &self,
+        pieces: &[Piece],
+        next: &AtomicUsize,
+    ) -> Result<Vec<(usize, Digest)>, Mismatch> {
+        /// Pieces that a worker takes at once.
+        const STRIDE: usize = 16;
+        let mut buf = Vec::new();
+        let mut found = Vec::new();
+        loop {
+            let from = next.fetch_add(STRIDE, Ordering::Relaxed);
+            let Some(rest) = pieces.get(from..).filter(|rest| !rest.is_empty()) else {
+                return Ok(found);
+            };
+            for (at, piece) in rest.iter().enumerate().take(STRIDE) {
+                found.push((from + at, self.hash(piece, &mut buf)?));
+            }
+        }
+    }
+
+    fn hash(&self, piece: &Piece, buf: &mut Vec<u8>) -> Result<Digest, Mismatch> {
+        let unreadable =
+            |source| Mismatch::Unreadable { path: self.tree.path(piece.index), source };
+        let len = PIECE.min(self.size(piece.index) - piece.start);
+        // At most a piece.
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        if buf.len() < len {
+            buf.resize(len, 0);
+        }
+        let bytes = buf.get_mut(..len).unwrap_or_default();
+        let inode = self.image.inode(piece.nid).map_err(unreadable)?;
+        let file = self.image.file(&inode).map_err(unreadable)?;
+        file.read_at(bytes, piece.start).map_err(unreadable)?;
+        Ok(Digest::of_piece(bytes))
+    }
+
+    /// Compares the digests of files, put together from those of their pieces.
+    fn compare_digests(&self, pieces: &[Piece], digests: &[Digest]) -> Result<(), Mismatch> {
+        let both: Vec<_> = pieces.iter().zip(digests).collect();
+        for file in both.chunk_by(|(a, _), (b, _)| a.index == b.index) {
+            let mut whole = DigestOfPieces::default();
+            for (_, digest) in file {
+                whole.push(**digest);
+            }
+            let Some((piece, _)) = file.first() else { continue };
+            if self.digests.get(piece.index.index()) != Some(&whole.finish()) {
+                let path = self.tree.path(piece.index);
+                return Err(Mismatch::Differs { path, what: "content" });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! Which paths does the user not want?
+
+use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
+use lith_tree::Name;
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
+/// Patterns for paths to leave out. An excluded directory takes all that is in it along.
+///
+/// `*`, `?` and `[...]` match inside one name, `**` across names, `{a,b}` either. A pattern without a slash matches
+/// a name in any directory; one with a slash matches the path from the root, as does one that
+/// begins with a slash. A slash at the end does not count.
+#[derive(Clone, Debug, Default)]
+pub struct Excludes {
+    names: GlobSet,
+    paths: GlobSet,
+}
+
+/// Why a pattern can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot exclude by the pattern {pattern:?}")]
+pub struct ExcludeError {
+    /// The pattern as it was given.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub source: globset::Error,
+}
+
+impl Excludes {
+    /// Takes patterns.
+    ///
+    /// # Errors
+    /// [`ExcludeError`] names the first pattern that is none.
+    pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, ExcludeError> {
+        let (mut names, mut paths) = (GlobSetBuilder::new(), GlobSetBuilder::new());
+        for pattern in patterns {
+            let pattern = pattern.as_ref();
+            let body = pattern.trim_end_matches('/');
+            let set = if body.contains('/') { &mut paths } else { &mut names };
+            let body = body.trim_start_matches("./").trim_start_matches('/');
+            let glob = GlobBuilder::new(body).literal_separator(true).build();
+            set.add(glob.map_err(|source| ExcludeError::new(pattern, source))?);
+        }
+        Ok(Self { names: build(&names)?, paths: build(&paths)? })
+    }
+
+    /// Whether nothing is excluded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty() && self.paths.is_empty()
+    }
+
+    /// Whether the file called `name` in the directory at `parent` (a path from the root without slashes
+    /// at its ends) is excluded by itself.
+    #[must_use]
+    pub fn excludes(&self, parent: &[u8], name: &[u8]) -> bool {
+        matches(&self.names, name)
+            || !self.paths.is_empty() && {
+                let mut path = Vec::with_capacity(parent.len() + 1 + Name::MAX);
+                push_name(&mut path, parent);
+                push_name(&mut path, name);
+                matches(&self.paths, &path)
+            }
+    }
+}
+
+impl ExcludeError {
+    fn new(pattern: &str, source: globset::Error) -> Self {
+        Self { pattern: pattern.to_owned(), source }
+    }
+}
+
+fn build(set: &GlobSetBuilder) -> Result<GlobSet, ExcludeError> {
+    set.build().map_err(|source| {
+        let pattern = source.glob().unwrap_or_default().to_owned();
+        ExcludeError { pattern, source }
+    })
+}
+
+fn matches(set: &GlobSet, path: &[u8]) -> bool {
+    !set.is_empty() && set.is_match_candidate(&Candidate::new(OsStr::from_bytes(path)))
+}
+
+/// Appends a name to a path, with a slash between if the path is not empty.
+pub(crate) fn push_name(path: &mut Vec<u8>, name: &[u8]) {
+    if !path.is_empty() {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_without_a_slash_match_anywhere_and_others_from_the_root() {
+        let excludes =
+            Excludes::new(["*.o", "/top", "a/*/c", "deep/**", "dir/", "./dot/x"]).unwrap();
+        let cases: [(&[u8], &[u8], bool); 14] = [
+            (b"", b"x.o", true),
+            (b"a/b", b"x.o", true),
+            (b"", b"x.oo", false),
+            (b"", b"top", true),
+            (b"a", b"top", false),
+            (b"a/b", b"c", true),
+            (b"a/b/b", b"c", false),
+            (b"", b"deep", false),
+            (b"deep", b"x", true),
+            (b"deep/x", b"y", true),
+            (b"q", b"dir", true),
+            (b"dot", b"x", true),
+            (b"q/dot", b"x", false),
+            (b"", b"\xff.o", true),
+        ];
+        for (parent, name, expected) in cases {
+            assert_eq!(excludes.excludes(parent, name), expected, "{parent:?} {name:?}");
+        }
+        assert!(Excludes::default().is_empty() && !excludes.is_empty());
+    }
+
+    #[test]
+    fn a_broken_pattern_is_named() {
+        let error = Excludes::new(["ok", "a[b"]).unwrap_err();
+        assert_eq!(error.pattern, "a[b");
+    }
+}

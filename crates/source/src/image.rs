@@ -1,0 +1,342 @@
+//! How does an EROFS image become a tree?
+
+use std::{
+    collections::HashMap,
+    ffi::OsStr,
+    io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    vec,
+};
+
+use lith_format::{addr::Nid, file_type::FileType, inode::InodeData};
+use lith_reader::{DirEntry, File, Image, Inode};
+use lith_tree::{
+    Content, ContentError, Contents, DataRange, DisplayPath, InodeIndex, Kind, Metadata, Name,
+    NameError, Rdev, Timestamp, Tree, TreeError, Xattr,
+};
+
+use crate::{Note, NoteKind, Options, Source, exclude::push_name, namespace, note::Notes};
+
+/// Nanoseconds are below this; a damaged inode may say more.
+const NSEC_MAX: u32 = 999_999_999;
+
+/// Why an image is no tree. Paths are from its root.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// An inode or a directory can't be read.
+    #[error("{}: cannot be read from the image", DisplayPath(path))]
+    Read {
+        /// What was read.
+        path: Vec<u8>,
+        /// Why it can't be.
+        source: Box<lith_reader::Error>,
+    },
+    /// A directory is inside itself or has two names.
+    #[error("{} and {} are one directory, inode {nid}", DisplayPath(first), DisplayPath(second))]
+    DirectoryTwice {
+        /// Its NID.
+        nid: Nid,
+        /// The path that it was met at first; empty for the root.
+        first: Vec<u8>,
+        /// The path that it was met at again.
+        second: Vec<u8>,
+    },
+    /// A file has an impossible name.
+    #[error("{}: has an impossible name", DisplayPath(path))]
+    Name {
+        /// The directory.
+        path: Vec<u8>,
+        /// What is wrong with the name.
+        source: NameError,
+    },
+    /// A file does not fit into the tree.
+    #[error("{}: has no place in the tree", DisplayPath(path))]
+    Tree {
+        /// The file.
+        path: Vec<u8>,
+        /// Why.
+        source: TreeError,
+    },
+}
+
+/// Takes what an image holds; `path` is what to call it in errors about the bytes of its files.
+///
+/// # Errors
+/// [`ImageError`] names the first path that can't be read or makes no sense.
+pub fn image(image: Arc<Image>, path: &Path, options: &Options) -> Result<Source, ImageError> {
+    let (tree, nids, notes) = Walker::new(&image, options)?.walk()?;
+    let contents = ImageContents { image, nids, path: path.to_owned() };
+    Ok(Source { tree, contents: Box::new(contents), notes })
+}
+
+/// A directory whose entries are being added.
+struct Level {
+    directory: InodeIndex,
+    /// Bytes of its path.
+    path: usize,
+    entries: vec::IntoIter<DirEntry>,
+}
+
+struct Walker<'a> {
+    image: &'a Image,
+    options: &'a Options,
+    tree: Tree,
+    /// By inode.
+    nids: Vec<Nid>,
+    /// What was met already.
+    known: HashMap<Nid, InodeIndex>,
+    stack: Vec<Level>,
+    /// The path of what is being added: one for all levels, since a chain of directories can be long.
+    path: Vec<u8>,
+    notes: Notes,
+}
+
+impl<'a> Walker<'a> {
+    fn new(image: &'a Image, options: &'a Options) -> Result<Self, ImageError> {
+        let root = image.root().map_err(cannot_read(b""))?;
+        let mut walker = Self {
+            image,
+            options,
+            tree: Tree::new(Metadata::default()),
+            nids: vec![root.nid],
+            known: HashMap::from([(root.nid, InodeIndex::ROOT)]),
+            stack: Vec::new(),
+            path: Vec::new(),
+            notes: Notes::default(),
+        };
+        let metadata = walker.metadata(&root)?;
+        walker.tree.get_mut(InodeIndex::ROOT).metadata = metadata;
+        walker.descend(InodeIndex::ROOT, &root)?;
+        Ok(walker)
+    }
+
+    fn walk(mut self) -> Result<(Tree, Vec<Nid>, Vec<Note>), ImageError> {
+        while let Some(level) = self.stack.last_mut() {
+            self.path.truncate(level.path);
+            let Some(entry) = level.entries.next() else {
+                self.stack.pop();
+                continue;
+            };
+            if !self.options.exclude.excludes(&self.path, &entry.name) {
+                let parent = level.directory;
+                push_name(&mut self.path, &entry.name);
+                self.add(parent, &entry)?;
+            }
+        }
+        Ok((self.tree, self.nids, self.notes.into_vec()))
+    }
+
+    /// Adds the name that the path ends with, and for a new directory what is in it.
+    fn add(&mut self, parent: InodeIndex, entry: &DirEntry) -> Result<(), ImageError> {
+        let named = Name::new(&entry.name);
+        let name = named.map_err(|source| ImageError::Name { path: self.path.clone(), source })?;
+        let known = self.known.get(&entry.nid).copied();
+        if let Some(known) = known
+            && self.tree.get(known).as_directory().is_some()
+        {
+            let (nid, first) = (entry.nid, self.tree.path(known));
+            return Err(ImageError::DirectoryTwice { nid, first, second: self.path.clone() });
+        }
+        if let Some(known) = known.filter(|_| !self.options.dereference_hard_links) {
+            return self.tree.link(parent, name, known).map_err(|source| self.no_place(source));
+        }
+        let inode = self.image.inode(entry.nid).map_err(cannot_read(&self.path))?;
+        let (metadata, kind) = (self.metadata(&inode)?, self.kind(&inode)?);
+        let added = self.tree.add(parent, name, metadata, kind);
+        let index = added.map_err(|source| self.no_place(source))?;
+        self.nids.push(inode.nid);
+        self.known.insert(inode.nid, index);
+        if inode.file_type == FileType::Directory {
+            self.descend(index, &inode)?;
+        }
+        Ok(())
+    }
+
+    fn no_place(&self, source: TreeError) -> ImageError {
+        ImageError::Tree { path: self.path.clone(), source }
+    }
+
+    fn descend(&mut self, directory: InodeIndex, inode: &Inode) -> Result<(), ImageError> {
+        let entries = self.image.read_dir(inode).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let mut entries = entries.map_err(cannot_read(&self.path))?;
+        // They are in order already, unless the image is damaged.
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        let path = self.path.len();
+        self.stack.push(Level { directory, path, entries: entries.into_iter() });
+        Ok(())
+    }
+
+    fn metadata(&mut self, inode: &Inode) -> Result<Metadata, ImageError> {
+        let xattrs = self.xattrs(inode)?;
+        Ok(Metadata {
+            permissions: inode.mode & 0o7777,
+            uid: inode.uid,
+            gid: inode.gid,
+            mtime: Timestamp { sec: inode.mtime, nsec: inode.mtime_nsec.min(NSEC_MAX) },
+            xattrs: self.tree.xattrs.intern(xattrs),
+        })
+    }
+
+    fn xattrs(&mut self, inode: &Inode) -> Result<Vec<Xattr>, ImageError> {
+        if !self.options.xattrs {
+            return Ok(Vec::new());
+        }
+        let xattrs = self.image.xattrs(inode).map_err(cannot_read(&self.path))?;
+        let mut kept = Vec::with_capacity(xattrs.len());
+        for xattr in xattrs {
+            if namespace::is_kept(&xattr.name) {
+                kept.push(Xattr { name: xattr.name.into(), value: xattr.value.into() });
+            } else {
+                self.notes.add(NoteKind::Xattr(xattr.name.into()), &self.path);
+            }
+        }
+        Ok(kept)
+    }
+
+    fn kind(&self, inode: &Inode) -> Result<Kind, ImageError> {
+        let rdev = match inode.data {
+            InodeData::Device(rdev) => Rdev { major: rdev.major, minor: rdev.minor },
+            _ => Rdev::default(),
+        };
+        Ok(match inode.file_type {
+            FileType::Regular => Kind::Regular { size: inode.size },
+            FileType::Directory => Kind::directory(),
+            FileType::Symlink => {
+                let target = self.image.read_link(inode).map_err(cannot_read(&self.path))?;
+                Kind::Symlink(target.into())
+            }
+            FileType::CharDevice => Kind::CharDevice(rdev),
+            FileType::BlockDevice => Kind::BlockDevice(rdev),
+            FileType::Fifo => Kind::Fifo,
+            FileType::Socket => Kind::Socket,
+        })
+    }
+}
+
+fn cannot_read(path: &[u8]) -> impl FnOnce(lith_reader::Error) -> ImageError + use<'_> {
+    |source| ImageError::Read { path: path.to_vec(), source: Box::new(source) }
+}
+
+/// Opens the files of an image.
+#[derive(Debug)]
+struct ImageContents {
+    image: Arc<Image>,
+    /// By inode.
+    nids: Vec<Nid>,
+    /// The image's own path.
+    path: PathBuf,
+}
+
+impl Contents for ImageContents {
+    fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
+        let path = self.path.join(OsStr::from_bytes(&tree.path(inode)));
+        let nid = self.nids.get(inode.index()).copied().unwrap_or_default();
+        match self.image.inode(nid).and_then(|inode| self.image.file(&inode)) {
+            Ok(file) => Ok(Box::new(ImageFile { file, path })),
+            Err(error) => Err(content_error(&path, error)),
+        }
+    }
+}
+
+/// One file of an image.
+#[derive(Debug)]
+struct ImageFile<'a> {
+    file: File<'a>,
+    path: PathBuf,
+}
+
+impl Content for ImageFile<'_> {
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), ContentError> {
+        self.file.read_at(buf, position).map_err(|error| content_error(&self.path, error))
+    }
+
+    fn range_at(&self, position: u64) -> Result<DataRange, ContentError> {
+        match self.file.range_at(position) {
+            Ok(Some(lith_reader::DataRange::Hole { end })) => Ok(DataRange::Hole { end }),
+            Ok(Some(lith_reader::DataRange::Data { end })) => Ok(DataRange::Data { end }),
+            Ok(None) => Ok(DataRange::Data { end: self.file.size() }),
+            Err(error) => Err(content_error(&self.path, error)),
+        }
+    }
+
+    fn check_unchanged(&self) -> Result<(), ContentError> {
+        Ok(())
+    }
+}
+
+fn content_error(path: &Path, error: lith_reader::Error) -> ContentError {
+    let path = path.to_owned();
+    match error {
+        lith_reader::Error::Device { .. } => {
+            ContentError::Io { path, action: "read", source: io::Error::other(error) }
+        }
+        error => ContentError::Damaged { path, source: Box::new(error) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lith_device::{FileDevice, MemoryDevice};
+    use lith_tree::dump;
+
+    use super::*;
+    use crate::Excludes;
+
+    fn golden(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(name)
+    }
+
+    fn read(name: &str, options: &Options) -> Source {
+        let path = golden(name);
+        let opened = Image::open(FileDevice::open(&path).unwrap()).unwrap();
+        image(Arc::new(opened), &path, options).unwrap()
+    }
+
+    #[test]
+    fn an_image_is_the_tree_it_was_made_from() {
+        for (name, text) in [("01-plain", "meta"), ("11-fragments-dedupe", "data")] {
+            let source = read(&format!("{name}.erofs"), &Options::default());
+            let mut dumped = Vec::new();
+            dump(&source.tree, &*source.contents, &mut dumped).unwrap();
+            let expected = std::fs::read(golden(&format!("{text}.txt"))).unwrap();
+            assert!(dumped == expected, "{name} differs from {text}.txt");
+            assert_eq!(source.notes, []);
+        }
+    }
+
+    #[test]
+    fn options_are_followed() {
+        let options = Options {
+            exclude: Excludes::new(["deep", "/text"]).unwrap(),
+            xattrs: false,
+            dereference_hard_links: true,
+            ..Options::default()
+        };
+        let source = read("01-plain.erofs", &options);
+        assert!(source.tree.find(b"deep").is_none() && source.tree.find(b"text").is_none());
+        assert!(source.tree.xattrs.is_empty());
+        assert_ne!(source.tree.find(b"link-hard"), source.tree.find(b"link-short"));
+    }
+
+    #[test]
+    fn a_directory_inside_itself_is_refused_with_both_paths() {
+        let mut bytes = std::fs::read(golden("02-noinline-data.erofs")).unwrap();
+        let opened = Image::open(MemoryDevice::new(bytes.clone())).unwrap();
+        let (root, one) = (opened.root().unwrap(), opened.resolve(b"one").unwrap());
+        // The entry `one/file` gets the root's NID.
+        let file = opened.resolve(b"one/file").unwrap().nid.0.to_le_bytes();
+        let start = usize::try_from(one.position).unwrap();
+        let found = bytes[start..].windows(8).position(|window| window == file).unwrap();
+        bytes[start + found..start + found + 8].copy_from_slice(&root.nid.0.to_le_bytes());
+        // The directory is in block 0, which has a checksum.
+        bytes[1024 + 8] &= !1;
+        let opened = Image::open(MemoryDevice::new(bytes)).unwrap();
+        let refused = image(Arc::new(opened), Path::new("x"), &Options::default()).unwrap_err();
+        let ImageError::DirectoryTwice { first, second, .. } = refused else {
+            panic!("{refused:?}")
+        };
+        assert_eq!((&*first, &*second), (&b""[..], &b"one/file"[..]));
+    }
+}

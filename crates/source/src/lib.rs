@@ -1,0 +1,51 @@
+//! How does a directory, a tar or an image become a tree?
+//!
+//! Every source gives a [`Source`]: a [`Tree`] whose inodes are numbered in the order of its walk, and
+//! the [`Contents`] that its files' bytes are had through. The bytes themselves stay where they are,
+//! but for tars that can be read only once: their members' data go into a spool.
+#![forbid(unsafe_code)]
+
+mod detect;
+mod directory;
+mod error;
+mod exclude;
+mod image;
+mod limits;
+mod namespace;
+mod note;
+mod open;
+mod options;
+mod seen;
+mod tar;
+
+use std::fmt;
+
+use lith_tree::{Contents, Tree};
+
+pub use directory::directory;
+pub use error::SourceError;
+pub use exclude::{ExcludeError, Excludes};
+pub use image::{ImageError, image};
+pub use note::{Note, NoteKind};
+pub use open::{Opened, open};
+pub use options::Options;
+pub use tar::{Damage, Part, Refusal, TarError, tar, tar_stream};
+
+/// A tree, the bytes of its files, and what of the original could not be kept.
+pub struct Source {
+    /// Names, attributes and links.
+    pub tree: Tree,
+    /// The bytes of the tree's regular files.
+    pub contents: Box<dyn Contents>,
+    /// What was left out or taken for something else, in a fixed order.
+    pub notes: Vec<Note>,
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source")
+            .field("inodes", &self.tree.len())
+            .field("notes", &self.notes)
+            .finish_non_exhaustive()
+    }
+}

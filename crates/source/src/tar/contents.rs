@@ -1,0 +1,185 @@
+//! How are the bytes of a tar's members had?
+
+use std::{io, os::unix::ffi::OsStringExt, path::PathBuf};
+
+use lith_tree::{Content, ContentError, Contents, DataRange, InodeIndex, Kind, Tree};
+
+use super::{input::Store, place::SparseData, sparse::Stretch};
+
+/// Where a file's data are in the store.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stored {
+    /// It is no regular file.
+    Nothing,
+    /// In one piece.
+    Whole {
+        /// Where that begins.
+        at: u64,
+    },
+    /// In the pieces that a map lists.
+    Sparse {
+        /// The map's number.
+        map: usize,
+    },
+}
+
+/// Gives the data of a tar's members.
+pub(super) struct TarContents {
+    pub(super) store: Store,
+    /// By inode.
+    pub(super) stored: Vec<Stored>,
+    pub(super) maps: Vec<SparseData>,
+}
+
+impl Contents for TarContents {
+    fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
+        let path = PathBuf::from(std::ffi::OsString::from_vec(tree.path(inode)));
+        let store = &self.store;
+        let Kind::Regular { size } = tree.get(inode).kind else {
+            return Err(ContentError::Io {
+                path,
+                action: "open",
+                source: io::ErrorKind::InvalidInput.into(),
+            });
+        };
+        let data = match self.stored.get(inode.index()) {
+            Some(Stored::Sparse { map }) => self.maps.get(*map).map(Data::Sparse),
+            Some(Stored::Whole { at }) => Some(Data::Whole(*at)),
+            _ => None,
+        };
+        let Some(data) = data else {
+            return Err(ContentError::Changed { path, what: "was no regular file".to_owned() });
+        };
+        Ok(Box::new(MemberContent { store, path, size, data }))
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Data<'a> {
+    Whole(u64),
+    Sparse(&'a SparseData),
+}
+
+/// The data of one member.
+struct MemberContent<'a> {
+    store: &'a Store,
+    path: PathBuf,
+    size: u64,
+    data: Data<'a>,
+}
+
+impl MemberContent<'_> {
+    fn read_store(&self, buf: &mut [u8], at: u64) -> Result<(), ContentError> {
+        self.store.read_at(buf, at).map_err(|source| match source.kind() {
+            io::ErrorKind::UnexpectedEof => ContentError::Changed {
+                path: self.path.clone(),
+                what: "the tar has become shorter".to_owned(),
+            },
+            _ => self.io_error("read", source),
+        })
+    }
+
+    fn io_error(&self, action: &'static str, source: io::Error) -> ContentError {
+        ContentError::Io { path: self.path.clone(), action, source }
+    }
+
+    /// Fills `buf` with zeros and the data of all stretches that meet it.
+    fn read_sparse(
+        &self,
+        buf: &mut [u8],
+        position: u64,
+        data: &SparseData,
+    ) -> Result<(), ContentError> {
+        let end = position.saturating_add(buf.len() as u64);
+        buf.fill(0);
+        let first = data.stretches.partition_point(|stretch| stretch.end() <= position);
+        let meeting = data.stretches.iter().skip(first);
+        for stretch in meeting.take_while(|stretch| stretch.at < end) {
+            let from = stretch.at.max(position);
+            let to = stretch.end().min(end);
+            let room = usize::try_from(from - position)
+                .ok()
+                .zip(usize::try_from(to - position).ok())
+                .and_then(|(from, to)| buf.get_mut(from..to));
+            let at = data.at + stretch.stored + (from - stretch.at);
+            self.read_store(room.unwrap_or_default(), at)?;
+        }
+        Ok(())
+    }
+
+    fn past_end(&self) -> ContentError {
+        self.io_error("read", io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+impl Content for MemberContent<'_> {
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), ContentError> {
+        let end = position.checked_add(buf.len() as u64);
+        if end.is_none_or(|end| end > self.size) {
+            return Err(self.past_end());
+        }
+        match self.data {
+            Data::Whole(at) => self.read_store(buf, at + position),
+            Data::Sparse(data) => self.read_sparse(buf, position, data),
+        }
+    }
+
+    fn range_at(&self, position: u64) -> Result<DataRange, ContentError> {
+        let Data::Sparse(data) = self.data else {
+            return Ok(DataRange::Data { end: self.size });
+        };
+        Ok(range_at(&data.stretches, position, self.size))
+    }
+
+    fn check_unchanged(&self) -> Result<(), ContentError> {
+        let difference = self.store.difference();
+        match difference.map_err(|source| self.io_error("read the attributes", source))? {
+            None => Ok(()),
+            Some((path, what)) => Err(ContentError::Changed { path: path.to_owned(), what }),
+        }
+    }
+}
+
+/// What lies at a position of a sparse file, stretches without a gap between taken together.
+fn range_at(stretches: &[Stretch], position: u64, size: u64) -> DataRange {
+    let first = stretches.partition_point(|stretch| stretch.end() <= position);
+    let mut rest = stretches.iter().skip(first);
+    match rest.next() {
+        None => DataRange::Hole { end: size },
+        Some(next) if next.at > position => DataRange::Hole { end: next.at },
+        Some(here) => {
+            let end =
+                rest.try_fold(
+                    here.end(),
+                    |end, next| {
+                        if next.at == end { Ok(next.end()) } else { Err(end) }
+                    },
+                );
+            let (Ok(end) | Err(end)) = end;
+            DataRange::Data { end }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_tile_a_sparse_file() {
+        let stretch = |at, length, stored| Stretch { at, length, stored };
+        let stretches = [stretch(10, 5, 0), stretch(15, 5, 5), stretch(30, 1, 10)];
+        let cases = [
+            (0, DataRange::Hole { end: 10 }),
+            (10, DataRange::Data { end: 20 }),
+            (17, DataRange::Data { end: 20 }),
+            (20, DataRange::Hole { end: 30 }),
+            (30, DataRange::Data { end: 31 }),
+            (31, DataRange::Hole { end: 40 }),
+        ];
+        for (position, expected) in cases {
+            assert_eq!(range_at(&stretches, position, 40), expected, "{position}");
+        }
+        assert_eq!(range_at(&[], 0, 40), DataRange::Hole { end: 40 });
+    }
+}

@@ -1,0 +1,155 @@
+//! How does a tar become a tree?
+//!
+//! Members are read one by one ([`member`]) and put into their places ([`place`]); then the tree is copied in
+//! the order of its walk ([`canonical`]), so that the members' order leaves no trace. Where members
+//! contradict each other the later one counts, as when a tar is extracted.
+//!
+//! Directories that no member describes are 0755, root's, and of 1970-01-01; so is a root that the tar
+//! does not describe. Owners are taken by number, never by name.
+
+mod acl;
+mod canonical;
+mod contents;
+mod decompress;
+mod error;
+mod header;
+mod input;
+mod member;
+mod overrides;
+mod pax;
+mod place;
+mod sparse;
+mod spool;
+mod xattr;
+
+use std::{
+    fs::File,
+    io::{self, Cursor, Read, Seek},
+    os::unix::fs::FileExt,
+    path::Path,
+};
+
+use crate::{
+    Options, Source, SourceError,
+    detect::{self, Compression, Looks, detect},
+    note::NoteKind,
+    open::cannot,
+};
+use contents::TarContents;
+use input::Input;
+use member::Members;
+use place::Placer;
+use spool::Spool;
+
+pub use error::{Damage, Part, Refusal, TarError};
+pub(crate) use header::is_header;
+
+/// Reads a tar from a file, compressed or not. A plain tar in a regular file stays where it is, and its
+/// members are read there; of all others, pipes among them, the members' data go into a spool.
+///
+/// `path` is only used to name the tar in errors.
+///
+/// # Errors
+/// [`SourceError`] names the member that is damaged, cut short or refused.
+pub fn tar(mut file: File, path: &Path, options: &Options) -> Result<Source, SourceError> {
+    let metadata = file.metadata().map_err(cannot("read the attributes", path))?;
+    if !metadata.is_file() {
+        return tar_stream(file, path, options);
+    }
+    let start = file.stream_position().map_err(cannot("read", path))?;
+    let head = first_bytes(&file, detect::NEEDED).map_err(cannot("read", path))?;
+    match compression(&head, path)? {
+        None => {
+            read(Members::new(path, Input::file(path, file, start)?, options.xattrs), path, options)
+        }
+        Some(compression) => stream(file, Some(compression), path, options),
+    }
+}
+
+/// Reads a tar, compressed or not, from a stream. The members' data go into a spool.
+///
+/// `path` is only used to name the tar in errors.
+///
+/// # Errors
+/// [`SourceError`] names the member that is damaged, cut short or refused.
+pub fn tar_stream(
+    mut reader: impl Read,
+    path: &Path,
+    options: &Options,
+) -> Result<Source, SourceError> {
+    let mut head = vec![0; detect::NEEDED];
+    let got = spool::fill(&mut reader, &mut head).map_err(cannot("read", path))?;
+    head.truncate(got);
+    let compression = compression(&head, path)?;
+    stream(Cursor::new(head).chain(reader), compression, path, options)
+}
+
+/// Bytes of a file from its current position on, which does not move; as many as there are up to `length`.
+pub(crate) fn first_bytes(mut file: &File, length: usize) -> io::Result<Vec<u8>> {
+    let start = file.stream_position()?;
+    let mut bytes = vec![0; length];
+    let mut got = 0;
+    while let Some(room) = bytes.get_mut(got..).filter(|room| !room.is_empty()) {
+        match file.read_at(room, start + got as u64) {
+            Ok(0) => break,
+            Ok(more) => got += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(got);
+    Ok(bytes)
+}
+
+/// How a tar that begins with these bytes is compressed.
+fn compression(head: &[u8], path: &Path) -> Result<Option<Compression>, SourceError> {
+    let found = match detect(head) {
+        Looks::Tar => return Ok(None),
+        Looks::Compressed(compression) => return Ok(Some(compression)),
+        Looks::Image => "an EROFS image, which can't be read as a tar",
+        Looks::Other(found) => found,
+    };
+    let path = path.to_owned();
+    Err(SourceError::Unknown { path, found })
+}
+
+fn stream(
+    reader: impl Read,
+    compression: Option<Compression>,
+    path: &Path,
+    options: &Options,
+) -> Result<Source, SourceError> {
+    let spool = Spool::new(options.spool_dir.clone(), options.spool_memory);
+    let reader: Box<dyn Read + '_> = match compression {
+        None => Box::new(reader),
+        Some(compression) => {
+            decompress::decoder(compression, reader).map_err(cannot("decompress", path))?
+        }
+    };
+    let input = Input::stream(path, reader, compression, spool);
+    read(Members::new(path, input, options.xattrs), path, options)
+}
+
+fn read(mut members: Members<'_>, path: &Path, options: &Options) -> Result<Source, SourceError> {
+    let refused = |member: Vec<u8>, source| SourceError::Tar {
+        path: path.to_owned(),
+        source: TarError::Refused { member: member.into(), source },
+    };
+    let mut placer = Placer::new(options);
+    while let Some(member) = members.next()? {
+        let name = member.path.clone();
+        placer.place(member).map_err(|refusal| refused(name, refusal))?;
+    }
+    let (rest, store) = members.finish()?;
+    if rest {
+        placer.notes.add(NoteKind::TrailingData, b"");
+    }
+    placer.finish().map_err(|(member, refusal)| refused(member, refusal))?;
+    let (tree, stored) = canonical::canonical(&placer.tree, &placer.stored, options)
+        .map_err(|(member, error)| refused(member, Refusal::Tree(error)))?;
+    Ok(Source {
+        tree,
+        contents: Box::new(TarContents { store, stored, maps: placer.maps }),
+        notes: placer.notes.into_vec(),
+    })
+}

@@ -1,0 +1,354 @@
+//! Where in the tree does each member of a tar belong?
+
+use std::collections::BTreeMap;
+
+use lith_tree::{InodeIndex, Kind, Metadata, Name, Rdev, Tree, Xattr};
+
+use super::{
+    contents::Stored,
+    error::Refusal,
+    member::{Member, MemberKind},
+    sparse::{SparseMap, Stretch},
+};
+use crate::{
+    Options,
+    exclude::push_name,
+    namespace,
+    note::{NoteKind, Notes},
+};
+
+/// What AUFS puts before the name of a file that hides one in a lower layer.
+const WHITEOUT: &[u8] = b".wh.";
+/// The name of AUFS' mark for a directory that hides all of the lower layer's entries.
+const OPAQUE: &[u8] = b".wh..wh..opq";
+/// What AUFS puts before the names of its bookkeeping.
+const BOOKKEEPING: &[u8] = b".wh..wh.";
+
+/// What directories get that no member describes: as mkfs does, but with a time that does not depend on
+/// when and in what order the tar is read.
+const IMPLIED: Metadata = Metadata {
+    permissions: 0o755,
+    uid: 0,
+    gid: 0,
+    mtime: lith_tree::Timestamp { sec: 0, nsec: 0 },
+    xattrs: lith_tree::XattrSet::EMPTY,
+};
+
+/// A tree in the making.
+pub(super) struct Placer<'a> {
+    options: &'a Options,
+    pub(super) tree: Tree,
+    /// By inode, where its data are.
+    pub(super) stored: Vec<Stored>,
+    pub(super) maps: Vec<SparseData>,
+    pub(super) notes: Notes,
+    /// Hard links to members that have not come yet: the link's path, the target's.
+    waiting: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// The paths of hidden files, with the attributes of the marks.
+    whiteouts: BTreeMap<Vec<u8>, Metadata>,
+    opaque: Vec<InodeIndex>,
+}
+
+/// The data of a sparse file.
+pub(super) struct SparseData {
+    /// Where they begin in the store.
+    pub(super) at: u64,
+    pub(super) stretches: Vec<Stretch>,
+}
+
+/// A refused member's name and the reason.
+type Refused = (Vec<u8>, Refusal);
+
+impl<'a> Placer<'a> {
+    pub(super) fn new(options: &'a Options) -> Self {
+        Self {
+            options,
+            tree: Tree::new(IMPLIED),
+            stored: vec![Stored::Nothing],
+            maps: Vec::new(),
+            notes: Notes::default(),
+            waiting: BTreeMap::new(),
+            whiteouts: BTreeMap::new(),
+            opaque: Vec::new(),
+        }
+    }
+
+    /// Puts a member into its place. A later member takes the name of an earlier one.
+    pub(super) fn place(&mut self, member: Member) -> Result<(), Refusal> {
+        let path = normal(&member.path)?;
+        let xattrs = self.kept(member.xattrs, &path);
+        let metadata = Metadata { xattrs: self.tree.xattrs.intern(xattrs), ..member.metadata };
+        if self.options.aufs && self.place_whiteout(&path, &member.kind, metadata)? {
+            return Ok(());
+        }
+        match member.kind {
+            MemberKind::Nothing(flag) => self.notes.add(NoteKind::MemberSkipped(flag), &path),
+            MemberKind::Directory => self.place_directory(&path, metadata)?,
+            MemberKind::HardLink(target) => self.place_link(path, &target)?,
+            MemberKind::Special(kind) => self.place_file(&path, metadata, kind, Stored::Nothing)?,
+            MemberKind::Regular { size, at, map, unknown } => {
+                if let Some(flag) = unknown {
+                    self.notes.add(NoteKind::MemberAsFile(flag), &path);
+                }
+                let stored = self.stored_at(at, map);
+                self.place_file(&path, metadata, Kind::Regular { size }, stored)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The attributes that have a place in the format.
+    fn kept(&mut self, mut xattrs: Vec<Xattr>, path: &[u8]) -> Vec<Xattr> {
+        xattrs.retain(|xattr| {
+            let kept = namespace::is_kept(&xattr.name);
+            if !kept {
+                self.notes.add(NoteKind::Xattr(xattr.name.clone()), path);
+            }
+            kept
+        });
+        xattrs
+    }
+
+    fn place_directory(&mut self, path: &[u8], metadata: Metadata) -> Result<(), Refusal> {
+        let is_directory = |inode: &InodeIndex| self.tree.get(*inode).as_directory().is_some();
+        match self.tree.find(path).filter(is_directory) {
+            Some(inode) => self.tree.get_mut(inode).metadata = metadata,
+            None => self.replace(path, metadata, Kind::directory(), Stored::Nothing)?,
+        }
+        self.waiting.remove(path);
+        Ok(())
+    }
+
+    fn place_link(&mut self, path: Vec<u8>, target: &[u8]) -> Result<(), Refusal> {
+        let target = normal(target)?;
+        let Some(inode) = self.tree.find(&target) else {
+            self.waiting.insert(path, target);
+            return Ok(());
+        };
+        self.waiting.remove(&path);
+        self.link(&path, &target, inode)
+    }
+
+    fn link(&mut self, path: &[u8], target: &[u8], inode: InodeIndex) -> Result<(), Refusal> {
+        if self.tree.get(inode).as_directory().is_some() {
+            return Err(Refusal::LinkToDirectory(target.into()));
+        }
+        if self.tree.find(path) == Some(inode) {
+            return Ok(());
+        }
+        let (parent, name) = self.make_room(path)?;
+        self.tree.link(parent, name, inode).map_err(Refusal::Tree)
+    }
+
+    fn place_file(
+        &mut self,
+        path: &[u8],
+        metadata: Metadata,
+        kind: Kind,
+        stored: Stored,
+    ) -> Result<(), Refusal> {
+        self.waiting.remove(path);
+        self.replace(path, metadata, kind, stored)
+    }
+
+    fn stored_at(&mut self, at: u64, map: Option<SparseMap>) -> Stored {
+        let Some(SparseMap { stretches, .. }) = map else {
+            return Stored::Whole { at };
+        };
+        self.maps.push(SparseData { at, stretches });
+        Stored::Sparse { map: self.maps.len() - 1 }
+    }
+
+    /// Adds an inode under a name that may be taken.
+    fn replace(
+        &mut self,
+        path: &[u8],
+        metadata: Metadata,
+        kind: Kind,
+        stored: Stored,
+    ) -> Result<(), Refusal> {
+        let (parent, name) = self.make_room(path)?;
+        self.add(parent, name, metadata, kind)?;
+        if let Some(last) = self.stored.last_mut() {
+            *last = stored;
+        }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        parent: InodeIndex,
+        name: Name,
+        metadata: Metadata,
+        kind: Kind,
+    ) -> Result<InodeIndex, Refusal> {
+        let inode = self.tree.add(parent, name, metadata, kind).map_err(Refusal::Tree)?;
+        self.stored.push(Stored::Nothing);
+        Ok(inode)
+    }
+
+    /// Frees a path, whose directories are made where they are missing.
+    fn make_room(&mut self, path: &[u8]) -> Result<(InodeIndex, Name), Refusal> {
+        let (parent, name) = split(path);
+        if name.is_empty() {
+            return Err(Refusal::Root);
+        }
+        let parent = self.directory_at(parent)?;
+        let name = Name::new(name).map_err(Refusal::Name)?;
+        let directory = self.tree.get(parent).as_directory();
+        if let Some(there) = directory.and_then(|directory| directory.get(name.as_bytes())) {
+            let entries = self.tree.get(there).as_directory();
+            if entries.is_some_and(|entries| !entries.is_empty()) {
+                return Err(Refusal::NotEmpty);
+            }
+            self.tree.remove(parent, name.as_bytes());
+        }
+        Ok((parent, name))
+    }
+
+    /// The directory at a path, made with those above it where they are missing.
+    fn directory_at(&mut self, path: &[u8]) -> Result<InodeIndex, Refusal> {
+        let mut at = InodeIndex::ROOT;
+        let mut passed = Vec::new();
+        for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+            push_name(&mut passed, name);
+            let Some(directory) = self.tree.get(at).as_directory() else {
+                break;
+            };
+            at = if let Some(inode) = directory.get(name) {
+                inode
+            } else {
+                let name = Name::new(name).map_err(Refusal::Name)?;
+                self.add(at, name, IMPLIED, Kind::directory())?
+            };
+            if self.tree.get(at).as_directory().is_none() {
+                return Err(Refusal::NotADirectory(passed.into()));
+            }
+        }
+        Ok(at)
+    }
+
+    /// Takes a member that is a mark of AUFS; says whether it is one.
+    fn place_whiteout(
+        &mut self,
+        path: &[u8],
+        kind: &MemberKind,
+        metadata: Metadata,
+    ) -> Result<bool, Refusal> {
+        let (parent, name) = split(path);
+        if name == OPAQUE {
+            let directory = self.directory_at(parent)?;
+            self.opaque.push(directory);
+        } else if name.starts_with(BOOKKEEPING) {
+            self.notes.add(NoteKind::AufsBookkeeping, path);
+        } else if let Some(hidden) = name.strip_prefix(WHITEOUT).filter(|name| !name.is_empty())
+            && !matches!(kind, MemberKind::Directory)
+        {
+            let mut path = parent.to_vec();
+            push_name(&mut path, hidden);
+            self.whiteouts.insert(path, metadata);
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Does what could be done only with all members in place.
+    pub(super) fn finish(&mut self) -> Result<(), Refused> {
+        while let Some((path, target)) = self.waiting.pop_first() {
+            self.resolve(path, target)?;
+        }
+        for (path, metadata) in std::mem::take(&mut self.whiteouts) {
+            self.hide(&path, metadata).map_err(|refusal| (path, refusal))?;
+        }
+        for directory in std::mem::take(&mut self.opaque) {
+            self.make_opaque(directory);
+        }
+        Ok(())
+    }
+
+    /// Follows links to links until a file, and links them all to that.
+    fn resolve(&mut self, path: Vec<u8>, mut target: Vec<u8>) -> Result<(), Refused> {
+        let mut links = vec![path];
+        while let Some(next) = self.waiting.remove(&target) {
+            links.push(std::mem::replace(&mut target, next));
+        }
+        let found = self.tree.find(&target);
+        while let Some(path) = links.pop() {
+            let linked = match found {
+                Some(inode) => self.link(&path, &target, inode),
+                None => Err(Refusal::LinkToNothing(target.as_slice().into())),
+            };
+            linked.map_err(|refusal| (path, refusal))?;
+        }
+        Ok(())
+    }
+
+    /// What the same tar brings under that name is not hidden; a directory hides the one in lower layers.
+    fn hide(&mut self, path: &[u8], metadata: Metadata) -> Result<(), Refusal> {
+        match self.tree.find(path) {
+            Some(inode) if self.tree.get(inode).as_directory().is_some() => {
+                self.opaque.push(inode);
+                Ok(())
+            }
+            Some(_) => Ok(()),
+            None => {
+                let kind = Kind::CharDevice(Rdev::default());
+                self.replace(path, metadata, kind, Stored::Nothing)
+            }
+        }
+    }
+
+    fn make_opaque(&mut self, directory: InodeIndex) {
+        let set = self.tree.get(directory).metadata.xattrs;
+        let mut xattrs = self.tree.xattrs.get(set).to_vec();
+        xattrs.push(Xattr { name: b"trusted.overlay.opaque"[..].into(), value: b"y"[..].into() });
+        self.tree.get_mut(directory).metadata.xattrs = self.tree.xattrs.intern(xattrs);
+    }
+}
+
+/// A path from the root, without components that mean nothing. One that leads out is refused.
+fn normal(path: &[u8]) -> Result<Vec<u8>, Refusal> {
+    let mut normal = Vec::with_capacity(path.len());
+    for name in path.split(|byte| *byte == b'/') {
+        match name {
+            b"" | b"." => {}
+            b".." => return Err(Refusal::ParentDir(path.into())),
+            name => push_name(&mut normal, name),
+        }
+    }
+    Ok(normal)
+}
+
+/// A path's directory and its last name.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    let slash = path.iter().rposition(|byte| *byte == b'/');
+    let (parent, name) = path.split_at_checked(slash.unwrap_or(0)).unwrap_or((b"", path));
+    (parent, name.strip_prefix(b"/").unwrap_or(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_become_normal_or_are_refused() {
+        let cases: [(&str, &str); 6] = [
+            ("./a/./b/", "a/b"),
+            ("/a//b", "a/b"),
+            ("./", ""),
+            ("", ""),
+            ("...", "..."),
+            ("a/..b", "a/..b"),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(normal(path.as_bytes()), Ok(expected.into()), "{path}");
+        }
+        for path in ["..", "a/../b", "/..", "a/.."] {
+            let refusal = Refusal::ParentDir(path.as_bytes().into());
+            assert_eq!(normal(path.as_bytes()), Err(refusal));
+        }
+        assert_eq!(split(b"a/b/c"), (&b"a/b"[..], &b"c"[..]));
+        assert_eq!(split(b"c"), (&b""[..], &b"c"[..]));
+    }
+}

@@ -1,0 +1,167 @@
+//! Where do the data of a tar stay that can be read only once?
+
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    os::unix::fs::FileExt,
+    path::PathBuf,
+};
+
+use crate::SourceError;
+
+/// Bytes that go to the file at once.
+const CHUNK: usize = 128 << 10;
+
+/// Bytes in memory up to a budget, all further ones in a file without a name that is gone when the spool is.
+pub(super) struct Spool {
+    dir: PathBuf,
+    budget: usize,
+    memory: Vec<u8>,
+    file: Option<File>,
+    in_file: u64,
+    chunk: Vec<u8>,
+}
+
+/// Why data did not come into the spool.
+pub(super) enum SpoolError {
+    /// The reader failed.
+    Read(io::Error),
+    /// The spool could not be written.
+    Write(SourceError),
+}
+
+impl Spool {
+    pub(super) const fn new(dir: PathBuf, budget: usize) -> Self {
+        Self { dir, budget, memory: Vec::new(), file: None, in_file: 0, chunk: Vec::new() }
+    }
+
+    /// The position that the next byte gets.
+    pub(super) const fn end(&self) -> u64 {
+        self.memory.len() as u64 + self.in_file
+    }
+
+    /// Appends up to `length` bytes and says how many there were.
+    pub(super) fn append(&mut self, reader: &mut dyn Read, length: u64) -> Result<u64, SpoolError> {
+        let taken = if self.file.is_none() { self.append_to_memory(reader, length)? } else { 0 };
+        let room_left = self.file.is_none() && self.memory.len() < self.budget;
+        if taken == length || room_left {
+            return Ok(taken);
+        }
+        Ok(taken + self.append_to_file(reader, length - taken)?)
+    }
+
+    fn append_to_memory(&mut self, reader: &mut dyn Read, length: u64) -> Result<u64, SpoolError> {
+        // Untouched, it costs nothing; grown step by step, it would be copied.
+        let missing = self.budget - self.memory.len();
+        if self.memory.try_reserve_exact(missing).is_err() {
+            self.budget = self.memory.len();
+        }
+        let room = (self.budget - self.memory.len()) as u64;
+        let taken = reader.take(length.min(room)).read_to_end(&mut self.memory);
+        taken.map(|taken| taken as u64).map_err(SpoolError::Read)
+    }
+
+    fn append_to_file(&mut self, reader: &mut dyn Read, length: u64) -> Result<u64, SpoolError> {
+        let cannot_write =
+            |source| SpoolError::Write(SourceError::Spool { dir: self.dir.clone(), source });
+        let mut file = if let Some(file) = &self.file {
+            file
+        } else {
+            let file = tempfile::tempfile_in(&self.dir).map_err(cannot_write)?;
+            self.file.insert(file)
+        };
+        self.chunk.resize(CHUNK, 0);
+        let mut taken = 0;
+        while taken < length {
+            let want = usize::try_from(length - taken).unwrap_or(CHUNK).min(CHUNK);
+            let room = self.chunk.get_mut(..want).unwrap_or_default();
+            let got = fill(reader, room).map_err(SpoolError::Read)?;
+            file.write_all(room.get(..got).unwrap_or_default()).map_err(cannot_write)?;
+            self.in_file += got as u64;
+            taken += got as u64;
+            if got < want {
+                break;
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Fills `buf` with bytes that were appended.
+    pub(super) fn read_at(&self, buf: &mut [u8], position: u64) -> io::Result<()> {
+        let in_memory = usize::try_from(position).ok().and_then(|at| self.memory.get(at..));
+        let stored = in_memory.unwrap_or_default();
+        let split = stored.len().min(buf.len());
+        let Some((head, tail)) = buf.split_at_mut_checked(split) else {
+            return Ok(());
+        };
+        head.copy_from_slice(stored.get(..split).unwrap_or_default());
+        if tail.is_empty() {
+            return Ok(());
+        }
+        let at = (position + split as u64).saturating_sub(self.memory.len() as u64);
+        match &self.file {
+            Some(file) => file.read_exact_at(tail, at),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
+    /// Gives back the memory that only appending needs.
+    pub(super) fn finish(&mut self) {
+        self.chunk = Vec::new();
+        self.memory.shrink_to_fit();
+    }
+}
+
+/// Reads until `buf` is full or the reader ends; says how many bytes there were.
+pub(super) fn fill(reader: &mut dyn Read, buf: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(room) = buf.get_mut(filled..).filter(|room| !room.is_empty()) {
+        match reader.read(room) {
+            Ok(0) => break,
+            Ok(got) => filled += got,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_first_then_a_file_and_both_read_as_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let data: Vec<u8> = (0..=255).cycle().take(300_000).collect();
+        for budget in [0, 1, 1000, 299_999, 300_000, 1 << 20] {
+            let mut spool = Spool::new(dir.path().into(), budget);
+            let mut reader = &data[..];
+            for length in [0, 7, 1500, 200_000, 98_493] {
+                let at = spool.end();
+                assert!(matches!(spool.append(&mut reader, length), Ok(got) if got == length));
+                assert_eq!(spool.end(), at + length);
+            }
+            assert!(matches!(spool.append(&mut reader, 1), Ok(0)));
+            spool.finish();
+            for (at, length) in [(0, 300_000), (990, 20), (299_990, 10), (5, 0), (1507, 99)] {
+                let mut buf = vec![0; length];
+                spool.read_at(&mut buf, at as u64).unwrap();
+                assert_eq!(buf, data[at..at + length]);
+            }
+            assert!(spool.read_at(&mut [0; 2], 299_999).is_err());
+            assert_eq!(spool.file.is_some(), budget <= 300_000);
+        }
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_directory_that_takes_no_file_is_named() {
+        let mut spool = Spool::new("/nonexistent/spool".into(), 0);
+        let error = spool.append(&mut &b"x"[..], 1);
+        let Err(SpoolError::Write(SourceError::Spool { dir, .. })) = error else {
+            panic!("no spool error");
+        };
+        assert_eq!(dir.to_str(), Some("/nonexistent/spool"));
+    }
+}

@@ -1,0 +1,384 @@
+//! What does a whole tree look like as text, one line for each name?
+//!
+//! A line has these fields, separated by a space, `-` where a field has no meaning:
+//!
+//! ```text
+//! path type mode uid gid mtime.sec mtime.nsec nlink size rdev sha256 target xattrs first
+//! ```
+//!
+//! The mode is octal without the type; a directory has no size; xattrs are `name=hex` with commas between
+//! them; `first` is the first path of the same inode where that isn't this path itself. In paths, targets and
+//! names of xattrs each byte that isn't a visible ASCII character, and each of `\ , =`, is written `\xNN`.
+//! Lines are in ascending order of their paths' bytes, and the root is `/`. `tests/golden/tree.py`
+//! makes the same from a directory.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    io::{self, Write},
+};
+
+use sha2::{Digest, Sha256};
+
+use crate::{
+    ContentError, Contents, Directory, Inode, InodeIndex, Kind, Piece, Pieces, Rdev, Tree, Xattr,
+};
+
+/// Why a tree can't be written as text.
+#[derive(Debug, thiserror::Error)]
+pub enum DumpError {
+    /// A file's bytes can't be had.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// The text can't be written.
+    #[error("cannot write the text")]
+    Write(#[source] io::Error),
+}
+
+/// Writes the canonical text of a tree, with the SHA-256 of each regular file's bytes.
+///
+/// # Errors
+/// [`DumpError`] if bytes can't be read or text can't be written.
+pub fn dump(tree: &Tree, contents: &dyn Contents, output: &mut dyn Write) -> Result<(), DumpError> {
+    let mut hasher = Hasher::new(contents);
+    let mut linked = HashMap::<InodeIndex, (Box<[u8]>, Hash)>::new();
+    let mut paths = PathOrder::new(tree);
+    while let Some((path, inode)) = paths.advance() {
+        let known = linked.get(&inode);
+        let (first, hash) = match known {
+            Some((first, hash)) => (Some(&**first), *hash),
+            None => (None, hasher.hash(tree, inode)?),
+        };
+        let row = Row::new(tree, path, inode, hash, first);
+        writeln!(output, "{row}").map_err(DumpError::Write)?;
+        if known.is_none() && is_linked(tree.get(inode)) {
+            linked.insert(inode, (path.into(), hash));
+        }
+    }
+    output.flush().map_err(DumpError::Write)
+}
+
+fn is_linked(inode: &Inode) -> bool {
+    inode.as_directory().is_none() && inode.nlink() > 1
+}
+
+type Hash = Option<[u8; 32]>;
+
+/// Hashes files, all with one buffer.
+struct Hasher<'a> {
+    contents: &'a dyn Contents,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Hasher<'a> {
+    fn new(contents: &'a dyn Contents) -> Self {
+        let buffer = vec![0; 1 << 20];
+        Self { contents, buffer }
+    }
+
+    fn hash(&mut self, tree: &Tree, inode: InodeIndex) -> Result<Hash, ContentError> {
+        let Kind::Regular { size } = tree.get(inode).kind else {
+            return Ok(None);
+        };
+        let content = self.contents.open(tree, inode)?;
+        let mut sha = Sha256::new();
+        let mut pieces = Pieces::new(&*content, 0..size, &mut self.buffer);
+        while let Some(piece) = pieces.advance()? {
+            match piece {
+                Piece::Data { bytes, .. } => sha.update(bytes),
+                Piece::Hole { length, .. } => update_with_zeros(&mut sha, length),
+            }
+        }
+        content.check_unchanged()?;
+        Ok(Some(sha.finalize().into()))
+    }
+}
+
+fn update_with_zeros(sha: &mut Sha256, mut length: u64) {
+    static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+    while length > 0 {
+        let count = usize::try_from(length).map_or(ZEROS.len(), |left| left.min(ZEROS.len()));
+        sha.update(ZEROS.get(..count).unwrap_or_default());
+        length -= count as u64;
+    }
+}
+
+/// One line.
+struct Row<'a> {
+    path: &'a [u8],
+    inode: &'a Inode,
+    xattrs: &'a [Xattr],
+    hash: Hash,
+    first: Option<&'a [u8]>,
+}
+
+impl<'a> Row<'a> {
+    fn new(
+        tree: &'a Tree,
+        path: &'a [u8],
+        inode: InodeIndex,
+        hash: Hash,
+        first: Option<&'a [u8]>,
+    ) -> Self {
+        let inode = tree.get(inode);
+        let xattrs = tree.xattrs.get(inode.metadata.xattrs);
+        Self { path, inode, xattrs, hash, first }
+    }
+}
+
+impl fmt::Display for Row<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inode { metadata, kind, .. } = self.inode;
+        write!(f, "{} {} ", Field(self.path), kind.letter())?;
+        write!(f, "{:04o} ", metadata.permissions)?;
+        write!(f, "{} {} ", metadata.uid, metadata.gid)?;
+        write!(f, "{} {} ", metadata.mtime.sec, metadata.mtime.nsec)?;
+        write!(f, "{} ", self.inode.nlink())?;
+        write_size(f, kind)?;
+        write_rdev(f, kind)?;
+        write_hash(f, self.hash)?;
+        match kind {
+            Kind::Symlink(target) => write!(f, " {}", Field(target))?,
+            _ => f.write_str(" -")?,
+        }
+        write_xattrs(f, self.xattrs)?;
+        match self.first {
+            Some(first) => write!(f, " {}", Field(first)),
+            None => f.write_str(" -"),
+        }
+    }
+}
+
+fn write_size(f: &mut fmt::Formatter<'_>, kind: &Kind) -> fmt::Result {
+    match kind {
+        Kind::Directory(_) => f.write_str("-"),
+        Kind::Regular { size } => write!(f, "{size}"),
+        Kind::Symlink(target) => write!(f, "{}", target.len()),
+        _ => f.write_str("0"),
+    }
+}
+
+fn write_rdev(f: &mut fmt::Formatter<'_>, kind: &Kind) -> fmt::Result {
+    match kind {
+        Kind::CharDevice(Rdev { major, minor }) | Kind::BlockDevice(Rdev { major, minor }) => {
+            write!(f, " {major}:{minor}")
+        }
+        _ => f.write_str(" -"),
+    }
+}
+
+fn write_hash(f: &mut fmt::Formatter<'_>, hash: Hash) -> fmt::Result {
+    match hash {
+        Some(hash) => write!(f, " {}", Hex(&hash)),
+        None => f.write_str(" -"),
+    }
+}
+
+fn write_xattrs(f: &mut fmt::Formatter<'_>, xattrs: &[Xattr]) -> fmt::Result {
+    if xattrs.is_empty() {
+        return f.write_str(" -");
+    }
+    for (number, Xattr { name, value }) in xattrs.iter().enumerate() {
+        let separator = if number == 0 { ' ' } else { ',' };
+        write!(f, "{separator}{}={}", Field(name), Hex(value))?;
+    }
+    Ok(())
+}
+
+/// Bytes as they stand in a line.
+struct Field<'a>(&'a [u8]);
+
+impl fmt::Display for Field<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for byte in self.0 {
+            match byte {
+                b'\\' | b',' | b'=' => write!(f, "\\x{byte:02x}")?,
+                b'!'..=b'~' => write!(f, "{}", char::from(*byte))?,
+                _ => write!(f, "\\x{byte:02x}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Hex<'a>(&'a [u8]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// Goes through all names in ascending order of the bytes of their paths.
+///
+/// That is not the order of [`Tree::walk`]: `a.b` sorts between the directory `a` and its entry `a/b`. So each
+/// directory is met twice among its parent's entries, under its name for itself, and with a slash behind
+/// the name for what is in it.
+struct PathOrder<'a> {
+    tree: &'a Tree,
+    stack: Vec<Level<'a>>,
+    path: Vec<u8>,
+    started: bool,
+}
+
+struct Level<'a> {
+    entries: std::vec::IntoIter<Entry<'a>>,
+    /// The length of the directory's own path.
+    prefix: usize,
+}
+
+struct Entry<'a> {
+    name: &'a [u8],
+    inode: InodeIndex,
+    inside: Option<&'a Directory>,
+}
+
+impl Entry<'_> {
+    fn key(&self) -> impl Iterator<Item = u8> {
+        let slash = self.inside.map(|_| b'/');
+        self.name.iter().copied().chain(slash)
+    }
+}
+
+impl<'a> PathOrder<'a> {
+    fn new(tree: &'a Tree) -> Self {
+        let mut order = Self { tree, stack: Vec::new(), path: Vec::new(), started: false };
+        if let Some(root) = tree.get(InodeIndex::ROOT).as_directory() {
+            order.descend(root);
+        }
+        order
+    }
+
+    fn descend(&mut self, directory: &'a Directory) {
+        let mut entries = Vec::with_capacity(directory.len());
+        for (name, inode) in directory.entries() {
+            let name = name.as_bytes();
+            let inside = self.tree.get(inode).as_directory();
+            let entry = |inside| Entry { name, inode, inside };
+            entries.push(entry(None));
+            entries.extend(inside.map(|inside| entry(Some(inside))));
+        }
+        entries.sort_by(|a, b| a.key().cmp(b.key()));
+        let prefix = self.path.len();
+        let entries = entries.into_iter();
+        self.stack.push(Level { entries, prefix });
+    }
+
+    /// The next path, with a slash before each name, and where it leads.
+    fn advance(&mut self) -> Option<(&[u8], InodeIndex)> {
+        if !std::mem::replace(&mut self.started, true) {
+            return Some((b"/", InodeIndex::ROOT));
+        }
+        loop {
+            let level = self.stack.last_mut()?;
+            self.path.truncate(level.prefix);
+            let Some(entry) = level.entries.next() else {
+                self.stack.pop();
+                continue;
+            };
+            self.path.push(b'/');
+            self.path.extend_from_slice(entry.name);
+            match entry.inside {
+                Some(directory) => self.descend(directory),
+                None => return Some((&self.path, entry.inode)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+    use crate::{MemoryContents, Metadata, Name, Timestamp};
+
+    fn name(name: &str) -> Name {
+        Name::new(name.as_bytes()).unwrap()
+    }
+
+    fn text(tree: &Tree, contents: &MemoryContents) -> String {
+        let mut text = Vec::new();
+        dump(tree, contents, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    const HELLO: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+
+    #[test]
+    fn every_field_stands_in_its_place() {
+        let mut tree = Tree::new(Metadata::default());
+        let mut contents = MemoryContents::default();
+        let root = InodeIndex::ROOT;
+        let xattr = Xattr { name: b"user.a b".as_slice().into(), value: [0, 255].into() };
+        let metadata = Metadata {
+            permissions: 0o4755,
+            uid: 1,
+            gid: 2,
+            mtime: Timestamp { sec: -2, nsec: 5 },
+            xattrs: tree.xattrs.intern(vec![xattr]),
+        };
+        let plain = Metadata::default();
+        let place = (root, name("b,="));
+        let file = contents.add(&mut tree, place, metadata, *b"hello").unwrap();
+        tree.link(root, name("ü"), file).unwrap();
+        let link = Kind::Symlink(b"to \xff".as_slice().into());
+        tree.add(root, name("a"), plain, link).unwrap();
+        let device = Kind::CharDevice(Rdev { major: 1, minor: 3 });
+        tree.add(root, name("null"), plain, device).unwrap();
+        assert_eq!(
+            text(&tree, &contents),
+            format!(
+                "/ d 0000 0 0 0 0 2 - - - - - -\n\
+                 /a l 0000 0 0 0 0 1 4 - - to\\x20\\xff - -\n\
+                 /b\\x2c\\x3d f 4755 1 2 -2 5 2 5 - {HELLO} - user.a\\x20b=00ff -\n\
+                 /null c 0000 0 0 0 0 1 0 1:3 - - - -\n\
+                 /\\xc3\\xbc f 4755 1 2 -2 5 2 5 - {HELLO} - user.a\\x20b=00ff /b\\x2c\\x3d\n"
+            )
+        );
+    }
+
+    #[test]
+    fn holes_hash_as_zeros() {
+        let mut tree = Tree::new(Metadata::default());
+        let mut contents = MemoryContents::default();
+        let (root, plain) = (InodeIndex::ROOT, Metadata::default());
+        let size = (1 << 20) + 12_345;
+        let mut bytes = vec![0; size];
+        bytes[70_000] = 1;
+        contents.add(&mut tree, (root, name("dense")), plain, bytes).unwrap();
+        let kind = Kind::Regular { size: size as u64 };
+        let sparse = tree.add(root, name("sparse"), plain, kind).unwrap();
+        contents.insert_sparse(sparse, size as u64, [(70_000, &[1][..])]);
+        let kind = Kind::Regular { size: 0 };
+        tree.add(root, name("none"), plain, kind).unwrap();
+        let text = text(&tree, &contents);
+        let hashes: Vec<_> = text.lines().map(|line| line.split(' ').nth(10).unwrap()).collect();
+        assert_eq!(hashes[1], hashes[3]);
+        assert_eq!(hashes[2], EMPTY);
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_in_the_order_of_their_paths(paths in vec(vec("[ab.\\-/0]{1,3}", 1..5), 0..20)) {
+            let mut tree = Tree::new(Metadata::default());
+            for path in paths {
+                let mut at = InodeIndex::ROOT;
+                for part in path.iter().flat_map(|part| part.split('/')) {
+                    let Ok(part) = Name::new(part.as_bytes()) else { continue };
+                    let there = tree.get(at).as_directory().unwrap().get(part.as_bytes());
+                    at = there.unwrap_or_else(|| tree.add(at, part, Metadata::default(), Kind::directory()).unwrap());
+                }
+            }
+            let mut order = PathOrder::new(&tree);
+            let mut seen = Vec::new();
+            while let Some((path, inode)) = order.advance() {
+                prop_assert_eq!(tree.find(path), Some(inode));
+                seen.push(path.to_vec());
+            }
+            prop_assert!(seen.is_sorted());
+            prop_assert_eq!(seen.len(), tree.walk().count());
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! What is a filesystem tree, apart from any format?
+//!
+//! A [`Tree`] holds names, attributes and links; the bytes of its regular files stay where they are
+//! and are had through [`Contents`]. Both together are what a source gives and a builder takes.
+#![forbid(unsafe_code)]
+
+mod content;
+mod diff;
+mod dump;
+mod inode;
+mod memory;
+mod name;
+mod pieces;
+mod tree;
+mod xattr;
+
+pub use content::{Content, ContentError, Contents, DataRange};
+pub use diff::{Aspects, Change, DiffError, DiffOptions, Difference, Side, diff};
+pub use dump::{DumpError, dump};
+pub use inode::{Directory, Inode, Kind, Metadata, Rdev, Timestamp};
+pub use memory::{MemoryContents, MemoryError};
+pub use name::{DisplayPath, Name, NameError};
+pub use pieces::{Piece, Pieces};
+pub use tree::{InodeIndex, Tree, TreeError, Visit, Walk};
+pub use xattr::{Xattr, XattrPool, XattrSet};

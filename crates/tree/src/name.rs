@@ -1,0 +1,137 @@
+//! What may a file be called, and how is its path shown?
+
+use std::{borrow::Borrow, fmt, sync::Arc};
+
+/// One name in a directory: 1 to 255 bytes without `/` or NUL, neither `.` nor `..`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(Arc<[u8]>);
+
+/// Why bytes are no name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// It has no byte at all, or is `.` or `..`.
+    #[error("the name {} is reserved", DisplayPath(.0))]
+    Reserved(Box<[u8]>),
+    /// It has more than 255 bytes.
+    #[error("the name {} has {} bytes, more than 255", DisplayPath(.0), .0.len())]
+    TooLong(Box<[u8]>),
+    /// It has a `/` or a NUL byte inside.
+    #[error("the name {} has a slash or a NUL byte", DisplayPath(.0))]
+    Separator(Box<[u8]>),
+}
+
+impl Name {
+    /// The most bytes that a name can have.
+    pub const MAX: usize = 255;
+
+    /// Takes `bytes` as a name if they can be one.
+    ///
+    /// # Errors
+    /// [`NameError`] says which rule they break.
+    pub fn new(bytes: &[u8]) -> Result<Self, NameError> {
+        if matches!(bytes, b"" | b"." | b"..") {
+            return Err(NameError::Reserved(bytes.into()));
+        }
+        if bytes.len() > Self::MAX {
+            return Err(NameError::TooLong(bytes.into()));
+        }
+        if bytes.iter().any(|byte| matches!(byte, b'/' | 0)) {
+            return Err(NameError::Separator(bytes.into()));
+        }
+        Ok(Self(bytes.into()))
+    }
+
+    /// The name's bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Borrow<[u8]> for Name {
+    fn borrow(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Name({})", DisplayPath(&self.0))
+    }
+}
+
+/// Shows the bytes of a path on one line: printable UTF-8 as it is, a backslash doubled, all else as
+/// `\xHH`, so that different bytes never look the same and no terminal obeys them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct DisplayPath<'a>(pub &'a [u8]);
+
+impl fmt::Display for DisplayPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for chunk in self.0.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                match c {
+                    '\\' => f.write_str("\\\\")?,
+                    c if c.is_control() || is_invisible(c) => escape(f, c)?,
+                    c => write!(f, "{c}")?,
+                }
+            }
+            for byte in chunk.invalid() {
+                write!(f, "\\x{byte:02x}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for DisplayPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Characters that print nothing or change the order of what is printed.
+const fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+fn escape(f: &mut fmt::Formatter<'_>, c: char) -> fmt::Result {
+    for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+        write!(f, "\\x{byte:02x}")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_to_the_rules() {
+        assert!(Name::new(&[b'a'; 255]).is_ok());
+        assert!(Name::new(b"\xff\n ").is_ok());
+        assert!(Name::new(b"...").is_ok());
+        assert!(matches!(
+            Name::new(&[b'a'; 256]),
+            Err(NameError::TooLong(_))
+        ));
+        for reserved in [&b""[..], b".", b".."] {
+            assert!(matches!(Name::new(reserved), Err(NameError::Reserved(_))));
+        }
+        for bad in [&b"a/b"[..], b"a\0"] {
+            assert!(matches!(Name::new(bad), Err(NameError::Separator(_))));
+        }
+    }
+
+    #[test]
+    fn paths_are_shown_unambiguously() {
+        assert_eq!(DisplayPath("a/ü\\".as_bytes()).to_string(), "a/ü\\\\");
+        assert_eq!(
+            DisplayPath(b"\x1b[0m\xff\n").to_string(),
+            "\\x1b[0m\\xff\\x0a"
+        );
+        assert_eq!(
+            DisplayPath("\u{202e}".as_bytes()).to_string(),
+            "\\xe2\\x80\\xae"
+        );
+    }
+}
