@@ -67,14 +67,11 @@ pub fn build(
     let mut data = DataWriter::new(sources, &plan, image, options.block.blocks_for(head));
     let data_start = data.next;
     pipeline::store_contents(sources, &plan, &mut data, progress)?;
-    // Without data there is room behind the superblock.
-    let free = if data.next == data_start {
-        head.next_multiple_of(Nid::SLOT)
-    } else {
-        data.next * u64::from(options.block.size())
-    };
+    let head_end = head.next_multiple_of(Nid::SLOT);
+    let has_data = data.next > data_start;
+    let data_end = if has_data { data.next * u64::from(options.block.size()) } else { head_end };
     let records = Records::new(sources, &plan, &data.files);
-    let placement = Placement::new(&records, free)?;
+    let placement = Placement::new(&records, head_end, data_end)?;
     let (plan, placement) = (&plan, &placement);
     let (files, digests, spool) = (&data.files[..], &data.digests[..], &data.spool);
     let finished = Finished { tree, options, plan, placement, files, digests, spool, image };

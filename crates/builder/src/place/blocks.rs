@@ -1,12 +1,12 @@
 //! In which block does an inode find room?
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lith_format::addr::{BlockBits, Nid};
 
-/// How many of the last blocks stay open for small inodes to fill their gaps. Few enough that siblings
-/// stay near each other, many enough that hardly any room is lost.
-pub(crate) const OPEN_BLOCKS: usize = 64;
+/// How many of the last blocks stay open for small inodes to fill their gaps: so many that hardly any room
+/// is lost, and still few enough that siblings lie within one stretch that is read ahead quickly.
+pub(crate) const OPEN_BLOCKS: usize = 1024;
 /// Inodes with tables of more bytes than this may lie across blocks, so that they leave no gap.
 const LARGE_HEAD: u64 = 1024;
 /// An inode itself should lie in one block.
@@ -16,19 +16,30 @@ const INODE_SIZE: u64 = 64;
 #[derive(Debug)]
 pub(crate) struct OpenBlocks {
     size: u64,
-    /// Free stretches at ends of blocks in ascending order; the last one may go on without end.
-    free: VecDeque<u64>,
+    /// The first byte behind everything.
+    end: u64,
+    /// A block that stays open however far the end moves: that of the superblock.
+    kept: u64,
+    /// Where the free part of each open block begins, by the block's number.
+    starts: BTreeMap<u64, u64>,
+    /// The same blocks as pairs of free bytes and their start.
+    rooms: BTreeSet<(u64, u64)>,
 }
 
 impl OpenBlocks {
-    /// Room from byte `start` on.
-    pub(crate) fn new(start: u64, block: BlockBits) -> Self {
-        Self { size: block.size().into(), free: VecDeque::from([start]) }
+    /// Room from byte `start` on, without end, and from byte `spare` to the end of its block.
+    pub(crate) fn new(start: u64, spare: u64, block: BlockBits) -> Self {
+        let size = block.size().into();
+        let (starts, rooms) = (BTreeMap::new(), BTreeSet::new());
+        let mut open = Self { size, end: start, kept: spare / size, starts, rooms };
+        open.open(spare);
+        open.open(start);
+        open
     }
 
     /// The first byte behind everything.
-    pub(crate) fn end(&self) -> u64 {
-        self.free.back().copied().unwrap_or(0)
+    pub(crate) const fn end(&self) -> u64 {
+        self.end
     }
 
     /// Finds a place for `head` bytes, directly followed by `tail` bytes that must not cross a block.
@@ -43,63 +54,48 @@ impl OpenBlocks {
 
     /// In the open block that it fills best, or in a new one.
     fn place_within(&mut self, len: u64) -> u64 {
-        let best = self
-            .free
-            .iter()
-            .enumerate()
-            .map(|(at, start)| (self.room(*start), at))
-            .filter(|(room, _)| *room >= len)
-            .min();
-        let at = match best {
-            Some((_, at)) => at,
-            None => self.open_next(),
-        };
-        let Some(start) = self.free.get_mut(at) else {
-            return 0;
-        };
-        let position = *start;
-        *start = (position + len).next_multiple_of(Nid::SLOT);
-        let (is_full, is_last) = (start.is_multiple_of(self.size), at + 1 == self.free.len());
-        if is_full && !is_last {
-            self.free.remove(at);
-        }
+        let best = self.rooms.range((len, 0)..).next().copied();
+        let position = best.map_or(self.end.next_multiple_of(self.size), |(_, start)| start);
+        self.close(position);
+        let end = (position + len).next_multiple_of(Nid::SLOT);
+        self.end = self.end.max(end);
+        self.open(end);
         position
     }
 
     /// Behind everything else, over as many blocks as it takes.
     fn place_across(&mut self, head: u64, tail: u64) -> u64 {
-        let mut position = self.end();
+        let mut position = self.end;
         let crosses = |at: u64, len: u64| at % self.size + len > self.size;
         if crosses(position, INODE_SIZE) || (tail > 0 && crosses(position + head, tail)) {
             position = position.next_multiple_of(self.size);
         }
-        let end = (position + head + tail).next_multiple_of(Nid::SLOT);
-        if position / self.size == self.end() / self.size {
-            self.free.pop_back();
-        }
-        self.push(end);
+        self.close(position);
+        self.end = (position + head + tail).next_multiple_of(Nid::SLOT);
+        self.open(self.end);
         position
     }
 
-    /// Bytes from `start` to the end of its block; none if `start` is that end.
-    fn room(&self, start: u64) -> u64 {
-        start.next_multiple_of(self.size) - start
-    }
-
-    fn open_next(&mut self) -> usize {
-        let next = self.end().next_multiple_of(self.size);
-        if next == self.end() {
-            self.free.pop_back();
+    /// Opens the block that is free from `start` on, unless that is its end.
+    fn open(&mut self, start: u64) {
+        let room = start.next_multiple_of(self.size) - start;
+        if room > 0 {
+            self.starts.insert(start / self.size, start);
+            self.rooms.insert((room, start));
         }
-        self.push(next);
-        self.free.len() - 1
+        let oldest = (self.end / self.size).saturating_sub(OPEN_BLOCKS as u64);
+        while let Some((block, start)) = self.starts.range(self.kept + 1..).next()
+            && *block < oldest
+        {
+            let start = *start;
+            self.close(start);
+        }
     }
 
-    fn push(&mut self, start: u64) {
-        self.free.push_back(start);
-        let oldest = start.saturating_sub(OPEN_BLOCKS as u64 * self.size);
-        while self.free.front().is_some_and(|free| *free < oldest) {
-            self.free.pop_front();
+    /// Closes the block of byte `at`, if it is open.
+    fn close(&mut self, at: u64) {
+        if let Some(start) = self.starts.remove(&(at / self.size)) {
+            self.rooms.remove(&(start.next_multiple_of(self.size) - start, start));
         }
     }
 }
@@ -112,7 +108,7 @@ mod tests {
 
     #[test]
     fn gaps_are_filled_by_what_fits_best() {
-        let mut open = OpenBlocks::new(1152, BlockBits::DEFAULT);
+        let mut open = OpenBlocks::new(1152, 1152, BlockBits::DEFAULT);
         assert_eq!(open.place(64, 0), 1152);
         assert_eq!(open.place(64, 3000), 4096);
         assert_eq!(open.place(64, 2000), 1216);
@@ -126,7 +122,7 @@ mod tests {
         fn places_never_overlap_and_tails_never_cross(
             records in prop::collection::vec((32u64..9000, 0u64..4096), 1..300),
         ) {
-            let mut open = OpenBlocks::new(1152, BlockBits::DEFAULT);
+            let mut open = OpenBlocks::new(1152, 1152, BlockBits::DEFAULT);
             let mut taken = Vec::new();
             for (head, tail) in records {
                 let tail = if head % 4096 + tail > 4096 { 0 } else { tail };

@@ -8,6 +8,8 @@ mod record;
 
 use lith_format::addr::{Blkaddr, BlockBits, Nid};
 
+use lith_tree::InodeIndex;
+
 pub(crate) use blocks::OPEN_BLOCKS;
 pub(crate) use record::{
     Leads, Record, Records, context, dirent_type, entries_with_dots, inline_tail, map_header,
@@ -33,43 +35,42 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    /// Places everything from byte `free` on, which must be a multiple of 32.
-    pub(crate) fn new(records: &Records<'_>, free: u64) -> Result<Self, BuildError> {
+    /// Places everything, with the superblock and what belongs to it ending at byte `head_end` and the files'
+    /// data at `data_end`, which is the same if there is none. Both must be multiples of 32.
+    pub(crate) fn new(
+        records: &Records<'_>,
+        head_end: u64,
+        data_end: u64,
+    ) -> Result<Self, BuildError> {
         let block = records.block();
         let size = u64::from(block.size());
+        let content_start = block.blocks_for(data_end);
         let content_blocks: u64 =
             records.iter().map(|r| block.blocks_for(r.content_in_blocks())).sum();
-        let (content_start, shared_start) = if content_blocks == 0 {
-            (block.blocks_for(free), free)
-        } else {
-            let start = block.blocks_for(free);
-            (start, (start + content_blocks) * size)
-        };
+        let content_end = (content_start + content_blocks) * size;
+        let shared_start = if content_blocks == 0 { data_end } else { content_end };
         let shared_end = shared_start + records.shared_area().len() as u64;
-        let mut open = OpenBlocks::new(shared_end.next_multiple_of(Nid::SLOT), block);
-        let mut positions = vec![0; records.inodes()];
-        for record in records.iter() {
-            let position = open.place(record.head(), record.tail());
-            if let Some(slot) = positions.get_mut(record.index.index()) {
-                *slot = position;
-            }
+        let start = shared_end.next_multiple_of(Nid::SLOT);
+        let mut positions = Positions::new(records, head_end, start);
+        for record in records.iter().skip(1) {
+            positions.place(&record);
         }
-        let root = positions.first().copied().unwrap_or(0);
-        let blocks = block.blocks_for(open.end());
+        let blocks = block.blocks_for(positions.open.end());
         if blocks > u64::from(u32::MAX) {
             return Err(BuildError::TooLarge { limit: u32::MAX.into() });
         }
-        let meta_blkaddr = meta_block(root, size);
+        let meta_blkaddr = positions.meta_blkaddr;
+        let positions = positions.positions;
         Ok(Self { block, content_start, shared_start, positions, meta_blkaddr, blocks })
     }
 
     /// Byte position of an inode.
-    pub(crate) fn position(&self, inode: lith_tree::InodeIndex) -> u64 {
+    pub(crate) fn position(&self, inode: InodeIndex) -> u64 {
         self.positions.get(inode.index()).copied().unwrap_or(0)
     }
 
     /// NID of an inode.
-    pub(crate) fn nid(&self, inode: lith_tree::InodeIndex) -> Nid {
+    pub(crate) fn nid(&self, inode: InodeIndex) -> Nid {
         let base = self.meta_blkaddr.0 * u64::from(self.block.size());
         Nid((self.position(inode) - base) / Nid::SLOT)
     }
@@ -80,9 +81,47 @@ impl Placement {
     }
 }
 
-/// The block to count NIDs from: that of the root, which lies first, or the one before if the root would
-/// be number 0, which in other places means none.
+/// The block to count NIDs from when the root is at byte `root`: its own, or the one before if it would be
+/// number 0, which in other places means none.
 fn meta_block(root: u64, block: u64) -> Blkaddr {
     let root_block = root / block;
     Blkaddr(if root.is_multiple_of(block) { root_block.saturating_sub(1) } else { root_block })
+}
+
+/// Finds places for inodes.
+struct Positions {
+    open: OpenBlocks,
+    /// By the inode's number in the tree, the root's first.
+    positions: Vec<u64>,
+    meta_blkaddr: Blkaddr,
+}
+
+impl Positions {
+    /// Places the root. Its NID has only 16 bits, so NIDs must count from nearby: from block 0 if the root
+    /// finds room behind the superblock, where other small inodes can follow it, else from its own block.
+    fn new(records: &Records<'_>, head_end: u64, start: u64) -> Self {
+        let block = records.block();
+        let (head, tail) = records.iter().next().map_or((0, 0), |root| (root.head(), root.tail()));
+        let mut positions = vec![0; records.inodes()];
+        let spare = (head_end + head + tail).next_multiple_of(Nid::SLOT);
+        let (open, position, meta_blkaddr) =
+            if u64::from(block.within(head_end)) + head + tail <= block.size().into() {
+                (OpenBlocks::new(start.max(spare), spare, block), head_end, Blkaddr(0))
+            } else {
+                let mut open = OpenBlocks::new(start, start, block);
+                let position = open.place(head, tail);
+                (open, position, meta_block(position, block.size().into()))
+            };
+        if let Some(root) = positions.get_mut(InodeIndex::ROOT.index()) {
+            *root = position;
+        }
+        Self { open, positions, meta_blkaddr }
+    }
+
+    fn place(&mut self, record: &Record) {
+        let position = self.open.place(record.head(), record.tail());
+        if let Some(slot) = self.positions.get_mut(record.index.index()) {
+            *slot = position;
+        }
+    }
 }

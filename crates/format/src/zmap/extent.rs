@@ -158,6 +158,23 @@ pub enum RecordError<E> {
     Extent(#[from] ExtentError),
 }
 
+/// Where some pclusters of a table of 4-byte records lie, so that the lengths of all before needn't be summed up
+/// for each lookup: see [`RecordTable::anchors`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Anchors(Vec<u64>);
+
+impl Anchors {
+    /// Records from one anchor to the next: 8 bytes of memory for 2 KiB of the table.
+    const STEP: u64 = 512;
+
+    /// The last record up to `k` that has an anchor, and where its pcluster lies.
+    fn before(&self, k: u64) -> Option<(u64, u64)> {
+        let index = k / Self::STEP;
+        let address = self.0.get(usize::try_from(index).ok()?)?;
+        Some((index * Self::STEP, *address))
+    }
+}
+
 /// The extent records of one file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecordTable {
@@ -249,15 +266,29 @@ impl RecordTable {
     }
 
     /// The extent that holds byte `la`. With 4-byte records this reads all records before it; whoever maps
-    /// often should keep the list of [`Self::extents`].
+    /// often should use [`Self::map_with`].
     ///
     /// # Errors
     ///
     /// [`RecordError`] if `la` is not in the file or the table is unsound.
     pub fn map<S: RecordSource>(
         &self,
+        source: S,
+        la: La,
+    ) -> Result<MappedExtent, RecordError<S::Error>> {
+        self.map_with(source, la, &Anchors::default())
+    }
+
+    /// As [`Self::map`], with the table's [`Self::anchors`] at hand: reads few records.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::map`].
+    pub fn map_with<S: RecordSource>(
+        &self,
         mut source: S,
         la: La,
+        anchors: &Anchors,
     ) -> Result<MappedExtent, RecordError<S::Error>> {
         if la.0 >= self.file_size {
             return Err(RecordError::BeyondEof { la, size: self.file_size });
@@ -269,7 +300,7 @@ impl RecordTable {
         };
         let mut record = self.record(&mut source, k)?;
         if self.header.record_size == RecordSize::Four && !self.is_fragment(k) {
-            record.pstart = self.running_address(&mut source, k)?;
+            record.pstart = self.running_address(&mut source, k, anchors)?;
         }
         let end = self.end_of(&mut source, k)?;
         if record.lstart > la.0 || end <= la.0 {
@@ -321,25 +352,63 @@ impl RecordTable {
         Ok(self.record(source, k + 1)?.lstart.min(self.file_size))
     }
 
+    /// Reads a whole table of 4-byte records, once for many lookups by [`Self::map_with`]. Of other tables nothing
+    /// is read, since they need no anchors.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError::Source`] if the table can't be read.
+    pub fn anchors<S: RecordSource>(
+        &self,
+        mut source: S,
+    ) -> Result<Anchors, RecordError<S::Error>> {
+        let mut anchors = Anchors::default();
+        if self.header.record_size != RecordSize::Four || self.count == 0 {
+            return Ok(anchors);
+        }
+        let (mut record, mut address) = (0, first_address(&mut source)?);
+        while record < self.count {
+            anchors.0.push(address);
+            let end = self.count.min(record.saturating_add(Anchors::STEP));
+            address = self.add_lengths(&mut source, address, record..end)?;
+            record = end;
+        }
+        Ok(anchors)
+    }
+
     /// Where the pcluster of 4-byte record `k` lies: behind those of all records before it.
     fn running_address<S: RecordSource>(
         &self,
         source: &mut S,
         k: u64,
+        anchors: &Anchors,
     ) -> Result<u64, RecordError<S::Error>> {
-        let mut address = first_address(source)?;
+        let (from, address) = match anchors.before(k) {
+            Some(anchor) => anchor,
+            None => (0, first_address(source)?),
+        };
+        self.add_lengths(source, address, from..k)
+    }
+
+    /// `address` moved on by the pclusters of these 4-byte records.
+    fn add_lengths<S: RecordSource>(
+        &self,
+        source: &mut S,
+        mut address: u64,
+        records: Range<u64>,
+    ) -> Result<u64, RecordError<S::Error>> {
         let mut chunk = [0; 512];
-        let mut done = 0;
-        while done < k {
-            let records = (k - done).min(128);
-            let len = usize::try_from(records * 4).unwrap_or(0);
+        let mut next = records.start;
+        while next < records.end {
+            let count = (records.end - next).min(128);
+            let len = usize::try_from(count * 4).unwrap_or(0);
             let (wanted, _) = chunk.split_at_mut(len);
-            source.read(self.range(done).start, wanted).map_err(RecordError::Source)?;
+            source.read(self.range(next).start, wanted).map_err(RecordError::Source)?;
             for word in wanted.as_chunks::<4>().0 {
                 let plen = u32::from_le_bytes(*word) & PLEN_MASK;
                 address = address.saturating_add(plen.into());
             }
-            done += records;
+            next += count;
         }
         Ok(address)
     }

@@ -22,7 +22,9 @@ pub use encode::{
     EncodeError, EncodeParams, EncodedExtent, NeedsFull, Tail, encode_compact, encode_full,
     encode_whole_fragment,
 };
-pub use extent::{ExtentRecord, RecordError, RecordExtents, RecordSource, RecordTable, ShortTable};
+pub use extent::{
+    Anchors, ExtentRecord, RecordError, RecordExtents, RecordSource, RecordTable, ShortTable,
+};
 pub use full::FullTable;
 pub use header::{
     Advise, HeaderContext, HeaderError, IndexHeader, IndexLayout, MapHeader, RawMapHeader,

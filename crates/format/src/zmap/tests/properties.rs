@@ -255,7 +255,7 @@ proptest! {
     #[test]
     fn records_of_fixed_extents_come_back(
         four in any::<bool>(),
-        plens in vec(0_u32..=1 << 20, 1..300),
+        plens in vec(0_u32..=1 << 20, 1..1500),
         last in 1_u64..=16384,
     ) {
         let size = if four { RecordSize::Four } else { RecordSize::Eight };
@@ -297,9 +297,11 @@ fn check_records(
     prop_assert_eq!(planned, Some(table.start() - 8 + table.size()));
     let found: Result<Vec<_>, _> = table.extents(&mut bytes).collect();
     prop_assert_eq!(found.as_deref(), Ok(expected));
+    let anchors = table.anchors(&mut bytes).unwrap();
     for e in expected {
         for la in [e.la.0, e.la.0 + e.llen / 2, e.end().0 - 1] {
             prop_assert_eq!(table.map(&mut bytes, La(la)), Ok(*e));
+            prop_assert_eq!(table.map_with(&mut bytes, La(la), &anchors), Ok(*e));
         }
     }
     Ok(())

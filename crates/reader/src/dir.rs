@@ -1,0 +1,183 @@
+//! Which names does a directory hold, and where do they lead?
+
+use std::cmp::Ordering;
+
+use lith_format::{
+    addr::Nid,
+    dirent::{DirBlock, Dirent, search_blocks},
+    file_type::FileType,
+};
+
+use crate::{
+    error::{Corruption, Error, Fault},
+    image::Image,
+    inode::Inode,
+    map::Map,
+};
+
+/// A name in a directory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DirEntry {
+    /// The name, of 1 to 255 bytes without slash and NUL.
+    pub name: Vec<u8>,
+    /// Where it leads.
+    pub nid: Nid,
+    /// The kind of file that the directory says it is, which nothing keeps from being wrong; none if it says
+    /// nothing known.
+    pub file_type: Option<FileType>,
+}
+
+impl DirEntry {
+    /// Whether this is `.` or `..`.
+    #[must_use]
+    pub fn is_dot_or_dot_dot(&self) -> bool {
+        matches!(&*self.name, b"." | b"..")
+    }
+}
+
+impl From<Dirent<'_>> for DirEntry {
+    fn from(dirent: Dirent<'_>) -> Self {
+        Self { name: dirent.name.to_vec(), nid: dirent.nid, file_type: dirent.file_type() }
+    }
+}
+
+/// The blocks of a directory.
+#[derive(Debug)]
+struct Blocks<'a> {
+    image: &'a Image,
+    inode: Inode,
+    map: Map,
+    /// The block read last, and its number.
+    bytes: Vec<u8>,
+    number: Option<u64>,
+}
+
+impl<'a> Blocks<'a> {
+    fn new(image: &'a Image, inode: &Inode) -> Result<Self, Error> {
+        let nid = inode.nid;
+        if inode.file_type != FileType::Directory {
+            return Err(Error::NotADirectory { nid });
+        }
+        let (size, limit) = (inode.size, image.limits.directory);
+        if size > limit {
+            return Err(Fault::from(Corruption::DirectorySize { size, limit }).of(nid));
+        }
+        let map = Map::of(image, inode).map_err(|fault| fault.of(nid))?;
+        Ok(Self { image, inode: *inode, map, bytes: Vec::new(), number: None })
+    }
+
+    fn count(&self) -> u64 {
+        self.image.superblock.block.blocks_for(self.inode.size)
+    }
+
+    fn load(&mut self, number: u64) -> Result<DirBlock<'_>, Fault> {
+        if self.number != Some(number) {
+            let size = u64::from(self.image.superblock.block.size());
+            let position = number.saturating_mul(size);
+            let length = self.inode.size.saturating_sub(position).min(size);
+            self.number = None;
+            self.bytes.resize(usize::try_from(length).unwrap_or(0), 0);
+            let content = self.image.content_of(&self.inode, &self.map);
+            content.read(&mut self.bytes, position)?;
+            self.number = Some(number);
+        }
+        let corrupt = |source| Corruption::Directory { block: number, source };
+        Ok(DirBlock::parse(&self.bytes).map_err(corrupt)?)
+    }
+
+    fn compare_first(&mut self, number: u64, name: &[u8]) -> Result<Ordering, Fault> {
+        let compared = self.load(number)?.compare_first(name);
+        Ok(compared.map_err(|source| Corruption::Directory { block: number, source })?)
+    }
+
+    fn find(&mut self, name: &[u8]) -> Result<Option<DirEntry>, Fault> {
+        let count = self.count();
+        let Some(number) = search_blocks(count, |number| self.compare_first(number, name))? else {
+            return Ok(None);
+        };
+        let found = self.load(number)?.find(name);
+        let found = found.map_err(|source| Corruption::Directory { block: number, source })?;
+        Ok(found.map(DirEntry::from))
+    }
+
+    /// The entry at `index` of a block.
+    fn entry(&mut self, number: u64, index: usize) -> Result<Option<DirEntry>, Fault> {
+        let dirent = self.load(number)?.get(index);
+        let dirent = dirent.map_err(|source| Corruption::Directory { block: number, source })?;
+        Ok(dirent.map(DirEntry::from))
+    }
+}
+
+/// The entries of a directory in the order in which they are stored, read block by block. Ends after an error.
+#[derive(Debug)]
+pub struct ReadDir<'a> {
+    blocks: Blocks<'a>,
+    block: u64,
+    index: usize,
+    dots: bool,
+}
+
+impl ReadDir<'_> {
+    /// Shows `.` and `..` too, as far as they are stored: a directory may leave `.` out.
+    #[must_use]
+    pub const fn with_dots(mut self) -> Self {
+        self.dots = true;
+        self
+    }
+
+    fn step(&mut self) -> Result<Option<DirEntry>, Fault> {
+        while self.block < self.blocks.count() {
+            let Some(entry) = self.blocks.entry(self.block, self.index)? else {
+                (self.block, self.index) = (self.block + 1, 0);
+                continue;
+            };
+            self.index += 1;
+            if self.dots || !entry.is_dot_or_dot_dot() {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Iterator for ReadDir<'_> {
+    type Item = Result<DirEntry, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let step = self.step();
+        if step.is_err() {
+            self.block = u64::MAX;
+        }
+        step.map_err(|fault| fault.of(self.blocks.inode.nid)).transpose()
+    }
+}
+
+impl std::iter::FusedIterator for ReadDir<'_> {}
+
+impl Image {
+    /// The entries of a directory, without `.` and `..` unless asked for ([`ReadDir::with_dots`]).
+    ///
+    /// # Errors
+    /// [`Error::NotADirectory`], or [`Error::Corrupt`] if its map makes no sense.
+    pub fn read_dir(&self, directory: &Inode) -> Result<ReadDir<'_>, Error> {
+        Ok(ReadDir { blocks: Blocks::new(self, directory)?, block: 0, index: 0, dots: false })
+    }
+
+    /// The entry of a directory that has this name, by binary search: as on Linux, an unsorted directory hides
+    /// some of its names.
+    ///
+    /// # Errors
+    /// [`Error::NotADirectory`], [`Error::Corrupt`], or [`Error::Device`].
+    pub fn lookup(&self, directory: &Inode, name: &[u8]) -> Result<Option<DirEntry>, Error> {
+        let mut blocks = Blocks::new(self, directory)?;
+        if name == b"." && directory.dot_omitted {
+            let entry = DirEntry {
+                name: name.to_vec(),
+                nid: directory.nid,
+                file_type: Some(FileType::Directory),
+            };
+            return Ok(Some(entry));
+        }
+        blocks.find(name).map_err(|fault| fault.of(directory.nid))
+    }
+}

@@ -1,0 +1,415 @@
+//! Why can't something be read, and what can the caller do about it?
+
+use std::convert::Infallible;
+
+use lith_codec::DecodeError;
+use lith_device::DeviceError;
+use lith_format::{
+    addr::Nid,
+    chunk::ChunkError,
+    compression::{Algorithm, ConfigError, UnknownAlgorithm},
+    device_table,
+    dirent::DirentError,
+    inode::InodeError,
+    superblock::SuperblockError,
+    xattr::XattrError,
+    zmap::{ExtentError, HeaderError, IndexError, MapError, RecordError},
+};
+
+/// Why something can't be read from an image.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The image as a whole can't be used: it is none, is damaged, or needs what is not there.
+    #[error("the image can't be opened")]
+    Open {
+        /// What is wrong.
+        source: OpenError,
+    },
+    /// An inode, or what belongs to it, is damaged. Other files may be sound.
+    #[error("inode {nid} is corrupt")]
+    Corrupt {
+        /// The inode.
+        nid: Nid,
+        /// What is wrong.
+        source: Corruption,
+    },
+    /// An inode uses what this version can't read. Other files may be readable.
+    #[error("inode {nid} can't be read by this version")]
+    Unsupported {
+        /// The inode.
+        nid: Nid,
+        /// What it uses.
+        source: Unsupported,
+    },
+    /// A device failed, or ends before what the inode refers to.
+    #[error("inode {nid}: the device failed")]
+    Device {
+        /// The inode that was read.
+        nid: Nid,
+        /// What the device said.
+        source: DeviceError,
+    },
+    /// A path or name leads nowhere.
+    #[error("{} does not exist", String::from_utf8_lossy(.path))]
+    NotFound {
+        /// The path as far as the name that is missing.
+        path: Vec<u8>,
+    },
+    /// A path goes on behind what is no directory, or a directory was asked for.
+    #[error("inode {nid} is not a directory")]
+    NotADirectory {
+        /// The inode.
+        nid: Nid,
+    },
+    /// A target was asked of what is no symlink.
+    #[error("inode {nid} is not a symlink")]
+    NotASymlink {
+        /// The inode.
+        nid: Nid,
+    },
+    /// Content was asked of a device, pipe or socket.
+    #[error("inode {nid} has no content")]
+    NoContent {
+        /// The inode.
+        nid: Nid,
+    },
+    /// A path leads through too many symlinks.
+    #[error("{} leads through more than {limit} symlinks", String::from_utf8_lossy(.path))]
+    TooManySymlinks {
+        /// The path as it was asked for.
+        path: Vec<u8>,
+        /// How many are allowed.
+        limit: u32,
+    },
+    /// A read goes beyond the end of the file.
+    #[error("inode {nid} has {size} bytes, not {length} at {position}")]
+    BeyondEnd {
+        /// The inode.
+        nid: Nid,
+        /// First byte that was asked for.
+        position: u64,
+        /// Bytes that were asked for.
+        length: u64,
+        /// Bytes in the file.
+        size: u64,
+    },
+}
+
+/// Why an image as a whole can't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// A device failed or is too short for a superblock.
+    #[error("the superblock can't be read")]
+    Device(#[from] DeviceError),
+    /// The superblock is none, is damaged, or says what is not supported.
+    #[error(transparent)]
+    Superblock(#[from] SuperblockError),
+    /// The config records of the algorithms are damaged or say what is not supported.
+    #[error(transparent)]
+    Configs(#[from] ConfigError),
+    /// The device table is damaged.
+    #[error(transparent)]
+    DeviceTable(#[from] device_table::DeviceError),
+    /// The devices given are not as many as the device table has.
+    #[error("the image needs {expected} further devices, found {given}")]
+    DeviceCount {
+        /// Slots of the device table.
+        expected: usize,
+        /// Devices given.
+        given: usize,
+    },
+    /// The table of long xattr prefixes is damaged.
+    #[error("the table of xattr name prefixes is damaged")]
+    Prefixes(#[from] XattrError),
+    /// The root is no directory.
+    #[error("the root, inode {nid}, is not a directory")]
+    Root {
+        /// The root's NID.
+        nid: Nid,
+    },
+}
+
+/// What is wrong with a damaged inode.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Corruption {
+    /// Its fields.
+    #[error(transparent)]
+    Inode(#[from] InodeError),
+    /// An address of its parts is beyond what any image has.
+    #[error("an address overflows")]
+    Address,
+    /// It ends beyond its metadata space.
+    #[error("{length} bytes at {position} are beyond the {size} bytes of the metabox")]
+    BeyondMetabox {
+        /// First byte.
+        position: u64,
+        /// Bytes.
+        length: u64,
+        /// Bytes that the metabox inode has.
+        size: u64,
+    },
+    /// Data beside the inode crosses a block boundary.
+    #[error("{length} bytes of inline data at {position} cross a block boundary")]
+    InlineCrossesBlock {
+        /// Where it begins in its metadata space.
+        position: u64,
+        /// Its bytes.
+        length: u64,
+    },
+    /// A directory block.
+    #[error("directory block {block}")]
+    Directory {
+        /// The block's number in the directory.
+        block: u64,
+        /// What is wrong.
+        source: DirentError,
+    },
+    /// A directory's size.
+    #[error("a directory of {size} bytes; {limit} is the most that is believed")]
+    DirectorySize {
+        /// Its bytes.
+        size: u64,
+        /// The most it may have.
+        limit: u64,
+    },
+    /// A directory that is in itself or has two names.
+    #[error("the directory is reached a second time")]
+    DirectoryTwice,
+    /// A symlink's length.
+    #[error("a symlink of {length} bytes; 1 to {limit} are possible")]
+    SymlinkLength {
+        /// Its bytes.
+        length: u64,
+        /// The most it may have.
+        limit: u64,
+    },
+    /// A symlink with a NUL in its target.
+    #[error("a NUL in a symlink's target")]
+    SymlinkNul,
+    /// Its extended attributes.
+    #[error(transparent)]
+    Xattr(#[from] XattrError),
+    /// Its chunk table.
+    #[error(transparent)]
+    Chunk(#[from] ChunkError),
+    /// A reference to a device.
+    #[error(transparent)]
+    Device(#[from] device_table::DeviceError),
+    /// Its map header.
+    #[error(transparent)]
+    Header(#[from] HeaderError),
+    /// An index of its map.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// How its indexes relate.
+    #[error(transparent)]
+    Map(MapError<Infallible>),
+    /// Its extent records.
+    #[error(transparent)]
+    Records(RecordError<Infallible>),
+    /// Extents that overlap or leave gaps.
+    #[error("an extent of {len} bytes at {la} where byte {expected} comes next")]
+    ExtentOrder {
+        /// The extent's first byte in the file.
+        la: u64,
+        /// Its bytes.
+        len: u64,
+        /// The byte that it should begin with.
+        expected: u64,
+    },
+    /// A use of an algorithm that the superblock does not declare.
+    #[error("the extent at {la} is compressed by {algorithm}, which the image doesn't declare")]
+    UndeclaredAlgorithm {
+        /// The extent's first byte in the file.
+        la: u64,
+        /// The algorithm.
+        algorithm: Algorithm,
+    },
+    /// A use of an algorithm that does not exist.
+    #[error(transparent)]
+    UnknownAlgorithm(#[from] UnknownAlgorithm),
+    /// A pcluster that does not decode.
+    #[error("the extent at {la} does not decode")]
+    Decode {
+        /// The extent's first byte in the file.
+        la: u64,
+        /// What the decoder said.
+        source: DecodeError,
+    },
+    /// A fragment, but the image has no packed inode.
+    #[error("a fragment, but the image has no packed inode")]
+    NoPackedInode,
+    /// A fragment in the packed inode itself.
+    #[error("a fragment inside the packed inode")]
+    NestedFragment,
+    /// A fragment beyond the packed inode's end.
+    #[error("a fragment of {length} bytes at {offset} ends beyond the packed inode's {size} bytes")]
+    FragmentBeyondPacked {
+        /// Where it begins.
+        offset: u64,
+        /// Its bytes.
+        length: u64,
+        /// Bytes that the packed inode has.
+        size: u64,
+    },
+    /// A NID of the metabox, but the image has none, or the metabox lies in itself.
+    #[error("a NID in the metabox, but the image has none")]
+    NoMetabox,
+    /// The packed or the metabox inode is no regular file.
+    #[error("the {role} inode is no regular file")]
+    NotAFile {
+        /// `packed` or `metabox`.
+        role: &'static str,
+    },
+}
+
+/// What an inode uses that this version can't read.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Unsupported {
+    /// An algorithm without a decoder here.
+    #[error("unsupported algorithm {algorithm}")]
+    Algorithm {
+        /// The algorithm.
+        algorithm: Algorithm,
+    },
+    /// A form of inode.
+    #[error(transparent)]
+    Inode(InodeError),
+    /// A form of chunk table.
+    #[error(transparent)]
+    Chunk(ChunkError),
+    /// A form of xattr body.
+    #[error(transparent)]
+    Xattr(XattrError),
+    /// An extent beyond the limits.
+    #[error(transparent)]
+    Extent(ExtentError),
+}
+
+impl Error {
+    /// The error number that Linux gives for the same fault of a mounted image.
+    #[must_use]
+    pub const fn errno(&self) -> i32 {
+        match self {
+            Self::Open { source } => source.errno(),
+            Self::Corrupt { .. } => libc::EUCLEAN,
+            Self::Unsupported { .. } => libc::EOPNOTSUPP,
+            Self::Device { .. } => libc::EIO,
+            Self::NotFound { .. } => libc::ENOENT,
+            Self::NotADirectory { .. } => libc::ENOTDIR,
+            Self::NotASymlink { .. } | Self::NoContent { .. } | Self::BeyondEnd { .. } => {
+                libc::EINVAL
+            }
+            Self::TooManySymlinks { .. } => libc::ELOOP,
+        }
+    }
+}
+
+impl OpenError {
+    const fn errno(&self) -> i32 {
+        match self {
+            Self::Device(_) => libc::EIO,
+            Self::Superblock(SuperblockError::Checksum { .. }) => libc::EBADMSG,
+            Self::Superblock(SuperblockError::Magic { .. }) => libc::EINVAL,
+            Self::Superblock(source) if source.is_unsupported() => libc::EOPNOTSUPP,
+            Self::DeviceCount { .. } => libc::ENODEV,
+            _ => libc::EUCLEAN,
+        }
+    }
+}
+
+impl<E: Into<OpenError>> From<E> for Error {
+    fn from(source: E) -> Self {
+        Self::Open { source: source.into() }
+    }
+}
+
+/// A fault on the way to an [`Error`]: the inode is not named yet.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// The inode at hand is damaged.
+    Corrupt(Corruption),
+    /// It uses what can't be read here.
+    Unsupported(Unsupported),
+    /// A device failed.
+    Device(DeviceError),
+    /// Another inode is at fault.
+    Named(Box<Error>),
+}
+
+impl Fault {
+    /// The error, when `nid` is the inode at hand.
+    pub(crate) fn of(self, nid: Nid) -> Error {
+        match self {
+            Self::Corrupt(source) => Error::Corrupt { nid, source },
+            Self::Unsupported(source) => Error::Unsupported { nid, source },
+            Self::Device(source) => Error::Device { nid, source },
+            Self::Named(error) => *error,
+        }
+    }
+}
+
+impl<E: Into<Corruption>> From<E> for Fault {
+    fn from(source: E) -> Self {
+        match source.into() {
+            Corruption::Inode(source) if source.is_unsupported() => {
+                Self::Unsupported(Unsupported::Inode(source))
+            }
+            Corruption::Chunk(source) if source.is_unsupported() => {
+                Self::Unsupported(Unsupported::Chunk(source))
+            }
+            Corruption::Xattr(source) if source.is_unsupported() => {
+                Self::Unsupported(Unsupported::Xattr(source))
+            }
+            Corruption::Map(MapError::Extent(source))
+            | Corruption::Records(RecordError::Extent(source))
+                if source.is_unsupported() =>
+            {
+                Self::Unsupported(Unsupported::Extent(source))
+            }
+            source => Self::Corrupt(source),
+        }
+    }
+}
+
+impl From<DeviceError> for Fault {
+    fn from(source: DeviceError) -> Self {
+        Self::Device(source)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Named(Box::new(error))
+    }
+}
+
+impl From<MapError<Fault>> for Fault {
+    fn from(error: MapError<Self>) -> Self {
+        let error = match error {
+            MapError::Source(fault) => return fault,
+            MapError::BeyondEof { la, size } => MapError::BeyondEof { la, size },
+            MapError::BogusLookback { lcn, delta0 } => MapError::BogusLookback { lcn, delta0 },
+            MapError::Contradiction { lcn } => MapError::Contradiction { lcn },
+            MapError::MissingCblkcnt { lcn } => MapError::MissingCblkcnt { lcn },
+            MapError::ZeroCblkcnt { lcn } => MapError::ZeroCblkcnt { lcn },
+            MapError::Extent(source) => MapError::Extent(source),
+        };
+        Corruption::Map(error).into()
+    }
+}
+
+impl From<RecordError<Fault>> for Fault {
+    fn from(error: RecordError<Self>) -> Self {
+        let error = match error {
+            RecordError::Source(fault) => return fault,
+            RecordError::BeyondEof { la, size } => RecordError::BeyondEof { la, size },
+            RecordError::BadCount { count, size } => RecordError::BadCount { count, size },
+            RecordError::OutOfOrder { record, lstart } => {
+                RecordError::OutOfOrder { record, lstart }
+            }
+            RecordError::Extent(source) => RecordError::Extent(source),
+        };
+        Corruption::Records(error).into()
+    }
+}

@@ -1,0 +1,124 @@
+//! Which bytes does a file have?
+
+use crate::{
+    error::{Error, Fault},
+    image::Image,
+    inode::Inode,
+    map::{ExtentKind, Extents, Map},
+};
+
+/// The most extents that one answer of [`File::range_at`] looks at.
+const RANGE_EXTENTS: usize = 256;
+
+/// The content of a regular file, directory or symlink: cheap to open, readable by many threads.
+#[derive(Debug)]
+pub struct File<'a> {
+    image: &'a Image,
+    inode: Inode,
+    map: Map,
+}
+
+/// A stretch of a file from some position on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DataRange {
+    /// Stored bytes up to this position.
+    Data {
+        /// First position behind the stretch.
+        end: u64,
+    },
+    /// Zeros without any stored bytes up to this position.
+    Hole {
+        /// First position behind the stretch.
+        end: u64,
+    },
+}
+
+impl Image {
+    /// The content of an inode.
+    ///
+    /// # Errors
+    /// [`Error::NoContent`] for devices, pipes and sockets, [`Error::Corrupt`] if its map makes no sense.
+    pub fn file(&self, inode: &Inode) -> Result<File<'_>, Error> {
+        if !inode.file_type.has_content() {
+            return Err(Error::NoContent { nid: inode.nid });
+        }
+        let map = Map::of(self, inode).map_err(|fault| fault.of(inode.nid))?;
+        Ok(File { image: self, inode: *inode, map })
+    }
+
+    /// Where the bytes of an inode are stored, in the order of the file. Reads indexes, but no data.
+    ///
+    /// # Errors
+    /// As [`Self::file`]; what is wrong with a single extent comes in its place and is the last.
+    pub fn extents(&self, inode: &Inode) -> Result<Extents<'_>, Error> {
+        Ok(self.file(inode)?.extents())
+    }
+}
+
+impl<'a> File<'a> {
+    /// The file's inode.
+    #[must_use]
+    pub const fn inode(&self) -> &Inode {
+        &self.inode
+    }
+
+    /// Bytes in the file.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.inode.size
+    }
+
+    /// Fills `buf` with the bytes from `position` on. The more is asked for at once, the faster: extents that are
+    /// wanted as a whole are decoded right into `buf`.
+    ///
+    /// # Errors
+    /// [`Error::BeyondEnd`] if the file ends before, [`Error::Corrupt`] if the bytes don't decode,
+    /// [`Error::Unsupported`] if no decoder is here, [`Error::Device`] if they can't be read.
+    pub fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), Error> {
+        let content = self.image.content_of(&self.inode, &self.map);
+        content.read(buf, position).map_err(|fault| fault.of(self.inode.nid))
+    }
+
+    /// The extents of the file.
+    #[must_use]
+    pub fn extents(&self) -> Extents<'a> {
+        self.extents_from(0)
+    }
+
+    /// The extent that holds the byte at `position`, and all behind it. The first may begin before `position`.
+    #[must_use]
+    pub fn extents_from(&self, position: u64) -> Extents<'a> {
+        Extents::new(self.image, &self.inode, &self.map, position)
+    }
+
+    /// What lies at `position`, up to where that surely goes on; the ranges tile the file, but two of one kind may
+    /// follow each other. Nothing at the end of the file and behind.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] or [`Error::Device`] if that can't be told.
+    pub fn range_at(&self, position: u64) -> Result<Option<DataRange>, Error> {
+        let size = self.inode.size;
+        if position >= size {
+            return Ok(None);
+        }
+        if self.map.has_no_holes() {
+            return Ok(Some(DataRange::Data { end: size }));
+        }
+        let range = self.run_of_extents(position);
+        range.map(Some).map_err(|fault| fault.of(self.inode.nid))
+    }
+
+    fn run_of_extents(&self, position: u64) -> Result<DataRange, Fault> {
+        let mut extents = self.extents_from(position);
+        let (mut is_hole, mut end) = (None, position);
+        for _ in 0..RANGE_EXTENTS {
+            let Some(extent) = extents.step().transpose()? else { break };
+            let hole = extent.kind == ExtentKind::Hole;
+            if *is_hole.get_or_insert(hole) != hole {
+                break;
+            }
+            end = extent.end();
+        }
+        Ok(if is_hole == Some(true) { DataRange::Hole { end } } else { DataRange::Data { end } })
+    }
+}

@@ -1,0 +1,132 @@
+//! What is an open image?
+
+use std::fmt;
+
+use lith_device::ReadAt;
+use lith_format::{
+    compression::Configs, device_table::DeviceMap, superblock::Superblock, xattr::PrefixTable,
+};
+
+use crate::{
+    cache::Cache,
+    content::{Content, Role, Shared},
+    devices::Devices,
+    error::Error,
+    inode::Inode,
+    limits::Limits,
+    scratch::Pool,
+};
+
+/// How an image is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// Caps and cache sizes.
+    pub limits: Limits,
+}
+
+/// An image, open for reading by any number of threads.
+pub struct Image {
+    pub(crate) superblock: Superblock,
+    pub(crate) configs: Configs,
+    pub(crate) devices: Devices,
+    /// The inode that holds fragments.
+    pub(crate) packed: Option<Shared>,
+    /// The inode that holds inodes.
+    pub(crate) metabox: Option<Shared>,
+    pub(crate) prefixes: PrefixTable,
+    pub(crate) limits: Limits,
+    /// Pieces of the metabox inode's content.
+    pub(crate) metabox_pieces: Cache<u64>,
+    /// Decoded extents of the packed and the metabox inode, by their first byte.
+    pub(crate) decoded: Cache<(Role, u64)>,
+    pub(crate) pool: Pool,
+}
+
+impl Image {
+    /// Opens the image on `device`. What a device table names besides is taken to follow on the same device.
+    ///
+    /// # Errors
+    /// [`Error::Open`] if there is no image or it can't be used, and what reading its special inodes says.
+    pub fn open(device: impl ReadAt + 'static) -> Result<Self, Error> {
+        Self::open_with(vec![Box::new(device)], Options::default())
+    }
+
+    /// Opens the image on the first of `devices`; the others are those of its device table, in its order, or
+    /// none if they follow on the first.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; also if there are fewer or more devices than the table has.
+    pub fn open_with(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Self, Error> {
+        crate::open::open(devices, options)
+    }
+
+    /// What the image says about itself.
+    #[must_use]
+    pub const fn superblock(&self) -> &Superblock {
+        &self.superblock
+    }
+
+    /// What the decoders of its algorithms must hold.
+    #[must_use]
+    pub const fn configs(&self) -> &Configs {
+        &self.configs
+    }
+
+    /// The devices that its data lies on.
+    #[must_use]
+    pub const fn device_map(&self) -> &DeviceMap {
+        self.devices.map()
+    }
+
+    /// Bytes on a device of the image, 0 being the primary one; none if there is no such device.
+    #[must_use]
+    pub fn device_size(&self, device: u16) -> u64 {
+        self.devices.size(device)
+    }
+
+    /// Its own prefixes of xattr names.
+    #[must_use]
+    pub const fn xattr_prefixes(&self) -> &PrefixTable {
+        &self.prefixes
+    }
+
+    /// The caps it is read with.
+    #[must_use]
+    pub const fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The root directory.
+    ///
+    /// # Errors
+    /// As [`Self::inode`].
+    pub fn root(&self) -> Result<Inode, Error> {
+        self.inode(self.superblock.root_nid)
+    }
+
+    /// The inode that holds fragments, if there is one.
+    #[must_use]
+    pub fn packed_inode(&self) -> Option<&Inode> {
+        self.packed.as_ref().map(|packed| &packed.inode)
+    }
+
+    /// The inode that holds inodes, if there is one.
+    #[must_use]
+    pub fn metabox_inode(&self) -> Option<&Inode> {
+        self.metabox.as_ref().map(|metabox| &metabox.inode)
+    }
+
+    pub(crate) const fn content_of<'a>(
+        &'a self,
+        inode: &'a Inode,
+        map: &'a crate::map::Map,
+    ) -> Content<'a> {
+        Content { image: self, inode, map, role: Role::File }
+    }
+}
+
+impl fmt::Debug for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Image").field("superblock", &self.superblock).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,200 @@
+//! Which pclusters and fragments make up a compressed file?
+
+use std::sync::Arc;
+
+use lith_format::{
+    addr::{La, Lcn},
+    compression::Algorithm,
+    inode::Layout,
+    zmap::{
+        self, Anchors, HeaderContext, IndexLayout, IndexMap, IndexSource, IndexTable,
+        LclusterIndex, Location, MapHeader, MappedExtent, RecordSource, RecordTable,
+    },
+};
+
+use super::{Extent, ExtentKind, Place, flat::check_inline};
+use crate::{
+    error::{Corruption, Fault},
+    image::Image,
+    inode::Inode,
+    metadata::View,
+};
+
+/// The map of a compressed file.
+#[derive(Clone, Debug)]
+pub(crate) enum Compressed {
+    /// Nothing, for an empty file.
+    Empty,
+    /// One fragment.
+    Fragment {
+        /// Where it begins in the packed inode.
+        offset: u64,
+    },
+    /// Indexes of lclusters.
+    Indexes(IndexTable, IndexMap, IndexLayout),
+    /// Extent records.
+    Records(RecordTable, Arc<Anchors>),
+}
+
+/// The extents of a compressed file in order.
+pub(crate) enum Walk<'a> {
+    /// None.
+    Empty,
+    /// One fragment.
+    Fragment { offset: u64 },
+    /// Indexes of lclusters.
+    Indexes(IndexTable, Box<zmap::Extents<Indexes<'a>>>),
+    /// Extent records, asked one by one.
+    Records(RecordTable, Arc<Anchors>, Records<'a>),
+}
+
+impl Compressed {
+    pub(super) fn new(image: &Image, inode: &Inode) -> Result<Self, Fault> {
+        let (sb, header_at) = (image.superblock(), inode.layout_position()?);
+        if inode.size == 0 {
+            return Ok(Self::Empty);
+        }
+        let layout = match inode.layout {
+            Layout::CompressedCompact => IndexLayout::Compact,
+            _ => IndexLayout::Full,
+        };
+        let mut header = [0; MapHeader::SIZE];
+        image.read_metadata(inode.space, header_at, &mut header)?;
+        let context =
+            HeaderContext { layout, block_bits: sb.block, feature_incompat: sb.incompat.bits() };
+        Ok(match MapHeader::parse(header, context)? {
+            MapHeader::WholeFragment { offset } => Self::Fragment { offset },
+            MapHeader::Indexes(header) => {
+                let table = IndexTable::new(&header, sb.block, inode.size, header_at)?;
+                Self::Indexes(table, IndexMap::new(header, sb.block, inode.size), layout)
+            }
+            MapHeader::Records(header) => {
+                let table = RecordTable::new(header, sb.block, inode.size, header_at);
+                let table = table.ok_or(Corruption::Address)?;
+                let view = View::new(image, inode.space);
+                let anchors = table.anchors(Records { view, start: table.start() })?;
+                Self::Records(table, Arc::new(anchors))
+            }
+        })
+    }
+
+    pub(super) const fn has_no_holes(&self) -> bool {
+        match self {
+            Self::Empty | Self::Fragment { .. } | Self::Indexes(.., IndexLayout::Compact) => true,
+            Self::Indexes(.., IndexLayout::Full) | Self::Records(..) => false,
+        }
+    }
+
+    /// The extents from the one that holds byte `la` on.
+    pub(super) fn walk<'a>(&self, view: View<'a>, la: u64) -> Walk<'a> {
+        match *self {
+            Self::Empty => Walk::Empty,
+            Self::Fragment { offset } => Walk::Fragment { offset },
+            Self::Indexes(table, map, _) => {
+                let source = Indexes { view, table };
+                Walk::Indexes(table, Box::new(map.extents_from(source, La(la))))
+            }
+            Self::Records(table, ref anchors) => {
+                let source = Records { view, start: table.start() };
+                Walk::Records(table, Arc::clone(anchors), source)
+            }
+        }
+    }
+}
+
+impl Walk<'_> {
+    /// The extent that holds byte `la`, where the one before ended unless this is the first.
+    pub(super) fn step(&mut self, image: &Image, inode: &Inode, la: u64) -> Result<Extent, Fault> {
+        let beyond = zmap::MapError::BeyondEof { la: La(la), size: inode.size };
+        let beyond = || Fault::from(Corruption::Map(beyond));
+        match self {
+            Self::Empty => Err(beyond()),
+            Self::Fragment { offset } => {
+                let offset = offset.checked_add(la).ok_or(Corruption::Address)?;
+                Ok(fragment(la, inode.size - la, offset))
+            }
+            Self::Indexes(table, extents) => {
+                let extent = extents.next().ok_or_else(beyond)??;
+                to_extent(image, inode, &extent, || Ok(table.inline_at()?))
+            }
+            Self::Records(table, anchors, source) => {
+                let extent = table.map_with(source, La(la), anchors)?;
+                to_extent(image, inode, &extent, || Err(beyond()))
+            }
+        }
+    }
+}
+
+const fn fragment(la: u64, len: u64, offset: u64) -> Extent {
+    Extent { la, len, kind: ExtentKind::Fragment, place: Place::Packed { offset }, plen: len }
+}
+
+/// Names the places of a mapped extent; `inline_at` tells where inline data is.
+fn to_extent(
+    image: &Image,
+    inode: &Inode,
+    mapped: &MappedExtent,
+    inline_at: impl FnOnce() -> Result<u64, Fault>,
+) -> Result<Extent, Fault> {
+    let (la, len) = (mapped.la.0, mapped.llen);
+    let (place, plen) = match mapped.location {
+        Location::Hole => return Ok(Extent::hole(la, len)),
+        Location::Fragment { offset } => return Ok(fragment(la, len, offset)),
+        Location::Blocks { pa, plen } => (Place::Device(image.devices.resolve(0, pa)?), plen),
+        Location::Inline { plen } => {
+            let position = inline_at()?;
+            check_inline(image, position, plen.into())?;
+            (Place::Metadata { space: inode.space, position }, plen)
+        }
+    };
+    let kind = match mapped.kind {
+        zmap::ExtentKind::Plain { interlaced } => ExtentKind::Plain { interlaced },
+        zmap::ExtentKind::Compressed { algorithm } => {
+            let algorithm = Algorithm::try_from(algorithm)?;
+            if !image.superblock().algorithms.has(algorithm) {
+                return Err(Corruption::UndeclaredAlgorithm { la, algorithm }.into());
+            }
+            ExtentKind::Compressed { algorithm, partial: mapped.partial }
+        }
+    };
+    Ok(Extent { la, len, kind, place, plen: plen.into() })
+}
+
+/// Indexes from an image's metadata.
+pub(crate) struct Indexes<'a> {
+    view: View<'a>,
+    table: IndexTable,
+}
+
+impl IndexSource for Indexes<'_> {
+    type Error = Fault;
+
+    fn load(&mut self, lcn: Lcn) -> Result<LclusterIndex, Fault> {
+        let range = self.table.range(lcn)?;
+        // The table was found to end below 2^64, and a range has 8 or 32 bytes.
+        let position = self.table.start() + range.start;
+        let length = usize::try_from(range.end - range.start).unwrap_or(0);
+        if let Some(bytes) = self.view.slice(position, length)? {
+            return Ok(self.table.decode(bytes, lcn)?);
+        }
+        let mut bytes = [0; 32];
+        let (bytes, _) = bytes.split_at_mut(length.min(32));
+        self.view.read(position, bytes)?;
+        Ok(self.table.decode(bytes, lcn)?)
+    }
+}
+
+/// Bytes of a table of records from an image's metadata.
+pub(crate) struct Records<'a> {
+    view: View<'a>,
+    start: u64,
+}
+
+impl RecordSource for Records<'_> {
+    type Error = Fault;
+
+    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), Fault> {
+        let position = self.start.checked_add(at).ok_or(Corruption::Address)?;
+        self.view.read(position, into)
+    }
+}

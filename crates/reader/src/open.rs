@@ -1,0 +1,149 @@
+//! Is there an image, and does everything it rests on hold?
+
+use lith_device::ReadAt;
+use lith_format::{
+    addr::Nid,
+    compression::{Algorithm, ConfigError, Configs, Lz4Config},
+    device_table::{DEVICE_SLOT_SIZE, DeviceMap, DeviceSlot},
+    features::{Compat, Incompat},
+    file_type::FileType,
+    superblock::{
+        EXT_SLOT_SIZE, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE, Superblock, checksummed_size,
+        verify_checksum,
+    },
+    xattr::PrefixTable,
+};
+
+use crate::{
+    cache::Cache,
+    content::{Role, Shared},
+    devices::Devices,
+    error::{Corruption, Error, Fault, OpenError},
+    image::{Image, Options},
+    map::Map,
+    metadata::Space,
+    scratch::Pool,
+};
+
+/// Bytes that hold the config records of all images in practice.
+const RECORDS: usize = 4096;
+/// Bytes that hold four records as long as they can be.
+const RECORDS_MAX: usize = 4 * (2 + 65535 + 3);
+
+pub(crate) fn open(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Image, Error> {
+    let limits = options.limits;
+    let Some(primary) = devices.first() else {
+        return Err(OpenError::DeviceCount { expected: 1, given: 0 }.into());
+    };
+    let superblock = read_superblock(primary)?;
+    let configs = read_configs(primary, &superblock)?;
+    let map = read_device_map(primary, &superblock, devices.len() - 1)?;
+    let mut image = Image {
+        devices: Devices::new(devices, map, limits.metadata_cache),
+        superblock,
+        configs,
+        packed: None,
+        metabox: None,
+        prefixes: PrefixTable::default(),
+        limits,
+        metabox_pieces: Cache::new(limits.metadata_cache, 4),
+        decoded: Cache::new(limits.decoded_cache, 1),
+        pool: Pool::default(),
+    };
+    image.packed =
+        image.superblock.packed_nid.map(|nid| shared(&image, nid, Role::Packed)).transpose()?;
+    image.metabox =
+        image.superblock.metabox_nid.map(|nid| shared(&image, nid, Role::Metabox)).transpose()?;
+    image.prefixes = read_prefixes(&image)?;
+    let root = image.root()?;
+    if root.file_type != FileType::Directory {
+        return Err(OpenError::Root { nid: root.nid }.into());
+    }
+    Ok(image)
+}
+
+fn read_superblock(device: &dyn ReadAt) -> Result<Superblock, OpenError> {
+    let head = read_up_to(device, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE + EXT_SLOT_SIZE)?;
+    let superblock = Superblock::parse(&head)?;
+    if superblock.compat.contains(Compat::SB_CHKSUM) {
+        let size = checksummed_size(superblock.block);
+        let covered = read_up_to(device, SUPERBLOCK_POSITION, size)?;
+        verify_checksum(&covered, superblock.block)?;
+    }
+    Ok(superblock)
+}
+
+fn read_configs(device: &dyn ReadAt, sb: &Superblock) -> Result<Configs, OpenError> {
+    if !sb.incompat.contains(Incompat::COMPR_CFGS) {
+        let lz4 = sb.algorithms.has(Algorithm::Lz4);
+        let lz4 = lz4.then(|| Lz4Config::without_record(sb.lz4_max_distance));
+        return Ok(Configs { lz4, ..Configs::default() });
+    }
+    let position = SUPERBLOCK_POSITION + sb.size() as u64;
+    let records = read_up_to(device, position, RECORDS)?;
+    match Configs::parse(sb.algorithms, &records) {
+        Err(ConfigError::Truncated { .. }) => {
+            let records = read_up_to(device, position, RECORDS_MAX)?;
+            Ok(Configs::parse(sb.algorithms, &records)?)
+        }
+        parsed => Ok(parsed?),
+    }
+}
+
+fn read_device_map(
+    device: &dyn ReadAt,
+    sb: &Superblock,
+    given: usize,
+) -> Result<DeviceMap, OpenError> {
+    let expected = usize::from(sb.extra_devices);
+    if given != 0 && given != expected {
+        return Err(OpenError::DeviceCount { expected, given });
+    }
+    let table = read_up_to(device, sb.device_table_position(), expected * DEVICE_SLOT_SIZE)?;
+    let wide = sb.incompat.contains(Incompat::BITS_48);
+    let slots = DeviceSlot::parse_all(&table, sb.extra_devices, wide)?;
+    Ok(DeviceMap { block: sb.block, slots, flat: given == 0 && expected != 0 })
+}
+
+/// The inode that many files share, to be read without further ado.
+fn shared(image: &Image, nid: Nid, role: Role) -> Result<Shared, Error> {
+    let inode = image.inode(nid)?;
+    if inode.file_type != FileType::Regular {
+        return Err(Fault::from(Corruption::NotAFile { role: role.name() }).of(nid));
+    }
+    let map = Map::of(image, &inode).map_err(|fault| fault.of(nid))?;
+    Ok(Shared { inode, map, role })
+}
+
+fn read_prefixes(image: &Image) -> Result<PrefixTable, Error> {
+    let sb = &image.superblock;
+    if !sb.incompat.contains(Incompat::XATTR_PREFIXES) {
+        return Ok(PrefixTable::default());
+    }
+    let (count, position) = (sb.xattr_prefix_count, sb.xattr_prefix_position());
+    let size = PrefixTable::max_size(count);
+    let plain = sb.compat.contains(Compat::PLAIN_XATTR_PFX);
+    let holder = [&image.metabox, &image.packed].into_iter().flatten().next().filter(|_| !plain);
+    let bytes = match holder {
+        Some(shared) => {
+            let rest = shared.inode.size.saturating_sub(position);
+            let mut bytes = vec![0; size.min(usize::try_from(rest).unwrap_or(size))];
+            let read = shared.content(image).read(&mut bytes, position);
+            read.map(|()| bytes)
+        }
+        None => image.read_metadata_up_to(Space::Primary, position, size),
+    };
+    let nid = holder.map_or(sb.root_nid, |shared| shared.inode.nid);
+    let bytes = bytes.map_err(|fault| fault.of(nid))?;
+    Ok(PrefixTable::parse(&bytes, count).map_err(OpenError::from)?)
+}
+
+/// As many bytes from `position` on as there are, but at most `length`.
+fn read_up_to(device: &dyn ReadAt, position: u64, length: usize) -> Result<Vec<u8>, OpenError> {
+    let rest = usize::try_from(device.size().saturating_sub(position)).unwrap_or(length);
+    let mut bytes = vec![0; length.min(rest)];
+    if !bytes.is_empty() {
+        device.read_at(&mut bytes, position)?;
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,137 @@
+//! Which extended attributes does an inode have?
+
+use lith_format::{
+    features::Compat,
+    xattr::{ENTRY_HEADER_SIZE, Entry, XattrBody, XattrName, entry_size, shared_position},
+};
+
+use crate::{
+    error::{Corruption, Error, Fault},
+    image::Image,
+    inode::Inode,
+    metadata::{Space, View},
+};
+
+/// An extended attribute.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Xattr {
+    /// The whole name, as `user.note`. A hidden one has no namespace.
+    pub name: Vec<u8>,
+    /// The value.
+    pub value: Vec<u8>,
+    /// Linux does not show it: it is for internal use, as digests of content.
+    pub hidden: bool,
+}
+
+impl Image {
+    /// The extended attributes of an inode that Linux shows, those beside the inode first, then the shared ones.
+    /// Each name comes once: of several the first counts.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Unsupported`], [`Error::Device`].
+    pub fn xattrs(&self, inode: &Inode) -> Result<Vec<Xattr>, Error> {
+        let mut xattrs = self.xattrs_with_hidden(inode)?;
+        xattrs.retain(|xattr| !xattr.hidden);
+        Ok(xattrs)
+    }
+
+    /// As [`Self::xattrs`], with those that Linux hides.
+    ///
+    /// # Errors
+    /// As [`Self::xattrs`].
+    pub fn xattrs_with_hidden(&self, inode: &Inode) -> Result<Vec<Xattr>, Error> {
+        let mut xattrs = Vec::new();
+        self.each_xattr(inode, |name, entry| {
+            xattrs.push(to_xattr(name, entry));
+            true
+        })?;
+        keep_first(&mut xattrs);
+        Ok(xattrs)
+    }
+
+    /// The value of one extended attribute, by its whole name.
+    ///
+    /// # Errors
+    /// As [`Self::xattrs`].
+    pub fn xattr(&self, inode: &Inode, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        let Some(wanted) = XattrName::split(name) else { return Ok(None) };
+        let mut value = None;
+        self.each_xattr(inode, |name, entry| {
+            if name == wanted {
+                value = Some(entry.value.to_vec());
+            }
+            value.is_none()
+        })?;
+        Ok(value)
+    }
+
+    /// Shows each attribute whose prefix is known to `see`, until that returns false.
+    fn each_xattr(
+        &self,
+        inode: &Inode,
+        see: impl FnMut(XattrName<'_>, &Entry<'_>) -> bool,
+    ) -> Result<(), Error> {
+        if inode.xattr_icount == 0 {
+            return Ok(());
+        }
+        self.load_xattrs(inode, see).map_err(|fault| fault.of(inode.nid))
+    }
+
+    fn load_xattrs(
+        &self,
+        inode: &Inode,
+        mut see: impl FnMut(XattrName<'_>, &Entry<'_>) -> bool,
+    ) -> Result<(), Fault> {
+        let mut see =
+            |entry: &Entry<'_>| self.prefixes.resolve(entry).is_none_or(|name| see(name, entry));
+        let mut bytes = vec![0; inode.xattr_size()];
+        self.read_metadata(inode.space, inode.xattr_position()?, &mut bytes)?;
+        let body = XattrBody::parse(&bytes)?;
+        for entry in body.entries() {
+            if !see(&entry?) {
+                return Ok(());
+            }
+        }
+        let mut view = View::new(self, self.shared_space());
+        for id in body.shared_ids() {
+            let bytes = self.load_shared(&mut view, id)?;
+            let (entry, _) = Entry::parse(&bytes)?;
+            if !see(&entry) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn shared_space(&self) -> Space {
+        if self.superblock.compat.contains(Compat::SHARED_EA_IN_METABOX) {
+            Space::Metabox
+        } else {
+            Space::Primary
+        }
+    }
+
+    fn load_shared(&self, view: &mut View<'_>, id: u32) -> Result<Vec<u8>, Fault> {
+        let sb = &self.superblock;
+        let position = shared_position(sb.xattr_blkaddr, id, sb.block);
+        let position = position.ok_or(Corruption::Address)?;
+        let mut header = [0; ENTRY_HEADER_SIZE];
+        view.read(position, &mut header)?;
+        let mut bytes = vec![0; entry_size(header)];
+        view.read(position, &mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+fn to_xattr(name: XattrName<'_>, entry: &Entry<'_>) -> Xattr {
+    let visible = name.to_full();
+    let hidden = visible.is_none();
+    let name = visible.unwrap_or_else(|| [name.infix, name.rest].concat());
+    Xattr { name, value: entry.value.to_vec(), hidden }
+}
+
+/// Removes all but the first of one name.
+fn keep_first(xattrs: &mut Vec<Xattr>) {
+    let mut seen = std::collections::HashSet::new();
+    xattrs.retain(|xattr| seen.insert((xattr.name.clone(), xattr.hidden)));
+}
