@@ -78,7 +78,7 @@ impl<'a> DataWriter<'a> {
             plan,
             image,
             next: start,
-            spool: Spool::new(&options.temporary, options.memory / 4),
+            spool: Spool::new(&options.temporary, options.memory / 8),
             files: vec![StoredFile::default(); inodes],
             digests: vec![Digest::default(); inodes],
             large: None,

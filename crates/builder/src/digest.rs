@@ -8,7 +8,7 @@
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 /// Bytes of a file that are hashed, and compressed, as one.
-pub const PIECE: u64 = 4 << 20;
+pub const PIECE: u64 = 16 << 20;
 
 /// What a file's bytes hash to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -99,7 +99,7 @@ const CHUNKS_SINCE: KernelVersion = KernelVersion::new(5, 15);
 
 impl Options {
     /// Memory used when nothing else is said.
-    pub const DEFAULT_MEMORY: usize = 128 << 20;
+    pub const DEFAULT_MEMORY: usize = 160 << 20;
 
     /// Says why the options can't be, if so.
     ///

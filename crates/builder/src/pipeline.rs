@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, sync::atomic::Ordering, thread};
 
-use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use crossbeam_channel::{Receiver, Sender, unbounded};
 use lith_tree::{Content, InodeIndex, Kind};
 
 use crate::{
@@ -31,6 +31,12 @@ struct Batch<'a> {
     blocks: Blocks,
 }
 
+impl Batch<'_> {
+    fn bytes(&self) -> u64 {
+        content_bytes(&self.pieces)
+    }
+}
+
 /// A batch whose blocks are ready.
 struct Done<'a> {
     pieces: Vec<Piece<'a>>,
@@ -47,30 +53,62 @@ pub(crate) fn store_contents<'a>(
     data: &mut DataWriter<'a>,
     progress: &Progress,
 ) -> Result<(), BuildError> {
-    let limit = batches_at_once(sources);
-    let workers = sources.options.workers.get().min(limit);
-    let (to_workers, queue) = bounded::<Batch<'_>>(limit);
+    let (to_workers, queue) = unbounded::<Batch<'_>>();
     let (results, finished) = unbounded();
     thread::scope(move |scope| {
-        for _ in 0..workers {
+        for _ in 0..sources.options.workers.get() {
             let (queue, results) = (queue.clone(), results.clone());
             scope.spawn(move || work(sources, &queue, &results));
         }
         drop((queue, results));
         let batches = Batches { sources, plan, next: 0, number: 0, large: None };
-        let done = run(batches, limit, (&to_workers, &finished), data, progress);
+        let done = run(batches, Room::new(sources), (&to_workers, &finished), data, progress);
         // Without the sender the workers' queue ends, and so do they.
         drop(to_workers);
         done
     })
 }
 
-/// How many batches may be under way: two for each worker and two to spare, as far as memory allows.
-fn batches_at_once(sources: Sources<'_>) -> usize {
-    let wanted = sources.options.workers.get().saturating_mul(2).saturating_add(2);
-    // A batch holds its blocks; each worker also holds its input.
-    let affordable = sources.options.memory / (2 * usize::try_from(PIECE).unwrap_or(usize::MAX));
-    wanted.min(affordable.max(2))
+/// What may be under way at once, and what is.
+struct Room {
+    /// Batches: enough to keep all workers busy.
+    most_batches: usize,
+    /// Bytes of content, each of which is held twice: as it is and as blocks.
+    most_bytes: u64,
+    batches: usize,
+    bytes: u64,
+}
+
+impl Room {
+    fn new(sources: Sources<'_>) -> Self {
+        Self {
+            most_batches: sources.options.workers.get().saturating_mul(2).saturating_add(2),
+            most_bytes: sources.options.memory as u64 / 5 * 2,
+            batches: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Takes the room of a batch of `bytes`, if there is so much; for a single one there always is.
+    const fn take(&mut self, bytes: u64) -> bool {
+        let fits = self.batches < self.most_batches && self.bytes + bytes <= self.most_bytes;
+        if fits || self.is_empty() {
+            self.batches += 1;
+            self.bytes += bytes;
+            return true;
+        }
+        false
+    }
+
+    const fn give_back(&mut self, bytes: u64) {
+        self.batches -= 1;
+        self.bytes -= bytes;
+    }
+
+    /// Whether nothing is under way.
+    const fn is_empty(&self) -> bool {
+        self.batches == 0
+    }
 }
 
 fn work<'a>(sources: Sources<'a>, queue: &Receiver<Batch<'a>>, results: &Sender<Finished<'a>>) {
@@ -87,45 +125,47 @@ fn work<'a>(sources: Sources<'a>, queue: &Receiver<Batch<'a>>, results: &Sender<
 
 fn run<'a>(
     mut batches: Batches<'a>,
-    limit: usize,
+    mut room: Room,
     (to_workers, finished): (&Sender<Batch<'a>>, &Receiver<Finished<'a>>),
     data: &mut DataWriter<'a>,
     progress: &Progress,
 ) -> Result<(), BuildError> {
     let mut spare: Vec<Blocks> = Vec::new();
     let mut waiting = BTreeMap::new();
-    let (mut under_way, mut next) = (0, 0);
+    let mut next = 0;
+    let mut ready = batches.next()?;
     loop {
-        while under_way < limit
-            && let Some(batch) = batches.next(|| spare.pop().unwrap_or_default())?
-        {
-            under_way += 1;
+        while let Some(batch) = ready.take_if(|batch| room.take(batch.bytes())) {
+            let batch = Batch { blocks: spare.pop().unwrap_or_default(), ..batch };
             // Workers only leave when the queue is dropped, so there is always somebody to take it.
             let _sent = to_workers.send(batch);
+            ready = batches.next()?;
         }
-        if under_way == 0 {
+        if room.is_empty() {
             return Ok(());
         }
-        let Ok((number, done)) = finished.recv() else {
-            return Ok(());
-        };
+        let Ok((number, done)) = finished.recv() else { return Ok(()) };
         waiting.insert(number, done);
         while let Some(done) = waiting.remove(&next) {
             let done = done?;
-            let bytes: u64 = done.pieces.iter().map(|p| p.range.end - p.range.start).sum();
+            let bytes = content_bytes(&done.pieces);
             spare.push(accept(done, data)?);
+            room.give_back(bytes);
             progress.bytes.fetch_add(bytes, Ordering::Relaxed);
-            (next, under_way) = (next + 1, under_way - 1);
+            next += 1;
         }
     }
+}
+
+fn content_bytes(pieces: &[Piece<'_>]) -> u64 {
+    pieces.iter().map(|piece| piece.range.end - piece.range.start).sum()
 }
 
 /// Writes a batch and gives its memory back.
 fn accept<'a>(done: Done<'a>, data: &mut DataWriter<'a>) -> Result<Blocks, BuildError> {
     data.write(&done.pieces, done.outcomes, &done.blocks)?;
     let mut blocks = done.blocks;
-    blocks.data.clear();
-    blocks.tails.clear();
+    blocks.clear();
     Ok(blocks)
 }
 
@@ -148,8 +188,8 @@ struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// The next batch, with memory for its blocks; nothing at the end.
-    fn next(&mut self, blocks: impl FnOnce() -> Blocks) -> Result<Option<Batch<'a>>, BuildError> {
+    /// The next batch, still without memory for its blocks; nothing at the end.
+    fn next(&mut self) -> Result<Option<Batch<'a>>, BuildError> {
         let mut pieces = match self.next_of_large() {
             Some(piece) => vec![piece],
             None => self.next_small(),
@@ -163,7 +203,7 @@ impl<'a> Batches<'a> {
         }
         let number = self.number;
         self.number += 1;
-        Ok(Some(Batch { number, pieces, blocks: blocks() }))
+        Ok(Some(Batch { number, pieces, blocks: Blocks::default() }))
     }
 
     fn next_of_large(&mut self) -> Option<Piece<'a>> {

@@ -80,11 +80,24 @@ pub(crate) struct Outcome {
     pub(crate) tail: u32,
 }
 
+/// Memory that is kept for the next use; what is larger is given back.
+const KEPT: usize = 4 << 20;
+
 /// The blocks and inline tails of a batch's pieces, end to end.
 #[derive(Default)]
 pub(crate) struct Blocks {
     pub(crate) data: Vec<u8>,
     pub(crate) tails: Vec<u8>,
+}
+
+impl Blocks {
+    /// Empties both, to be filled anew.
+    pub(crate) fn clear(&mut self) {
+        for bytes in [&mut self.data, &mut self.tails] {
+            bytes.clear();
+            bytes.shrink_to(KEPT);
+        }
+    }
 }
 
 /// What is the same for all pieces.
@@ -135,6 +148,8 @@ impl<'a> Worker<'a> {
         if piece.is_whole() {
             content.check_unchanged()?;
         }
+        self.input.truncate(KEPT);
+        self.input.shrink_to(KEPT);
         Ok(outcome)
     }
 
@@ -154,6 +169,7 @@ impl<'a> Worker<'a> {
         content.read_at(input, piece.range.start)?;
         let digest = Digest::of_piece(input);
         let start = blocks.data.len();
+        blocks.data.reserve_exact(len);
         let mut extents = Vec::new();
         if let Some(pclusters) = &mut self.pclusters {
             pclusters.write(input, &mut blocks.data, &mut extents).map_err(|source| {
@@ -182,6 +198,7 @@ impl<'a> Worker<'a> {
         blocks: &mut Blocks,
     ) -> Result<Outcome, BuildError> {
         let start = blocks.data.len();
+        blocks.data.reserve_exact(piece.len().next_multiple_of(self.block.size() as usize));
         blocks.data.resize(start + piece.len(), 0);
         let bytes = blocks.data.get_mut(start..).unwrap_or_default();
         content.read_at(bytes, piece.range.start)?;

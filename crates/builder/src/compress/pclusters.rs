@@ -32,12 +32,14 @@ impl PclusterWriter {
     ) -> Result<(), CodecError> {
         let mut rest = input;
         while !rest.is_empty() {
-            let extent = match self.compressed(rest, out)? {
-                Some(extent) => extent,
-                None => self.plain(rest, out),
+            let consumed = match self.compressed(rest, out)? {
+                Some(extent) => {
+                    extents.push(extent);
+                    extent.llen as usize
+                }
+                None => self.plain_run(rest, out, extents),
             };
-            extents.push(extent);
-            rest = rest.get(extent.llen as usize..).unwrap_or_default();
+            rest = rest.get(consumed..).unwrap_or_default();
         }
         Ok(())
     }
@@ -68,13 +70,22 @@ impl PclusterWriter {
         Ok(Some(self.extent(fit.consumed, size, HeadKind::Head1)))
     }
 
-    /// Appends one block that holds the next bytes as they are.
-    fn plain(&self, rest: &[u8], out: &mut Vec<u8>) -> EncodedExtent {
-        let len = rest.len().min(self.block);
-        let start = out.len();
-        out.extend_from_slice(rest.get(..len).unwrap_or_default());
-        out.resize(start + self.block, 0);
-        self.extent(len, self.block, HeadKind::Plain)
+    /// Appends blocks that hold the next bytes as they are, up to where compression may gain something
+    /// again, and says how many bytes that were.
+    fn plain_run(
+        &mut self,
+        rest: &[u8],
+        out: &mut Vec<u8>,
+        extents: &mut Vec<EncodedExtent>,
+    ) -> usize {
+        let run = self.encoder.plain_run(rest, self.pcluster, self.block).min(rest.len());
+        for bytes in rest.get(..run).unwrap_or_default().chunks(self.block) {
+            let start = out.len();
+            out.extend_from_slice(bytes);
+            out.resize(start + self.block, 0);
+            extents.push(self.extent(bytes.len(), self.block, HeadKind::Plain));
+        }
+        run
     }
 
     fn extent(&self, llen: usize, size: usize, kind: HeadKind) -> EncodedExtent {

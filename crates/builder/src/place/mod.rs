@@ -6,8 +6,9 @@
 mod blocks;
 mod record;
 
-use lith_format::addr::{Blkaddr, BlockBits, Nid};
+use std::cmp::Reverse;
 
+use lith_format::addr::{Blkaddr, BlockBits, Nid};
 use lith_tree::InodeIndex;
 
 pub(crate) use blocks::OPEN_BLOCKS;
@@ -52,9 +53,14 @@ impl Placement {
         let shared_end = shared_start + records.shared_area().len() as u64;
         let start = shared_end.next_multiple_of(Nid::SLOT);
         let mut positions = Positions::new(records, head_end, start);
+        let mut group = Group::default();
         for record in records.iter().skip(1) {
-            positions.place(&record);
+            group.add(&record);
+            if group.bytes >= GROUP_BLOCKS as u64 * size {
+                group.place(&mut positions);
+            }
         }
+        group.place(&mut positions);
         let blocks = block.blocks_for(positions.open.end());
         if blocks > u64::from(u32::MAX) {
             return Err(BuildError::TooLarge { limit: u32::MAX.into() });
@@ -118,10 +124,44 @@ impl Positions {
         Self { open, positions, meta_blkaddr }
     }
 
-    fn place(&mut self, record: &Record) {
-        let position = self.open.place(record.head(), record.tail());
-        if let Some(slot) = self.positions.get_mut(record.index.index()) {
+    fn place(&mut self, size: &Size) {
+        let position = self.open.place(size.head, size.tail);
+        if let Some(slot) = self.positions.get_mut(size.index.index()) {
             *slot = position;
         }
+    }
+}
+
+/// About how many blocks of inodes are placed together.
+pub(crate) const GROUP_BLOCKS: usize = 64;
+
+/// What an inode needs.
+struct Size {
+    index: InodeIndex,
+    head: u64,
+    tail: u64,
+}
+
+/// Inodes that are placed together, the largest first, so that small ones fill the gaps that large ones leave.
+#[derive(Default)]
+struct Group {
+    sizes: Vec<Size>,
+    bytes: u64,
+}
+
+impl Group {
+    fn add(&mut self, record: &Record) {
+        let (head, tail) = (record.head(), record.tail());
+        self.bytes += head + tail;
+        self.sizes.push(Size { index: record.index, head, tail });
+    }
+
+    /// Places all and is empty again.
+    fn place(&mut self, positions: &mut Positions) {
+        self.sizes.sort_by_key(|size| Reverse(size.head + size.tail));
+        for size in self.sizes.drain(..) {
+            positions.place(&size);
+        }
+        self.bytes = 0;
     }
 }

@@ -16,7 +16,8 @@ use crate::{
     BuildError, Digest, Options,
     data::StoredFile,
     place::{
-        Leads, OPEN_BLOCKS, Placement, Record, Records, context, dirent_type, entries_with_dots,
+        GROUP_BLOCKS, Leads, OPEN_BLOCKS, Placement, Record, Records, context, dirent_type,
+        entries_with_dots,
     },
     plan::Plan,
     spool::Spool,
@@ -40,7 +41,7 @@ impl Finished<'_> {
     pub(crate) fn write_metadata(&self, records: &Records<'_>) -> Result<Digest, BuildError> {
         let bodies = self.xattr_bodies(records)?;
         let block = self.options.block;
-        let window = (OPEN_BLOCKS + 1) * block.size() as usize;
+        let window = (OPEN_BLOCKS + 2 * GROUP_BLOCKS) * block.size() as usize;
         let start = self.placement.shared_start;
         let mut metadata = Window::new(self.image, start - start % u64::from(block.size()), window);
         metadata.put(start, &self.plan.xattrs.shared_area)?;

@@ -1,0 +1,143 @@
+//! Where do findings gather, while several threads look for them?
+
+use std::{
+    cell::Cell,
+    collections::BTreeMap,
+    fmt::Display,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use lith_format::addr::Nid;
+
+use crate::rule::Rule;
+
+/// Parts of the examination in the order in which they are reported.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Phase {
+    /// Superblock, inodes, directories, maps.
+    Structure,
+    /// What is known only when all inodes were seen.
+    Whole,
+    /// Where extents meet.
+    Overlap,
+    /// The data itself.
+    Data,
+}
+
+/// A place among all findings that is the same however many threads there are.
+pub(crate) type Order = (Phase, u64);
+
+/// What a finding is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Subject {
+    /// The image as a whole.
+    Image,
+    /// An inode.
+    Inode(Nid),
+    /// A name in a directory, and where it leads.
+    Entry { directory: Nid, name: Vec<u8>, nid: Nid },
+}
+
+/// A finding whose path is not known yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Note {
+    pub(crate) rule: Rule,
+    pub(crate) subject: Subject,
+    pub(crate) detail: String,
+}
+
+/// The findings so far: the first ones in order, up to a limit.
+#[derive(Debug)]
+pub(crate) struct Findings {
+    limit: usize,
+    gathered: Mutex<Gathered>,
+}
+
+/// What was gathered.
+#[derive(Debug, Default)]
+pub(crate) struct Gathered {
+    pub(crate) notes: BTreeMap<Order, Note>,
+    pub(crate) by_rule: BTreeMap<Rule, u64>,
+    pub(crate) truncated: bool,
+}
+
+impl Findings {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit, gathered: Mutex::default() }
+    }
+
+    pub(crate) fn add(&self, order: Order, note: Note) {
+        let mut gathered = self.lock();
+        *gathered.by_rule.entry(note.rule).or_default() += 1;
+        gathered.notes.insert(order, note);
+        if gathered.notes.len() > self.limit {
+            gathered.notes.pop_last();
+            gathered.truncated = true;
+        }
+    }
+
+    pub(crate) fn finish(self) -> Gathered {
+        self.gathered.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Gathered> {
+        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where one thread puts what it finds, one finding after the other.
+#[derive(Debug)]
+pub(crate) struct Log<'a> {
+    findings: &'a Findings,
+    phase: Phase,
+    next: Cell<u64>,
+}
+
+impl<'a> Log<'a> {
+    /// A log whose findings are numbered from `first` on.
+    pub(crate) const fn new(findings: &'a Findings, phase: Phase, first: u64) -> Self {
+        Self { findings, phase, next: Cell::new(first) }
+    }
+
+    /// A log of another phase beside this one.
+    pub(crate) const fn beside(&self, phase: Phase) -> Self {
+        Self::new(self.findings, phase, 0)
+    }
+
+    pub(crate) fn add(&self, rule: Rule, subject: Subject, detail: impl Display) {
+        let number = self.next.replace(self.next.get().saturating_add(1));
+        let note = Note { rule, subject, detail: detail.to_string() };
+        self.findings.add((self.phase, number), note);
+    }
+
+    /// A finding about an inode.
+    pub(crate) fn inode(&self, rule: Rule, nid: Nid, detail: impl Display) {
+        self.add(rule, Subject::Inode(nid), detail);
+    }
+
+    /// A finding about the image as a whole.
+    pub(crate) fn image(&self, rule: Rule, detail: impl Display) {
+        self.add(rule, Subject::Image, detail);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_findings_in_order_are_kept_and_all_are_counted() {
+        let findings = Findings::new(3);
+        let (late, early) =
+            (Log::new(&findings, Phase::Data, 0), Log::new(&findings, Phase::Structure, 7));
+        for number in 0..4 {
+            late.image(Rule::DataUndecodable, number);
+        }
+        early.image(Rule::SbInos, "early");
+        let gathered = findings.finish();
+        let details: Vec<_> = gathered.notes.values().map(|note| note.detail.as_str()).collect();
+        assert_eq!(details, ["early", "0", "1"]);
+        assert!(gathered.truncated);
+        assert_eq!(gathered.by_rule[&Rule::DataUndecodable], 4);
+    }
+}

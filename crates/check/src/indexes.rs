@@ -1,0 +1,131 @@
+//! Do the distances in an index table lead to the HEADs before and behind?
+//!
+//! Reading a file from its start follows the distances ahead only, so a table can look sound that way and still
+//! lead astray who reads from the middle. Here each index is looked at.
+
+use lith_format::{
+    addr::Lcn,
+    zmap::{IndexError, IndexTable, LclusterIndex, NonHead},
+};
+use lith_reader::{Inode, Space};
+
+use crate::{
+    findings::Log,
+    limits::{Allowance, Grant},
+    raw::Raw,
+    rule::Rule,
+};
+
+/// Bytes of a table that are read at once.
+const STRETCH: u64 = 8 << 10;
+
+/// A table that is looked at from its first index to its last.
+pub(crate) struct Indexes<'a, 'b> {
+    pub(crate) log: &'a Log<'a>,
+    pub(crate) raw: &'a mut Raw<'b>,
+    pub(crate) inode: &'a Inode,
+    pub(crate) table: IndexTable,
+    /// Lclusters of the file.
+    pub(crate) count: u64,
+}
+
+/// Some bytes of a table.
+#[derive(Default)]
+struct Held {
+    /// Where they begin in the table.
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+/// What is known at some lcluster.
+#[derive(Default)]
+struct State {
+    /// The last HEAD.
+    head: Option<u64>,
+    /// NONHEADs since then whose HEAD ahead must not be passed over, by where their distances lead: the nearest.
+    reach: Option<u64>,
+    /// A distance of 0 ahead was told of.
+    zero_told: bool,
+}
+
+impl Indexes<'_, '_> {
+    /// Looks at all indexes, as long as `allowance` is given.
+    pub(crate) fn check(mut self, allowance: &mut Allowance) {
+        let (mut held, mut state) = (Held::default(), State::default());
+        for lcn in 0..self.count {
+            match allowance.take(1) {
+                Grant::Given => {}
+                Grant::Ended => {
+                    let detail = "indexes overlap so much that they are not looked at any further";
+                    return self.log.inode(Rule::WorkLimit, self.inode.nid, detail);
+                }
+                Grant::Refused => return,
+            }
+            // What can't be loaded is found by who reads the map.
+            let Some(Ok(index)) = self.load(&mut held, Lcn(lcn)) else { return };
+            if let Err(detail) = self.step(&mut state, lcn, index) {
+                return self.log.inode(Rule::IndexWrong, self.inode.nid, detail);
+            }
+        }
+        if state.reach.is_some_and(|reach| reach > self.count) {
+            let detail = format!("a distance leads beyond the {} lclusters", self.count);
+            self.log.inode(Rule::IndexWrong, self.inode.nid, detail);
+        }
+    }
+
+    fn step(&self, state: &mut State, lcn: u64, index: LclusterIndex) -> Result<(), String> {
+        match index {
+            LclusterIndex::Head(_) => {
+                if state.reach.is_some_and(|reach| reach > lcn) {
+                    return Err(format!("a distance ahead passes over the HEAD at lcluster {lcn}"));
+                }
+                *state = State { head: Some(lcn), reach: None, ..*state };
+                Ok(())
+            }
+            LclusterIndex::NonHead(index) => self.check_nonhead(state, lcn, index),
+        }
+    }
+
+    fn check_nonhead(&self, state: &mut State, lcn: u64, index: NonHead) -> Result<(), String> {
+        let Some(head) = state.head else {
+            return Err("the first lcluster is no HEAD".to_owned());
+        };
+        let (NonHead { delta0, delta1, cblkcnt }, right) = (index, lcn - head);
+        if delta0 == 0 || u64::from(delta0) > right {
+            let detail = format!("lcluster {lcn} has its HEAD {delta0} back, and it is {right}");
+            return Err(detail);
+        }
+        if cblkcnt.is_some() && right != 1 {
+            return Err(format!("lcluster {lcn} states a CBLKCNT, but is not next to a HEAD"));
+        }
+        if delta1 == 0 && !state.zero_told {
+            state.zero_told = true;
+            let detail = format!("lcluster {lcn} has the next HEAD 0 ahead");
+            self.log.inode(Rule::IndexZero, self.inode.nid, detail);
+        }
+        let reach = lcn + u64::from(delta1);
+        state.reach = Some(state.reach.map_or(reach, |farthest| farthest.max(reach)));
+        Ok(())
+    }
+
+    fn load(&mut self, held: &mut Held, lcn: Lcn) -> Option<Result<LclusterIndex, IndexError>> {
+        let range = self.table.range(lcn).ok()?;
+        let inside = |held: &Held| {
+            held.start <= range.start && range.end <= held.start + held.bytes.len() as u64
+        };
+        if !inside(held) {
+            let position = self.table.start().checked_add(range.start)?;
+            let rest = space_left(self.raw, self.inode.space, position);
+            let length = usize::try_from(STRETCH.min(rest)).ok()?;
+            held.bytes = self.raw.bytes(self.inode.space, position, length)?;
+            held.start = range.start;
+        }
+        let start = usize::try_from(range.start.checked_sub(held.start)?).ok()?;
+        let end = usize::try_from(range.end.checked_sub(held.start)?).ok()?;
+        Some(self.table.decode(held.bytes.get(start..end)?, lcn))
+    }
+}
+
+fn space_left(raw: &Raw<'_>, space: Space, position: u64) -> u64 {
+    raw.size(space).saturating_sub(position)
+}

@@ -1,0 +1,165 @@
+//! Which extents lie where others do?
+//!
+//! While inodes are walked only the bytes are noted that are claimed more than once. If there are any, all maps are
+//! read again, and of each extent that touches such bytes is looked up whose they are: extents that are the same
+//! share their data, as dedupe makes them; others must not overlap.
+
+use std::ops::Range;
+
+use lith_format::{addr::Nid, device_table::DevicePa};
+use lith_reader::{Extent, ExtentKind, Image, Inode, Place};
+
+use crate::{
+    findings::Log,
+    ledger::Ledger,
+    limits::{Allowance, Budget, Grant},
+    ranges::Ranges,
+    rule::Rule,
+};
+
+/// Claims after which those that are the same are thrown together.
+const MANY: usize = 1 << 18;
+
+/// How the bytes of an extent are stored, as far as it matters to others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Class {
+    /// In chunks, any of which may be in several files.
+    Chunks,
+    /// As they are.
+    Flat,
+    /// In a compressed file, as they are.
+    Plain,
+    /// Compressed, by an algorithm of this number.
+    Compressed(u8),
+}
+
+/// Bytes of a device that an inode says are its own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Claim {
+    device: u16,
+    start: u64,
+    end: u64,
+    class: Class,
+    nid: Nid,
+}
+
+impl Claim {
+    fn new(inode: &Inode, extent: &Extent, at: DevicePa) -> Option<Self> {
+        let class = match extent.kind {
+            ExtentKind::Chunk => Class::Chunks,
+            ExtentKind::Flat => Class::Flat,
+            ExtentKind::Plain { .. } => Class::Plain,
+            ExtentKind::Compressed { algorithm, .. } => Class::Compressed(algorithm.id()),
+            ExtentKind::Hole | ExtentKind::Inline | ExtentKind::Fragment => return None,
+        };
+        let (start, end) = (at.pa.0, at.pa.0.checked_add(extent.plen)?);
+        Some(Self { device: at.device, start, end, class, nid: inode.nid })
+    }
+
+    const fn range(&self) -> Range<u64> {
+        self.start..self.end
+    }
+
+    /// Whether both may claim bytes that they have in common.
+    fn is_shared_with(&self, other: &Self) -> bool {
+        let chunks = self.class == Class::Chunks && other.class == Class::Chunks;
+        chunks || (self.range() == other.range() && self.class == other.class)
+    }
+}
+
+/// The second look at the maps.
+#[derive(Debug)]
+pub(crate) struct Overlaps<'a> {
+    image: &'a Image,
+    log: &'a Log<'a>,
+    ledger: &'a Ledger,
+    contested: Vec<Ranges>,
+    claims: Vec<Claim>,
+    limit: usize,
+    /// Extents that may still be looked at: as many as at the first look.
+    extents: Allowance,
+}
+
+impl<'a> Overlaps<'a> {
+    /// Nothing if no bytes are claimed more than once.
+    pub(crate) fn new(image: &'a Image, log: &'a Log<'a>, ledger: &'a Ledger) -> Option<Self> {
+        let contested = ledger.contested();
+        let any = contested.iter().any(|ranges| !ranges.is_empty());
+        let extents = Budget::new(image).extents;
+        let (claims, limit) = (Vec::new(), MANY);
+        any.then_some(Self { image, log, ledger, contested, claims, limit, extents })
+    }
+
+    /// Notes what an inode claims of the contested bytes.
+    pub(crate) fn see(&mut self, inode: &Inode) {
+        let Ok(extents) = self.image.extents(inode) else { return };
+        let mut told = false;
+        // What could not be read was found before.
+        for extent in extents.map_while(Result::ok) {
+            if self.extents.take(1) != Grant::Given {
+                return;
+            }
+            let Place::Device(at) = extent.place else { continue };
+            let contested = self.contested.get(usize::from(at.device));
+            let claim = Claim::new(inode, &extent, at)
+                .filter(|claim| contested.is_some_and(|set| set.intersects(&claim.range())));
+            let Some(claim) = claim else { continue };
+            told = told || self.check_metadata(&claim, &extent);
+            self.claims.push(claim);
+            if self.claims.len() >= self.limit {
+                self.compact();
+            }
+        }
+    }
+
+    /// Returns whether the extent lies in metadata.
+    fn check_metadata(&self, claim: &Claim, extent: &Extent) -> bool {
+        let inside = claim.device == 0 && self.ledger.is_metadata(&claim.range());
+        if inside {
+            let (Claim { start, end, .. }, la) = (claim, extent.la);
+            let detail = format!("the extent at {la} lies at {start} to {end}, where metadata is");
+            self.log.inode(Rule::ExtentInMetadata, claim.nid, detail);
+        }
+        inside
+    }
+
+    /// Of claims that are the same keeps that of the smallest NID.
+    fn compact(&mut self) {
+        self.claims.sort_unstable();
+        self.claims.dedup_by(|next, kept| {
+            next.device == kept.device && next.range() == kept.range() && next.class == kept.class
+        });
+        self.limit = self.claims.len().saturating_mul(2).max(MANY);
+    }
+
+    /// Tells of each claim that overlaps another one without being the same.
+    pub(crate) fn finish(mut self) {
+        self.compact();
+        // What reaches farthest so far: chunks, and others.
+        let mut farthest: [Option<Claim>; 2] = [None; 2];
+        for claim in &self.claims {
+            let before = farthest.iter().flatten().find(|before| {
+                before.device == claim.device
+                    && before.end > claim.start
+                    && !before.is_shared_with(claim)
+            });
+            if let Some(before) = before {
+                self.tell(claim, before);
+            }
+            let [chunks, others] = &mut farthest;
+            let own = if claim.class == Class::Chunks { chunks } else { others };
+            let reaches = |own: &Claim| own.device == claim.device && own.end >= claim.end;
+            if !own.as_ref().is_some_and(reaches) {
+                *own = Some(*claim);
+            }
+        }
+    }
+
+    fn tell(&self, claim: &Claim, before: &Claim) {
+        let detail = format!(
+            "bytes {} to {} of device {} overlap {} to {} of inode {}",
+            claim.start, claim.end, claim.device, before.start, before.end, before.nid
+        );
+        self.log.inode(Rule::ExtentOverlap, claim.nid, detail);
+    }
+}

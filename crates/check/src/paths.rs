@@ -1,0 +1,120 @@
+//! By which paths were the inodes of the findings found?
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use lith_format::addr::Nid;
+use lith_reader::Image;
+
+use crate::{
+    findings::{Note, Subject},
+    limits::{PATH_BYTES, PATH_LEVELS},
+    report::Finding,
+    visits::Visits,
+};
+
+/// What a path begins with whose beginning is too long to be told.
+const ELLIPSIS: &[u8] = b"...";
+
+/// Names of inodes in the directories where they were met first. Names are not kept while inodes are walked, but
+/// looked up again for the few that are found fault with.
+#[derive(Debug)]
+pub(crate) struct Paths<'a> {
+    visits: &'a Visits,
+    root: Nid,
+    names: HashMap<Nid, Vec<u8>>,
+}
+
+impl<'a> Paths<'a> {
+    /// The paths of all inodes that `notes` are about.
+    pub(crate) fn of<'b>(
+        image: &Image,
+        visits: &'a Visits,
+        notes: impl Iterator<Item = &'b Note>,
+    ) -> Self {
+        let root = image.superblock().root_nid;
+        let mut paths = Self { visits, root, names: HashMap::new() };
+        let mut wanted = BTreeMap::<Nid, HashSet<Nid>>::new();
+        for note in notes {
+            match note.subject {
+                Subject::Image => {}
+                Subject::Inode(nid) => paths.want(nid, &mut wanted),
+                Subject::Entry { directory, .. } => paths.want(directory, &mut wanted),
+            }
+        }
+        for (directory, nids) in wanted {
+            paths.look_up(image, directory, nids);
+        }
+        paths
+    }
+
+    /// Notes the inode and all directories above it.
+    fn want(&self, nid: Nid, wanted: &mut BTreeMap<Nid, HashSet<Nid>>) {
+        let mut nid = nid;
+        for _ in 0..PATH_LEVELS {
+            let Some(parent) = self.parent(nid) else { return };
+            if !wanted.entry(parent).or_default().insert(nid) {
+                return;
+            }
+            nid = parent;
+        }
+    }
+
+    /// The directory in which an inode was met first; none for the root and what has no name.
+    fn parent(&self, nid: Nid) -> Option<Nid> {
+        let visit = self.visits.get(nid)?;
+        (nid != self.root).then_some(visit.parent)
+    }
+
+    fn look_up(&mut self, image: &Image, directory: Nid, mut nids: HashSet<Nid>) {
+        let inode = image.inode(directory);
+        let Ok(entries) = inode.and_then(|inode| image.read_dir(&inode)) else { return };
+        for entry in entries {
+            let Ok(entry) = entry else { return };
+            if nids.remove(&entry.nid) {
+                self.names.insert(entry.nid, entry.name);
+            }
+            if nids.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// The finding that a note becomes.
+    pub(crate) fn finding(&self, note: Note) -> Finding {
+        let Note { rule, subject, detail } = note;
+        let (nid, path) = match subject {
+            Subject::Image => (None, None),
+            Subject::Inode(nid) => (Some(nid), self.path(nid, Vec::new())),
+            Subject::Entry { directory, name, nid } => {
+                (Some(nid), self.path(directory, vec![name.as_slice()]))
+            }
+        };
+        Finding { rule, nid, path, detail }
+    }
+
+    /// The path of an inode, and of names behind it; none if the inode has none.
+    fn path<'b>(&'b self, nid: Nid, mut names: Vec<&'b [u8]>) -> Option<Vec<u8>> {
+        self.visits.get(nid)?;
+        let (mut at, mut length) = (nid, 0);
+        let mut whole = true;
+        while let Some(parent) = self.parent(at) {
+            let name = self.names.get(&at).map_or(ELLIPSIS, Vec::as_slice);
+            length += name.len() + 1;
+            if length > PATH_BYTES || names.len() > PATH_LEVELS {
+                whole = false;
+                break;
+            }
+            names.push(name);
+            at = parent;
+        }
+        if names.is_empty() {
+            return Some(if whole { b"/".to_vec() } else { ELLIPSIS.to_vec() });
+        }
+        let mut path = if whole { Vec::new() } else { ELLIPSIS.to_vec() };
+        for name in names.iter().rev() {
+            path.push(b'/');
+            path.extend_from_slice(name);
+        }
+        Some(path)
+    }
+}

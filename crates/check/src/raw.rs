@@ -1,0 +1,84 @@
+//! What do the bytes of metadata say that an open image doesn't tell?
+
+use std::{collections::HashMap, fmt, sync::Arc};
+
+use lith_device::ReadAt;
+use lith_reader::{File, Image, Space};
+
+/// Bytes that are read and kept together.
+const PIECE: u64 = 16 << 10;
+
+/// Pieces that are kept.
+const PIECES: usize = 256;
+
+/// The two spaces that hold metadata, byte by byte.
+pub(crate) struct Raw<'a> {
+    device: Arc<dyn ReadAt>,
+    metabox: Option<File<'a>>,
+    pieces: HashMap<(Space, u64), Vec<u8>>,
+}
+
+impl<'a> Raw<'a> {
+    /// The metadata of an image whose primary device is `device`.
+    pub(crate) fn new(image: &'a Image, device: Arc<dyn ReadAt>) -> Self {
+        let metabox = image.metabox_inode().and_then(|inode| image.file(inode).ok());
+        Self { device, metabox, pieces: HashMap::new() }
+    }
+
+    /// Bytes in a space.
+    pub(crate) fn size(&self, space: Space) -> u64 {
+        match space {
+            Space::Primary => self.device.size(),
+            Space::Metabox => self.metabox.as_ref().map_or(0, File::size),
+        }
+    }
+
+    /// The `length` bytes at `position`; nothing if they can't be read.
+    pub(crate) fn bytes(&mut self, space: Space, position: u64, length: usize) -> Option<Vec<u8>> {
+        let end = position.checked_add(length as u64)?;
+        if end > self.size(space) {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(length);
+        while bytes.len() < length {
+            let at = position + bytes.len() as u64;
+            let piece = self.piece(space, at / PIECE)?;
+            let start = usize::try_from(at % PIECE).ok()?;
+            let found = piece.get(start..).filter(|found| !found.is_empty())?;
+            bytes.extend(found.iter().take(length - bytes.len()));
+        }
+        Some(bytes)
+    }
+
+    /// As [`Self::bytes`], of a length known before.
+    pub(crate) fn array<const N: usize>(&mut self, space: Space, position: u64) -> Option<[u8; N]> {
+        self.bytes(space, position, N)?.first_chunk().copied()
+    }
+
+    fn piece(&mut self, space: Space, number: u64) -> Option<&[u8]> {
+        if !self.pieces.contains_key(&(space, number)) {
+            let position = number.checked_mul(PIECE)?;
+            let length = self.size(space).saturating_sub(position).min(PIECE);
+            let mut piece = vec![0; usize::try_from(length).ok()?];
+            self.read(space, position, &mut piece)?;
+            if self.pieces.len() >= PIECES {
+                self.pieces.clear();
+            }
+            self.pieces.insert((space, number), piece);
+        }
+        self.pieces.get(&(space, number)).map(Vec::as_slice)
+    }
+
+    fn read(&self, space: Space, position: u64, buf: &mut [u8]) -> Option<()> {
+        match space {
+            Space::Primary => self.device.read_at(buf, position).ok(),
+            Space::Metabox => self.metabox.as_ref()?.read_at(buf, position).ok(),
+        }
+    }
+}
+
+impl fmt::Debug for Raw<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Raw").field("pieces", &self.pieces.len()).finish_non_exhaustive()
+    }
+}

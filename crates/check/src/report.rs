@@ -1,0 +1,173 @@
+//! What was found?
+
+use std::{collections::BTreeMap, fmt};
+
+use lith_format::addr::Nid;
+
+use crate::{
+    findings::{Gathered, Subject},
+    rule::{Rule, Severity},
+};
+
+/// A rule that is broken somewhere.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// The rule.
+    pub rule: Rule,
+    /// The inode at fault, if it is one.
+    pub nid: Option<Nid>,
+    /// The path by which it was found first, from the root `/` on. A path too long to be told begins with `...`.
+    pub path: Option<Vec<u8>>,
+    /// What was found, and what was expected.
+    pub detail: String,
+}
+
+impl Finding {
+    /// How bad it is.
+    #[must_use]
+    pub const fn severity(&self) -> Severity {
+        self.rule.severity()
+    }
+}
+
+impl fmt::Display for Finding {
+    /// One line: rule, path, inode, detail. Control characters of the path are escaped.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.rule)?;
+        if let Some(path) = &self.path {
+            write!(f, "{}: ", EscapedPath(path))?;
+        }
+        if let Some(nid) = self.nid {
+            write!(f, "inode {nid}: ")?;
+        }
+        f.write_str(&self.detail)
+    }
+}
+
+struct EscapedPath<'a>(&'a [u8]);
+
+impl fmt::Display for EscapedPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for chunk in self.0.utf8_chunks() {
+            for char in chunk.valid().chars() {
+                if char.is_control() {
+                    write!(f, "{}", char.escape_default())?;
+                } else {
+                    write!(f, "{char}")?;
+                }
+            }
+            write!(f, "{}", chunk.invalid().escape_ascii())?;
+        }
+        Ok(())
+    }
+}
+
+/// How much was looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Inodes, the packed and the metabox inode included.
+    pub inodes: u64,
+    /// Directories among them.
+    pub directories: u64,
+    /// Regular files that have a name.
+    pub files: u64,
+    /// Symlinks.
+    pub symlinks: u64,
+    /// Bytes in those files, hard links counted once.
+    pub content_bytes: u64,
+    /// Bytes that were read or decoded. What several files share counts once or twice, holes don't.
+    pub decoded_bytes: u64,
+}
+
+/// What the examination of an image found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// The findings, in the order in which they were met; not all of them if `truncated`.
+    pub findings: Vec<Finding>,
+    /// There were more findings than were kept. The counts are those of all.
+    pub truncated: bool,
+    /// How much was looked at.
+    pub counts: Counts,
+    /// How often each rule is broken.
+    pub by_rule: BTreeMap<Rule, u64>,
+}
+
+impl Report {
+    /// The report about an image that can't be opened.
+    pub(crate) fn of_unopened(gathered: Gathered) -> Self {
+        let Gathered { notes, by_rule, truncated } = gathered;
+        let findings = notes.into_values().map(|note| {
+            let nid = match note.subject {
+                Subject::Image => None,
+                Subject::Inode(nid) | Subject::Entry { nid, .. } => Some(nid),
+            };
+            Finding { rule: note.rule, nid, path: None, detail: note.detail }
+        });
+        Self { findings: findings.collect(), truncated, by_rule, counts: Counts::default() }
+    }
+
+    /// Whether nothing was found at all.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.by_rule.is_empty()
+    }
+
+    /// Whether the image is sound as far as can be told: there may be warnings, but nothing worse.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.errors() == 0 && self.unsupported() == 0
+    }
+
+    /// How many findings of [`Severity::Error`] there are.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        self.count(Severity::Error)
+    }
+
+    /// How many findings of [`Severity::Unsupported`] there are.
+    #[must_use]
+    pub fn unsupported(&self) -> u64 {
+        self.count(Severity::Unsupported)
+    }
+
+    /// How many findings of [`Severity::Warning`] there are.
+    #[must_use]
+    pub fn warnings(&self) -> u64 {
+        self.count(Severity::Warning)
+    }
+
+    /// How many findings there are of a severity, those that were not kept included.
+    #[must_use]
+    pub fn count(&self, severity: Severity) -> u64 {
+        let of_severity = self.by_rule.iter().filter(|(rule, _)| rule.severity() == severity);
+        of_severity.map(|(_, count)| count).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_is_one_line_that_begins_with_its_rule() {
+        let finding = Finding {
+            rule: Rule::NlinkWrong,
+            nid: Some(Nid(36)),
+            path: Some(b"/a\n\xff/\xc3\xbc".to_vec()),
+            detail: "it says 2".into(),
+        };
+        assert_eq!(finding.to_string(), "nlink-wrong: /a\\n\\xff/\u{fc}: inode 36: it says 2");
+    }
+
+    #[test]
+    fn a_report_counts_by_severity() {
+        let mut report = Report::default();
+        assert!(report.is_clean() && report.is_sound());
+        report.by_rule.insert(Rule::SbInos, 2);
+        assert!(!report.is_clean() && report.is_sound());
+        report.by_rule.insert(Rule::DirLoop, 3);
+        report.by_rule.insert(Rule::AlgorithmUnsupported, 1);
+        assert!(!report.is_sound());
+        assert_eq!((report.errors(), report.unsupported(), report.warnings()), (3, 1, 2));
+    }
+}

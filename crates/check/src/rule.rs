@@ -1,0 +1,205 @@
+//! Which rules does a sound image keep, and how bad is it to break one?
+
+use std::fmt;
+
+/// How bad a finding is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    /// Odd, but no reader is led astray.
+    Warning,
+    /// This version can't tell: the image uses what it has no decoder or knowledge for.
+    Unsupported,
+    /// Something reads wrong or can't be reached, here or on some kernel that should read it.
+    Error,
+}
+
+impl Severity {
+    /// Its name in lower case.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Unsupported => "unsupported",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+macro_rules! rules {
+    ($($name:ident $id:literal $severity:ident $description:literal;)*) => {
+        /// A rule that every sound image keeps. Ids stay the same from version to version.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[non_exhaustive]
+        pub enum Rule {
+            $(#[doc = $description] $name,)*
+        }
+
+        impl Rule {
+            /// All rules, in the order in which an image is examined.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The rule's id, as programs and people know it.
+            #[must_use]
+            pub const fn id(self) -> &'static str {
+                match self { $(Self::$name => $id,)* }
+            }
+
+            /// What the rule asks for.
+            #[must_use]
+            pub const fn description(self) -> &'static str {
+                match self { $(Self::$name => $description,)* }
+            }
+
+            /// How bad it is to break the rule.
+            #[must_use]
+            pub const fn severity(self) -> Severity {
+                match self { $(Self::$name => Severity::$severity,)* }
+            }
+        }
+    };
+}
+
+rules! {
+    SbChecksum "sb-checksum" Error
+        "The superblock's checksum is that of block 0.";
+    SbInvalid "sb-invalid" Error
+        "The superblock's fields are possible.";
+    SbUnsupported "sb-unsupported" Unsupported
+        "The superblock asks for known features and algorithms only.";
+    SbConfigs "sb-configs" Error
+        "The config records of the algorithms are whole and possible.";
+    SbPrefixes "sb-prefixes" Error
+        "The table of long xattr name prefixes is whole.";
+    SbRoot "sb-root" Error
+        "The root is a directory.";
+    SbSpecialInode "sb-special-inode" Error
+        "The packed and the metabox inode are regular files.";
+    SbBlocks "sb-blocks" Error
+        "A device is no shorter than the superblock or its slot of the device table says.";
+    SbInos "sb-inos" Warning
+        "The superblock counts as many inodes as there are.";
+    SbLabel "sb-label" Warning
+        "The volume's name ends with a NUL: Linux up to 6.12 refuses to mount it otherwise.";
+    DeviceTable "device-table" Error
+        "The device table is whole, and its devices don't overlap.";
+    FeatureUndeclared "feature-undeclared" Error
+        "A feature that the image uses is announced: kernels without it would misread the image otherwise.";
+    FeatureUnused "feature-unused" Warning
+        "A feature that is announced is used: it keeps older kernels away for nothing otherwise.";
+    AlgorithmUnused "algorithm-unused" Warning
+        "An algorithm that is declared is used: kernels without it refuse the image for nothing otherwise.";
+    AlgorithmUndeclared "algorithm-undeclared" Error
+        "An algorithm that is used is declared.";
+    PclusterUndeclared "pcluster-undeclared" Error
+        "No LZ4 pcluster is larger than the largest that is declared: kernels size their buffers by it.";
+    DirBlock "dir-block" Error
+        "A directory block says where its names are, and they are names.";
+    DirSize "dir-size" Error
+        "A directory's size can be believed.";
+    DirUnsorted "dir-unsorted" Error
+        "The names of a directory ascend: others can't be looked up.";
+    DirDuplicate "dir-duplicate" Error
+        "A directory has a name once.";
+    DirDot "dir-dot" Error
+        "A directory's `.` is there unless it is omitted, and leads to the directory.";
+    DirDotDot "dir-dot-dot" Error
+        "A directory's `..` is there and leads to its parent.";
+    DirType "dir-type" Error
+        "The kind of file that a directory tells is that of the inode.";
+    DirTypeUnknown "dir-type-unknown" Warning
+        "A directory tells of each name what kind of file it is.";
+    DirLoop "dir-loop" Error
+        "A directory has one name, and is not within itself.";
+    DirPadding "dir-padding" Warning
+        "Nothing but zeros follows the last name of a directory block.";
+    InodeUnreadable "inode-unreadable" Error
+        "A name leads to an inode that can be read.";
+    InodeUnsupported "inode-unsupported" Unsupported
+        "An inode has a form that is known.";
+    InodeOverlap "inode-overlap" Error
+        "Inodes, with what follows them, don't overlap each other.";
+    InodeSpecial "inode-special" Warning
+        "Devices, pipes and sockets have no size and the first layout.";
+    InodeTime "inode-time" Warning
+        "The nanoseconds of a time are less than a second.";
+    InodeBlocks "inode-blocks" Warning
+        "A compressed inode counts the blocks that it takes, but for shared ones perhaps.";
+    NlinkWrong "nlink-wrong" Error
+        "An inode's count of names is right.";
+    ReservedSet "reserved-set" Warning
+        "Reserved fields are zero.";
+    SymlinkTarget "symlink-target" Error
+        "A symlink's target has 1 to 4095 bytes and no NUL.";
+    XattrDamaged "xattr-damaged" Error
+        "Xattrs are whole.";
+    XattrShared "xattr-shared" Error
+        "The id of a shared xattr leads to one.";
+    XattrDuplicate "xattr-duplicate" Error
+        "An inode has an xattr once.";
+    XattrFilter "xattr-filter" Error
+        "The name filter hides none of the inode's xattrs.";
+    XattrPrefix "xattr-prefix" Warning
+        "The prefix of an xattr's name is known: readers pass over the xattr otherwise.";
+    XattrAcl "xattr-acl" Error
+        "A POSIX ACL has the form that Linux reads.";
+    MapDamaged "map-damaged" Error
+        "An inode's map tells for each byte where it is.";
+    IndexWrong "index-wrong" Error
+        "The distances in an index table lead to the HEADs before and behind.";
+    IndexZero "index-zero" Warning
+        "No distance ahead in an index table is 0, as in images from before erofs-utils 1.0.";
+    MapUnsupported "map-unsupported" Unsupported
+        "An inode's map has a form that is known, and sizes that kernels read.";
+    InlineCrossesBlock "inline-crosses-block" Error
+        "Data beside an inode doesn't cross a block boundary.";
+    InterlacedInline "interlaced-inline" Error
+        "No plain inline tail is in an interlaced inode: Linux up to 6.18 misreads it.";
+    ExtentNotSmaller "extent-not-smaller" Error
+        "A compressed extent before the end of a file is larger than its pcluster: Linux 7 refuses it otherwise.";
+    ExtentOutside "extent-outside" Error
+        "Data lies on a device, before its end.";
+    ExtentInMetadata "extent-in-metadata" Error
+        "Data doesn't lie where the superblock or an inode is.";
+    ExtentOverlap "extent-overlap" Error
+        "Extents either don't overlap or are the same: then their data is shared.";
+    FragmentOutside "fragment-outside" Error
+        "A fragment lies within the packed inode.";
+    DataUndecodable "data-undecodable" Error
+        "A pcluster decodes to the bytes that its extent has.";
+    AlgorithmUnsupported "algorithm-unsupported" Unsupported
+        "There is a decoder here for the data.";
+    DeviceFailed "device-failed" Error
+        "A device can be read.";
+    WorkLimit "work-limit" Error
+        "The image can be examined with an effort that its size justifies.";
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_words_with_hyphens() {
+        let ids: HashSet<_> = Rule::ALL.iter().map(|rule| rule.id()).collect();
+        assert_eq!(ids.len(), Rule::ALL.len());
+        for rule in Rule::ALL {
+            let plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
+            assert!(rule.id().bytes().all(plain), "{rule}");
+            assert!(rule.description().ends_with('.'), "{rule}");
+        }
+    }
+}

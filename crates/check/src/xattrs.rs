@@ -1,0 +1,254 @@
+//! Does an inode have the xattrs that it should?
+
+use std::collections::HashMap;
+
+use lith_format::{
+    features::Compat,
+    xattr::{ENTRY_HEADER_SIZE, Entry, ShortPrefix, XattrBody, entry_size, shared_position},
+};
+use lith_reader::{Image, Inode, Space};
+
+use crate::{
+    classify::Reading,
+    findings::Log,
+    limits::{Allowance, Grant},
+    raw::Raw,
+    rule::Rule,
+};
+
+/// Bytes of an xattr body before its shared ids.
+const BODY_HEADER: usize = 12;
+
+/// The xattrs of an image; shared ones are looked at once.
+#[derive(Debug)]
+pub(crate) struct Xattrs {
+    shared: HashMap<u32, Shared>,
+    /// Bytes that may still be read.
+    allowance: Allowance,
+}
+
+/// What is known of a shared id.
+#[derive(Clone, Debug)]
+enum Shared {
+    /// There is no xattr.
+    Broken,
+    /// There is one that readers pass over.
+    Unknown,
+    /// There is one.
+    Named(Named),
+}
+
+/// An xattr's name.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Named {
+    /// The whole name, but for hidden ones without namespace.
+    name: Vec<u8>,
+    /// The bit of the name filter that must not be set.
+    bit: u32,
+}
+
+/// One inode's xattrs while they are looked at.
+struct Looking<'a, 'b> {
+    image: &'a Image,
+    log: &'a Log<'a>,
+    raw: &'a mut Raw<'b>,
+    inode: &'a Inode,
+    names: Vec<Named>,
+}
+
+impl Xattrs {
+    pub(crate) fn new(allowance: Allowance) -> Self {
+        Self { shared: HashMap::new(), allowance }
+    }
+
+    /// Looks at the xattrs of an inode.
+    pub(crate) fn check(
+        &mut self,
+        image: &Image,
+        log: &Log<'_>,
+        raw: Option<&mut Raw<'_>>,
+        inode: &Inode,
+    ) {
+        let size = inode.xattr_size() as u64;
+        if size == 0 || !grant(&mut self.allowance, size, log, inode) {
+            return;
+        }
+        match raw {
+            Some(raw) => {
+                let names = Vec::new();
+                self.check_body(&mut Looking { image, log, raw, inode, names });
+            }
+            None => {
+                if let Err(error) = image.xattrs_with_hidden(inode) {
+                    log.error(Reading::XATTRS, &error);
+                }
+            }
+        }
+    }
+
+    fn check_body(&mut self, looking: &mut Looking<'_, '_>) {
+        let Some(bytes) = looking.body() else {
+            return looking.tell(Rule::XattrDamaged, "its xattrs end beyond all metadata");
+        };
+        if bytes.get(5..BODY_HEADER).is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0)) {
+            looking.tell(Rule::ReservedSet, "reserved bytes of the xattr body are set");
+        }
+        let body = match XattrBody::parse(&bytes) {
+            Ok(body) => body,
+            Err(error) if error.is_unsupported() => {
+                return looking.tell(Rule::InodeUnsupported, &error.to_string());
+            }
+            Err(error) => return looking.tell(Rule::XattrDamaged, &error.to_string()),
+        };
+        for entry in body.entries() {
+            match entry {
+                Ok(entry) => looking.see_inline(&entry),
+                Err(error) => looking.tell(Rule::XattrDamaged, &error.to_string()),
+            }
+        }
+        for id in body.shared_ids() {
+            let allowance = &mut self.allowance;
+            let shared = self.shared.entry(id);
+            let shared = shared.or_insert_with(|| looking.load_shared(id, allowance));
+            looking.see_shared(id, shared);
+        }
+        looking.check_filter(body.filter);
+        looking.check_duplicates();
+    }
+}
+
+impl Looking<'_, '_> {
+    fn tell(&self, rule: Rule, detail: &str) {
+        self.log.inode(rule, self.inode.nid, detail);
+    }
+
+    fn body(&mut self) -> Option<Vec<u8>> {
+        let start = self.inode.position.checked_add(self.inode.size_on_disk() as u64)?;
+        self.raw.bytes(self.inode.space, start, self.inode.xattr_size())
+    }
+
+    fn see_inline(&mut self, entry: &Entry<'_>) {
+        if let Some(named) = self.name(entry) {
+            self.check_acl(entry);
+            self.names.push(named);
+        } else {
+            self.tell_prefix(entry.index);
+        }
+    }
+
+    fn name(&self, entry: &Entry<'_>) -> Option<Named> {
+        let name = self.image.xattr_prefixes().resolve(entry)?;
+        let bit = name.filter_bit();
+        let name = name.to_full().unwrap_or_else(|| [name.infix, name.rest].concat());
+        Some(Named { name, bit })
+    }
+
+    fn tell_prefix(&self, index: u8) {
+        self.tell(Rule::XattrPrefix, &format!("an xattr's name has prefix {index}, which is none"));
+    }
+
+    fn see_shared(&mut self, id: u32, shared: &Shared) {
+        match shared {
+            Shared::Broken => {
+                let detail = format!("shared xattr {id} lies beyond all metadata");
+                self.tell(Rule::XattrShared, &detail);
+            }
+            Shared::Unknown => {}
+            Shared::Named(named) => self.names.push(named.clone()),
+        }
+    }
+
+    fn load_shared(&mut self, id: u32, allowance: &mut Allowance) -> Shared {
+        let Some((space, position, size)) = self.find_shared(id) else { return Shared::Broken };
+        if !grant(allowance, size as u64, self.log, self.inode) {
+            return Shared::Unknown;
+        }
+        let Some(bytes) = self.raw.bytes(space, position, size) else { return Shared::Broken };
+        let Ok((entry, _)) = Entry::parse(&bytes) else { return Shared::Broken };
+        if let Some(named) = self.name(&entry) {
+            self.check_acl(&entry);
+            return Shared::Named(named);
+        }
+        self.tell_prefix(entry.index);
+        Shared::Unknown
+    }
+
+    /// Where a shared xattr is, and its bytes.
+    fn find_shared(&mut self, id: u32) -> Option<(Space, u64, usize)> {
+        let sb = self.image.superblock();
+        let in_metabox = sb.compat.contains(Compat::SHARED_EA_IN_METABOX);
+        let space = if in_metabox { Space::Metabox } else { Space::Primary };
+        let position = shared_position(sb.xattr_blkaddr, id, sb.block)?;
+        let header = self.raw.array::<ENTRY_HEADER_SIZE>(space, position)?;
+        Some((space, position, entry_size(header)))
+    }
+
+    fn check_filter(&self, filter: u32) {
+        if !self.image.superblock().has_xattr_filter() {
+            return;
+        }
+        for named in self.names.iter().filter(|named| named.bit & filter != 0) {
+            let name = named.name.escape_ascii();
+            self.tell(Rule::XattrFilter, &format!("the filter {filter:#010x} hides {name}"));
+        }
+    }
+
+    fn check_duplicates(&mut self) {
+        self.names.sort_unstable();
+        for (name, next) in self.names.iter().zip(self.names.iter().skip(1)) {
+            if name == next {
+                let detail = format!("{} is there twice", name.name.escape_ascii());
+                self.tell(Rule::XattrDuplicate, &detail);
+            }
+        }
+    }
+
+    fn check_acl(&self, entry: &Entry<'_>) {
+        let is_acl = ShortPrefix::from_raw(entry.index).is_some_and(ShortPrefix::is_whole_name);
+        if is_acl && !is_acl_value(entry.value) {
+            let detail = format!("an ACL of {} bytes that Linux can't read", entry.value.len());
+            self.tell(Rule::XattrAcl, &detail);
+        }
+    }
+}
+
+/// Whether so many bytes of xattrs may be read.
+fn grant(allowance: &mut Allowance, size: u64, log: &Log<'_>, inode: &Inode) -> bool {
+    let grant = allowance.take(size);
+    if grant == Grant::Ended {
+        let detail = "xattrs overlap so much that they are not looked at any further";
+        log.inode(Rule::WorkLimit, inode.nid, detail);
+    }
+    grant == Grant::Given
+}
+
+/// Whether a value is version 2 of the form in which Linux has ACLs: entries of tag, permissions and id.
+fn is_acl_value(value: &[u8]) -> bool {
+    let Some((version, entries)) = value.split_first_chunk::<4>() else { return false };
+    let (entries, rest) = entries.as_chunks::<8>();
+    let known = |entry: &[u8; 8]| {
+        let [tag, zero, permissions, also_zero, ..] = *entry;
+        matches!(tag, 1 | 2 | 4 | 8 | 0x10 | 0x20) && permissions < 8 && zero | also_zero == 0
+    };
+    u32::from_le_bytes(*version) == 2 && rest.is_empty() && entries.iter().all(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn acls_are_told_from_other_values() {
+        let mut acl = vec![2, 0, 0, 0];
+        assert!(is_acl_value(&acl));
+        acl.extend([1, 0, 6, 0, 255, 255, 255, 255]);
+        assert!(is_acl_value(&acl));
+        assert!(!is_acl_value(&acl[..11]));
+        assert!(!is_acl_value(&acl[..3]));
+        acl[4] = 3;
+        assert!(!is_acl_value(&acl));
+        acl[4] = 1;
+        acl[0] = 1;
+        assert!(!is_acl_value(&acl));
+    }
+}

@@ -1,0 +1,470 @@
+//! Which image shall be made, and of what?
+
+use std::{env, ffi::OsString, num::NonZeroUsize, path::PathBuf};
+
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum, error::ErrorKind};
+use lith::{
+    Adjust, BuildOptions, ImageId, Times, builder, builder::Compression, format::addr::BlockBits,
+    format::kernel::KernelVersion, source, source::Excludes, tree::Timestamp,
+};
+
+use super::value::{self, Compress, Size};
+
+/// What compresses files when nothing else is said: small, and as quick to read as LZ4 ever is.
+const DEFAULT_COMPRESS: &str = "lz4hc,12";
+/// The part of a file that compression must save when nothing else is said, in percent.
+const DEFAULT_MIN_SAVING: &str = "2";
+/// The oldest kernel that an image mounts on when nothing else is said: that of Debian 12.
+const DEFAULT_KERNEL: &str = "6.1";
+/// Bytes of memory to use when nothing else is said: most builders have that much to spare for each job.
+const DEFAULT_MEMORY: &str = "200M";
+/// Which part of the memory holds temporary data of sources that can be read only once.
+const SPOOL_PART: u64 = 5;
+
+/// What to build, of what, and how.
+#[derive(Debug)]
+pub(crate) struct Build {
+    /// A directory, a tar or an image.
+    pub(crate) source: PathBuf,
+    /// Further devices of a source image.
+    pub(crate) devices: Vec<PathBuf>,
+    /// Where the image goes.
+    pub(crate) image: PathBuf,
+    /// How the source is read.
+    pub(crate) read: source::Options,
+    /// How the image is made.
+    pub(crate) how: BuildOptions,
+    /// What is printed at the end.
+    pub(crate) summary: Summary,
+}
+
+/// What is printed of a finished build.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Summary {
+    /// A few lines for people.
+    Text,
+    /// A JSON object.
+    Json,
+    /// Nothing.
+    Nothing,
+}
+
+/// Make an image of a directory, a tar or another image
+#[derive(Args, Debug)]
+#[command(
+    long_about = "Makes an EROFS image of a directory, a tar or another image.\n\n\
+        Without options the image is small, quick to read, and mounts on Linux 6.1 and later. It is read back \
+        and compared with the source before it replaces what was at its path; whatever goes wrong, that stays \
+        as it was. The same source and options give the same bytes, on any machine and with any number of \
+        workers.",
+    after_long_help = "\
+Examples:
+  lith build rootfs rootfs.erofs
+  lith build -z lz4hc,12 -C 128K rootfs.tar.zst rootfs.erofs
+  docker export box | lith build --all-root - box.erofs
+  lith build -z none --kernel 5.4 initrd initrd.erofs
+  SOURCE_DATE_EPOCH=1700000000 lith build rootfs rootfs.erofs"
+)]
+struct Words {
+    /// A directory, a tar (plain, gzip, xz, zstd or bzip2; `-`: on standard input) or an EROFS image
+    source: PathBuf,
+
+    /// The image to make
+    image: PathBuf,
+
+    #[command(flatten)]
+    data: DataWords,
+
+    #[command(flatten)]
+    content: ContentWords,
+
+    #[command(flatten)]
+    attributes: AttributeWords,
+
+    #[command(flatten)]
+    work: WorkWords,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Compression and layout")]
+struct DataWords {
+    /// How files are compressed: none, lz4, or lz4hc with a level of 1 to 12
+    #[arg(short = 'z', long, value_name = "ALGORITHM[,LEVEL]", default_value = DEFAULT_COMPRESS)]
+    compress: Compress,
+
+    /// Bytes that are decompressed at once on each read, 4K to 1M: larger is smaller, but slower for small
+    /// reads [default: 64K, or one block for a kernel before 5.13]
+    #[arg(short = 'C', long, value_name = "SIZE")]
+    pcluster: Option<Size>,
+
+    /// What compression must save, in percent of a file; a file that saves less is stored as it is
+    #[arg(long, value_name = "PERCENT", default_value = DEFAULT_MIN_SAVING, value_parser = value::percent)]
+    min_saving: u8,
+
+    /// The index of compressed files: compact, or full (about four times as large)
+    #[arg(long, value_name = "FORM", default_value = "compact", hide_possible_values = true)]
+    index: Index,
+
+    /// Block size; a kernel mounts no blocks larger than its pages
+    #[arg(short = 'b', long, value_name = "SIZE", default_value = "4K", value_parser = value::block)]
+    block_size: BlockBits,
+
+    /// The oldest Linux that shall mount the image; what it doesn't know is not used, or refused if asked for
+    #[arg(long, value_name = "VERSION", default_value = DEFAULT_KERNEL)]
+    kernel: KernelVersion,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "What is taken")]
+struct ContentWords {
+    /// Leave out what matches, with all below: `*.o` anywhere, `/tmp/*` from the root; can be repeated
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+
+    /// Whether extended attributes are kept
+    #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
+    xattrs: Switch,
+
+    /// Store a file with several names once for each
+    #[arg(long)]
+    dereference_hard_links: bool,
+
+    /// A further device of a source image that lies on several, in the order of its device table
+    #[arg(long = "device", value_name = "FILE")]
+    devices: Vec<PathBuf>,
+
+    /// Turn the whiteouts of an AUFS tar (container layers) into those of overlayfs
+    #[arg(long)]
+    aufs: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Attributes")]
+struct AttributeWords {
+    /// Everything belongs to root
+    #[arg(long, conflicts_with_all = ["uid", "gid"])]
+    all_root: bool,
+
+    /// Everything belongs to this user
+    #[arg(long, value_name = "UID")]
+    uid: Option<u32>,
+
+    /// Everything belongs to this group
+    #[arg(long, value_name = "GID")]
+    gid: Option<u32>,
+
+    /// The time for --mtime, in seconds since 1970 or as a date [default: `SOURCE_DATE_EPOCH`]
+    #[arg(short = 'T', long, value_name = "TIME", value_parser = value::time, allow_hyphen_values = true)]
+    timestamp: Option<Timestamp>,
+
+    /// What becomes of files' times: keep, clamp (none later than the timestamp) or fixed (all that)
+    /// [default: fixed with -T, clamp with `SOURCE_DATE_EPOCH`, else keep]
+    #[arg(long, value_name = "RULE", hide_possible_values = true)]
+    mtime: Option<MtimeRule>,
+
+    /// The image's UUID: one as such, random, clear (zeros), or content (follows from what is in it)
+    #[arg(short = 'U', long, value_name = "UUID", default_value = "content", value_parser = value::image_id)]
+    uuid: ImageId,
+
+    /// The volume's name, at most 15 bytes
+    #[arg(short = 'L', long)]
+    label: Option<OsString>,
+}
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Work and report")]
+struct WorkWords {
+    /// Threads that read and compress [default: one for each core]
+    #[arg(long, value_name = "N")]
+    workers: Option<NonZeroUsize>,
+
+    /// Memory to use, apart from some hundred bytes for each file
+    #[arg(long, value_name = "SIZE", default_value = DEFAULT_MEMORY)]
+    memory: Size,
+
+    /// Don't read the image back to compare it with the source
+    #[arg(long)]
+    no_verify: bool,
+
+    /// Print the report as a JSON object
+    #[arg(long)]
+    json: bool,
+
+    /// Print nothing but errors
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Index {
+    Compact,
+    Full,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum MtimeRule {
+    Keep,
+    Clamp,
+    Fixed,
+}
+
+impl Args for Build {
+    fn augment_args(command: Command) -> Command {
+        Words::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Words::augment_args_for_update(command)
+    }
+}
+
+impl FromArgMatches for Build {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let words = Words::from_arg_matches(matches)?;
+        words.into_request().map_err(|problem| {
+            let mut command = Words::augment_args(Command::new("lith build"));
+            clap::Error::raw(ErrorKind::ValueValidation, problem).format(&mut command)
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Words {
+    /// The request, or what does not go together.
+    fn into_request(self) -> Result<Build, String> {
+        let memory = self.work.memory()?;
+        let workers = super::workers(self.work.workers);
+        let options = builder::Options {
+            block: self.data.block_size,
+            compression: self.data.compression()?,
+            index: self.data.index.into(),
+            kernel: self.data.kernel,
+            label: self.attributes.label.clone().unwrap_or_default().into_encoded_bytes(),
+            workers,
+            memory: memory.builder,
+            ..builder::Options::default()
+        };
+        options.check().map_err(|error| error.to_string())?;
+        let adjust = self.attributes.adjust(source_date_epoch()?)?;
+        let (id, verify) = (self.attributes.uuid, !self.work.no_verify);
+        let read = source::Options {
+            exclude: Excludes::new(&self.content.exclude).map_err(|error| one_line(&error))?,
+            xattrs: self.content.xattrs == Switch::On,
+            dereference_hard_links: self.content.dereference_hard_links,
+            aufs: self.content.aufs,
+            spool_dir: crate::output::directory_of(&self.image).to_owned(),
+            spool_memory: memory.spool,
+            workers,
+        };
+        let how = BuildOptions { image: options, id, adjust, verify };
+        let summary = self.work.summary();
+        let (source, devices, image) = (self.source, self.content.devices, self.image);
+        Ok(Build { source, devices, image, read, how, summary })
+    }
+}
+
+impl DataWords {
+    fn compression(&self) -> Result<Option<Compression>, String> {
+        let Some(compressor) = self.compress.0 else {
+            return match self.pcluster {
+                Some(_) => Err("--pcluster has no meaning without compression (-z none)".into()),
+                None => Ok(None),
+            };
+        };
+        let pcluster = self.pcluster.map(|Size(bytes)| u32::try_from(bytes).unwrap_or(u32::MAX));
+        Ok(Some(Compression { compressor, pcluster, min_saving: self.min_saving }))
+    }
+}
+
+impl From<Index> for builder::IndexForm {
+    fn from(index: Index) -> Self {
+        match index {
+            Index::Compact => Self::Compact,
+            Index::Full => Self::Full,
+        }
+    }
+}
+
+impl AttributeWords {
+    fn adjust(&self, epoch: Option<Timestamp>) -> Result<Adjust, String> {
+        let root = self.all_root.then_some(0);
+        let times = times(self.mtime, self.timestamp, epoch)?;
+        Ok(Adjust { uid: self.uid.or(root), gid: self.gid.or(root), times })
+    }
+}
+
+/// What becomes of times: a rule asks for it, or what the timestamp comes from.
+fn times(
+    rule: Option<MtimeRule>,
+    asked: Option<Timestamp>,
+    epoch: Option<Timestamp>,
+) -> Result<Times, String> {
+    let rule = rule.unwrap_or(match (asked, epoch) {
+        (Some(_), _) => MtimeRule::Fixed,
+        (None, Some(_)) => MtimeRule::Clamp,
+        (None, None) => MtimeRule::Keep,
+    });
+    let time = || {
+        let time = asked.or(epoch);
+        time.ok_or(
+            "--mtime clamp and fixed need --timestamp, or SOURCE_DATE_EPOCH in the environment",
+        )
+    };
+    Ok(match rule {
+        MtimeRule::Keep => Times::Keep,
+        MtimeRule::Clamp => Times::Clamp(time()?),
+        MtimeRule::Fixed => Times::Fixed(time()?),
+    })
+}
+
+/// The environment's wish for times, as <https://reproducible-builds.org/specs/source-date-epoch> has it.
+fn source_date_epoch() -> Result<Option<Timestamp>, String> {
+    let Some(word) = env::var_os("SOURCE_DATE_EPOCH").filter(|word| !word.is_empty()) else {
+        return Ok(None);
+    };
+    let sec = word.to_str().and_then(|word| word.parse().ok());
+    let time = sec.map(|sec| Timestamp { sec, nsec: 0 });
+    let problem =
+        || format!("SOURCE_DATE_EPOCH is {}; seconds since 1970 are expected", word.display());
+    time.ok_or_else(problem).map(Some)
+}
+
+/// How memory is shared out.
+struct Memory {
+    builder: usize,
+    spool: usize,
+}
+
+impl WorkWords {
+    fn memory(&self) -> Result<Memory, String> {
+        let Size(bytes) = self.memory;
+        let spool = bytes / SPOOL_PART;
+        let too_large = |_error| "--memory is more than this machine can address".to_owned();
+        Ok(Memory {
+            builder: usize::try_from(bytes - spool).map_err(too_large)?,
+            spool: usize::try_from(spool).map_err(too_large)?,
+        })
+    }
+
+    const fn summary(&self) -> Summary {
+        match (self.json, self.quiet) {
+            (true, _) => Summary::Json,
+            (false, true) => Summary::Nothing,
+            (false, false) => Summary::Text,
+        }
+    }
+}
+
+/// An error with its causes.
+fn one_line(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut at = error.source();
+    while let Some(cause) = at {
+        line = format!("{line}: {cause}");
+        at = cause.source();
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use lith::codec::Compressor;
+
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Build, clap::Error> {
+        let all = ["lith", "source", "image"].iter().chain(words);
+        let command = Build::augment_args(Command::new("lith"));
+        Build::from_arg_matches(&command.try_get_matches_from(all)?)
+    }
+
+    #[test]
+    fn the_default_is_compressed_verified_and_deterministic() {
+        let request = parse(&[]).unwrap();
+        let image = &request.how.image;
+        let compression = image.compression.unwrap();
+        assert_eq!(compression.compressor, Compressor::Lz4Hc { level: 9 });
+        assert_eq!((compression.pcluster, compression.min_saving), (None, 2));
+        assert_eq!(image.kernel, KernelVersion::new(6, 1));
+        assert_eq!(image.memory, builder::Options::DEFAULT_MEMORY);
+        assert!(request.how.verify && request.read.xattrs);
+        assert_eq!(request.how.id, ImageId::FromContent);
+        assert_eq!(request.how.adjust, Adjust::default());
+        assert_eq!(request.summary, Summary::Text);
+        assert_eq!(request.read.spool_dir, PathBuf::from("."));
+    }
+
+    #[test]
+    fn short_options_may_be_glued_to_their_values() {
+        let request = parse(&["-zlz4", "-C16K", "-b4096", "-T-7", "-Uclear", "-Lname"]).unwrap();
+        let image = &request.how.image;
+        let compression = image.compression.unwrap();
+        assert_eq!(compression.compressor, Compressor::Lz4);
+        assert_eq!(compression.pcluster, Some(16384));
+        let time = Timestamp { sec: -7, nsec: 0 };
+        assert_eq!(request.how.adjust.times, Times::Fixed(time));
+        assert_eq!(request.how.id, ImageId::Clear);
+        assert_eq!(image.label, b"name");
+    }
+
+    #[test]
+    fn owners_and_switches_arrive() {
+        let request = parse(&["--all-root", "--xattrs", "off", "--aufs", "--no-verify"]).unwrap();
+        assert_eq!((request.how.adjust.uid, request.how.adjust.gid), (Some(0), Some(0)));
+        assert!(!request.read.xattrs && request.read.aufs && !request.how.verify);
+        let request = parse(&["--uid", "7", "--exclude", "*.o", "--exclude=/tmp", "-z", "none"]);
+        let request = request.unwrap();
+        assert_eq!((request.how.adjust.uid, request.how.adjust.gid), (Some(7), None));
+        assert!(request.read.exclude.excludes(b"a", b"x.o"));
+        assert!(request.how.image.compression.is_none());
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_wrong_usage() {
+        for (words, telling) in [
+            (&["-z", "none", "-C", "64K"][..], "--pcluster"),
+            (&["-C", "5000"], "pcluster"),
+            (&["-C", "8M"], "pcluster"),
+            (&["-C", "64K", "--kernel", "5.4"], "5.13"),
+            (&["-b", "3000"], "512"),
+            (&["-z", "zip"], "zip"),
+            (&["-L", "sixteen letters."], "label"),
+            (&["--mtime", "clamp"], "SOURCE_DATE_EPOCH"),
+            (&["--all-root", "--uid", "3"], "--uid"),
+            (&["--exclude", "a[b"], "a[b"),
+            (&["--workers", "0"], "0"),
+            (&["--json", "-q"], "--quiet"),
+        ] {
+            let error = parse(words).unwrap_err().to_string();
+            assert!(error.contains(telling), "{words:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn times_follow_the_rule_or_where_they_come_from() {
+        let (one, two) = (Timestamp { sec: 1, nsec: 0 }, Timestamp { sec: 2, nsec: 0 });
+        let (keep, clamp, fixed) = (MtimeRule::Keep, MtimeRule::Clamp, MtimeRule::Fixed);
+        for (rule, asked, epoch, expected) in [
+            (None, None, None, Some(Times::Keep)),
+            (None, Some(one), None, Some(Times::Fixed(one))),
+            (None, None, Some(two), Some(Times::Clamp(two))),
+            (None, Some(one), Some(two), Some(Times::Fixed(one))),
+            (Some(keep), Some(one), Some(two), Some(Times::Keep)),
+            (Some(clamp), Some(one), Some(two), Some(Times::Clamp(one))),
+            (Some(fixed), None, Some(two), Some(Times::Fixed(two))),
+            (Some(fixed), None, None, None),
+        ] {
+            assert_eq!(times(rule, asked, epoch).ok(), expected, "{rule:?} {asked:?} {epoch:?}");
+        }
+    }
+}

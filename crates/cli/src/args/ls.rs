@@ -1,0 +1,44 @@
+//! What shall be listed, and how?
+
+use std::ffi::OsString;
+
+use super::image::ImageArgs;
+
+/// List a directory of an image
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Lists a directory of an image, or tells that a file is there.\n\n\
+        Names are sorted by their bytes. Bytes that a terminal can't show, and backslashes, are shown as \
+        \\xHH and \\\\; -0 prints names as they are.",
+    after_long_help = "\
+Examples:
+  lith ls image.erofs                    names in the root
+  lith ls -l image.erofs /etc            with modes, owners, sizes and times (UTC)
+  lith ls -R0 image.erofs | xargs -0n1   every path, for other programs
+  lith ls -R --json image.erofs | jq -r 'select(.size > 1000000).path'"
+)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct Ls {
+    #[command(flatten)]
+    pub(crate) image: ImageArgs,
+
+    /// What to list
+    #[arg(default_value = "/")]
+    pub(crate) path: OsString,
+
+    /// Show mode, links, owner, group, size and time of each file
+    #[arg(short, long, conflicts_with_all = ["json", "null"])]
+    pub(crate) long: bool,
+
+    /// List everything below, each with its path
+    #[arg(short = 'R', long)]
+    pub(crate) recursive: bool,
+
+    /// Print names as they are, each with a NUL behind it
+    #[arg(short = '0', long, conflicts_with = "json")]
+    pub(crate) null: bool,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}

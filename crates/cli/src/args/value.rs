@@ -1,0 +1,228 @@
+//! Which words name a size, a moment, a compressor or an image's identity?
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use jiff::{Timestamp as Moment, civil};
+use lith::{ImageId, codec::Compressor, format::addr::BlockBits, tree::Timestamp};
+use uuid::Uuid;
+
+/// Why a word is not what it should be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum ValueError {
+    /// It is no size.
+    Size,
+    /// It is a size that no machine has.
+    TooLarge,
+    /// It is no moment.
+    Time,
+    /// It is no UUID.
+    Uuid,
+    /// It is no compressor.
+    Compressor(Arc<str>),
+    /// It is no percentage.
+    Percent,
+    /// It is no block size.
+    Block,
+}
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Size => "a size is a number of bytes, or one with K, M or G: 65536, 64K, 1M",
+            Self::TooLarge => "too large",
+            Self::Time => {
+                "a time is a number of seconds since 1970, or a date such as 2024-01-31 or \
+                 2024-01-31T12:00:00Z"
+            }
+            Self::Uuid => "a UUID, `content`, `random` or `clear` is expected",
+            Self::Compressor(problem) => problem,
+            Self::Percent => "a number from 0 to 100 is expected",
+            Self::Block => "a block has 512, 1K, 2K, 4K, 8K, 16K, 32K or 64K bytes",
+        })
+    }
+}
+
+impl std::error::Error for ValueError {}
+
+/// A number of bytes: `4096`, `64K`, `64KiB`, `1M`, `2G`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Size(pub(crate) u64);
+
+impl FromStr for Size {
+    type Err = ValueError;
+
+    fn from_str(word: &str) -> Result<Self, ValueError> {
+        let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let suffix = word.get(digits.len()..).unwrap_or_default();
+        let shift = match suffix.to_ascii_lowercase().as_str() {
+            "" | "b" => 0,
+            "k" | "kb" | "kib" => 10,
+            "m" | "mb" | "mib" => 20,
+            "g" | "gb" | "gib" => 30,
+            "t" | "tb" | "tib" => 40,
+            _ => return Err(ValueError::Size),
+        };
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(ValueError::Size);
+        }
+        let number: u64 = digits.parse().map_err(|_too_many_digits| ValueError::TooLarge)?;
+        number.checked_mul(1 << shift).map(Self).ok_or(ValueError::TooLarge)
+    }
+}
+
+/// A block size.
+pub(crate) fn block(word: &str) -> Result<BlockBits, ValueError> {
+    let Size(bytes) = word.parse()?;
+    let bits = u8::try_from(bytes.checked_ilog2().unwrap_or_default()).ok();
+    let block = bits.filter(|_| bytes.is_power_of_two()).and_then(BlockBits::new);
+    block.ok_or(ValueError::Block)
+}
+
+/// A moment, as seconds since 1970 or as a date, in UTC where nothing else is said.
+pub(crate) fn time(word: &str) -> Result<Timestamp, ValueError> {
+    let word = word.strip_prefix('@').unwrap_or(word);
+    if let Ok(sec) = word.parse() {
+        return Ok(Timestamp { sec, nsec: 0 });
+    }
+    let moment = date(word).ok_or(ValueError::Time)?;
+    // Below zero, jiff's fraction counts downwards.
+    let (sec, nsec) = (moment.as_second(), moment.subsec_nanosecond());
+    Ok(match u32::try_from(nsec) {
+        Ok(nsec) => Timestamp { sec, nsec },
+        Err(_negative) => {
+            Timestamp { sec: sec - 1, nsec: (1_000_000_000 - nsec.unsigned_abs()).min(999_999_999) }
+        }
+    })
+}
+
+fn date(word: &str) -> Option<Moment> {
+    if let Ok(moment) = word.parse() {
+        return Some(moment);
+    }
+    let local: civil::DateTime = word.parse().ok()?;
+    jiff::tz::Offset::UTC.to_timestamp(local).ok()
+}
+
+/// What `-z` names: an encoder, or none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Compress(pub(crate) Option<Compressor>);
+
+impl FromStr for Compress {
+    type Err = ValueError;
+
+    fn from_str(word: &str) -> Result<Self, ValueError> {
+        if word == "none" {
+            return Ok(Self(None));
+        }
+        let compressor = word.parse::<Compressor>();
+        compressor
+            .map(|compressor| Self(Some(compressor)))
+            .map_err(|error| ValueError::Compressor(error.to_string().into()))
+    }
+}
+
+/// Where the UUID comes from: a UUID itself, or `content`, `random`, `clear`.
+pub(crate) fn image_id(word: &str) -> Result<ImageId, ValueError> {
+    Ok(match word {
+        "content" => ImageId::FromContent,
+        "random" => ImageId::Random,
+        "clear" => ImageId::Clear,
+        _ => {
+            let uuid = Uuid::parse_str(word).map_err(|_not_one| ValueError::Uuid)?;
+            ImageId::Fixed(*uuid.as_bytes())
+        }
+    })
+}
+
+/// A percentage.
+pub(crate) fn percent(word: &str) -> Result<u8, ValueError> {
+    let number = word.trim_end_matches('%').parse().ok();
+    number.filter(|number| *number <= 100).ok_or(ValueError::Percent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_suffixes() {
+        let parse = |word: &str| word.parse::<Size>().map(|size| size.0);
+        for (word, bytes) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("4k", 4096),
+            ("64K", 65536),
+            ("64KiB", 65536),
+            ("1M", 1 << 20),
+            ("2G", 2 << 30),
+            ("1t", 1 << 40),
+            ("7B", 7),
+        ] {
+            assert_eq!(parse(word), Ok(bytes), "{word}");
+        }
+        for word in ["", "K", "-1", "+1", "1.5M", "1X", "1 K", "K1", "0x10", "1K1", "１"] {
+            assert_eq!(parse(word), Err(ValueError::Size), "{word}");
+        }
+        for word in ["18446744073709551616", "18014398509481984K"] {
+            assert_eq!(parse(word), Err(ValueError::TooLarge), "{word}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_powers_of_two() {
+        for (word, bits) in [("512", Some(9)), ("4K", Some(12)), ("64k", Some(16))] {
+            assert_eq!(block(word).ok().map(BlockBits::bits), bits, "{word}");
+        }
+        for word in ["0", "1", "256", "4097", "128K", "12K"] {
+            assert_eq!(block(word), Err(ValueError::Block), "{word}");
+        }
+    }
+
+    #[test]
+    fn times_are_seconds_or_dates() {
+        let at = |sec, nsec| Ok(Timestamp { sec, nsec });
+        for (word, moment) in [
+            ("0", at(0, 0)),
+            ("1700000000", at(1_700_000_000, 0)),
+            ("@1700000000", at(1_700_000_000, 0)),
+            ("-5", at(-5, 0)),
+            ("1970-01-02", at(86400, 0)),
+            ("1970-01-01T00:00:01.5Z", at(1, 500_000_000)),
+            ("1970-01-01T01:00:00+01:00", at(0, 0)),
+            ("1970-01-01 00:01", at(60, 0)),
+            ("1969-12-31T23:59:59.25Z", at(-1, 250_000_000)),
+        ] {
+            assert_eq!(time(word), moment, "{word}");
+        }
+        for word in ["", "now", "1.5", "2024-13-01", "12:00"] {
+            assert_eq!(time(word), Err(ValueError::Time), "{word}");
+        }
+    }
+
+    #[test]
+    fn compressors_may_be_none() {
+        let parse = |word: &str| word.parse::<Compress>().map(|compress| compress.0);
+        assert_eq!(parse("none"), Ok(None));
+        assert_eq!(parse("lz4"), Ok(Some(Compressor::Lz4)));
+        assert_eq!(parse("lz4hc,level=12"), Ok(Some(Compressor::Lz4Hc { level: 12 })));
+        assert!(matches!(parse("lzo"), Err(ValueError::Compressor(text)) if text.contains("lzo")));
+    }
+
+    #[test]
+    fn identities_are_uuids_or_words() {
+        assert_eq!(image_id("clear"), Ok(ImageId::Clear));
+        assert_eq!(image_id("random"), Ok(ImageId::Random));
+        assert_eq!(image_id("content"), Ok(ImageId::FromContent));
+        let fixed = image_id("00112233-4455-6677-8899-aabbccddeeff").unwrap();
+        let ImageId::Fixed(bytes) = fixed else { panic!("{fixed:?}") };
+        assert_eq!((bytes[0], bytes[15]), (0x00, 0xff));
+        assert_eq!(image_id("1234"), Err(ValueError::Uuid));
+    }
+
+    #[test]
+    fn percentages_end_at_a_hundred() {
+        let words = ["0", "100", "5%", "101", "-1", ""];
+        let numbers = [Some(0), Some(100), Some(5), None, None, None];
+        assert_eq!(words.map(|word| percent(word).ok()), numbers);
+    }
+}

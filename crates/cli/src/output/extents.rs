@@ -1,0 +1,134 @@
+//! How are extents shown?
+
+use std::{borrow::Cow, fmt};
+
+use lith::reader::{Extent, ExtentKind, Place, Space};
+use serde::Serialize;
+
+/// An extent, for people and machines alike.
+#[derive(Debug, Serialize)]
+pub(crate) struct ExtentRecord {
+    /// First byte in the file.
+    logical: u64,
+    /// Bytes in the file.
+    length: u64,
+    /// First byte where it is stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    physical: Option<u64>,
+    /// Bytes there.
+    stored: u64,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "is_false")]
+    partial: bool,
+    #[serde(skip_serializing_if = "is_false")]
+    interlaced: bool,
+    /// Where that position is counted: a device's number, `metabox` or `packed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<Cow<'static, str>>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
+impl From<&Extent> for ExtentRecord {
+    fn from(extent: &Extent) -> Self {
+        let (physical, device) = match extent.place {
+            Place::Nowhere => (None, None),
+            Place::Device(at) => (Some(at.pa.0), Some(at.device.to_string().into())),
+            Place::Metadata { space: Space::Primary, position } => {
+                (Some(position), Some("0".into()))
+            }
+            Place::Metadata { space: Space::Metabox, position } => {
+                (Some(position), Some("metabox".into()))
+            }
+            Place::Packed { offset } => (Some(offset), Some("packed".into())),
+        };
+        Self {
+            logical: extent.la,
+            length: extent.len,
+            physical,
+            stored: extent.plen,
+            kind: kind_name(extent.kind),
+            partial: matches!(extent.kind, ExtentKind::Compressed { partial: true, .. }),
+            interlaced: matches!(extent.kind, ExtentKind::Plain { interlaced: true }),
+            device,
+        }
+    }
+}
+
+impl ExtentRecord {
+    /// The heading above extents shown as text.
+    pub(crate) const HEADING: &str = "  ext:            logical range           physical range     length     stored kind      device";
+}
+
+impl fmt::Display for ExtentRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", Range(Some(self.logical), self.length))?;
+        write!(f, " {}", Range(self.physical, self.stored))?;
+        write!(f, " {:>10} {:>10} {:<9}", self.length, self.stored, self.kind)?;
+        write!(f, " {}", self.device.as_deref().unwrap_or("-"))?;
+        f.write_str(if self.partial { " partial" } else { "" })?;
+        f.write_str(if self.interlaced { " interlaced" } else { "" })
+    }
+}
+
+/// From the first to the last byte.
+struct Range(Option<u64>, u64);
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self(None, _) => write!(f, "{:>24}", "-"),
+            Self(Some(first), length) => {
+                let last = first.saturating_add(length).saturating_sub(1);
+                write!(f, "{first:>11}..{last:>11}")
+            }
+        }
+    }
+}
+
+/// How an extent is stored, in one word.
+pub(crate) const fn kind_name(kind: ExtentKind) -> &'static str {
+    match kind {
+        ExtentKind::Hole => "hole",
+        ExtentKind::Flat => "flat",
+        ExtentKind::Inline => "inline",
+        ExtentKind::Chunk => "chunk",
+        ExtentKind::Plain { .. } => "plain",
+        ExtentKind::Compressed { algorithm, .. } => algorithm.name(),
+        ExtentKind::Fragment => "fragment",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lith::format::compression::Algorithm;
+
+    use super::*;
+
+    #[test]
+    fn an_extent_is_one_line_or_one_object() {
+        let kind = ExtentKind::Compressed { algorithm: Algorithm::Lz4, partial: true };
+        let place = Place::Packed { offset: 7 };
+        let extent = Extent { la: 100, len: 50, kind, place, plen: 20 };
+        let record = ExtentRecord::from(&extent);
+        let line = record.to_string();
+        let words: Vec<_> = line.split_whitespace().collect();
+        let expected = ["100..", "149", "7..", "26", "50", "20", "lz4", "packed", "partial"];
+        assert_eq!(words, expected);
+        let json = serde_json::to_string(&record).unwrap();
+        let expected = r#"{"logical":100,"length":50,"physical":7,"stored":20,"kind":"lz4","partial":true,"device":"packed"}"#;
+        assert_eq!(json, expected);
+    }
+
+    #[test]
+    fn a_hole_is_nowhere() {
+        let hole =
+            Extent { la: 0, len: 4096, kind: ExtentKind::Hole, place: Place::Nowhere, plen: 0 };
+        let json = serde_json::to_string(&ExtentRecord::from(&hole)).unwrap();
+        assert_eq!(json, r#"{"logical":0,"length":4096,"stored":0,"kind":"hole"}"#);
+        assert!(ExtentRecord::from(&hole).to_string().contains(" - "));
+    }
+}

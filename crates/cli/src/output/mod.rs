@@ -1,0 +1,52 @@
+//! How is what was found shown?
+
+pub(crate) mod attributes;
+pub(crate) mod census;
+pub(crate) mod difference;
+pub(crate) mod error;
+pub(crate) mod extents;
+pub(crate) mod info;
+pub(crate) mod json;
+pub(crate) mod notes;
+pub(crate) mod number;
+pub(crate) mod progress;
+pub(crate) mod record;
+pub(crate) mod skips;
+pub(crate) mod target;
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    os::fd::AsFd,
+    path::Path,
+};
+
+/// Text or bytes on their way to standard output. Must be flushed, or errors are lost.
+pub(crate) type Stdout = BufWriter<Raw>;
+
+/// Standard output, written to in large pieces whatever it is.
+pub(crate) fn stdout() -> io::Result<Stdout> {
+    let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    Ok(BufWriter::with_capacity(64 << 10, Raw(file)))
+}
+
+/// Standard output, that says so when it can't be written.
+#[derive(Debug)]
+pub(crate) struct Raw(File);
+
+impl Write for Raw {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The directory that a file lies in.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

@@ -1,0 +1,84 @@
+//! What does a person read of what an export could not keep?
+
+use std::{
+    fmt::Write as _,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use lith::export::{Observer, Skipped};
+
+/// Lines that are kept to be told; more would help nobody.
+const TOLD: usize = 100;
+
+/// Follows an export: counts bytes, and keeps what was skipped until the end.
+#[derive(Debug, Default)]
+pub(crate) struct Skips {
+    bytes: Arc<AtomicU64>,
+    lines: Mutex<Vec<String>>,
+    count: AtomicU64,
+}
+
+impl Observer for Skips {
+    fn skipped(&self, skipped: &Skipped) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() < TOLD {
+            lines.push(skipped.to_string());
+        }
+    }
+
+    fn advanced(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Skips {
+    /// The bytes that have been exported, to look at later.
+    pub(crate) fn bytes(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.bytes)
+    }
+
+    /// Tells on standard error what was skipped.
+    pub(crate) fn tell(self) {
+        eprint!("{}", self.text());
+    }
+
+    fn text(self) -> String {
+        let mut lines = self.lines.into_inner().unwrap_or_else(PoisonError::into_inner);
+        lines.sort();
+        let mut text = String::new();
+        for line in &lines {
+            // Writing to a string can't fail.
+            let _ = writeln!(text, "lith: {line}");
+        }
+        let more = self.count.into_inner().saturating_sub(lines.len() as u64);
+        if more > 0 {
+            let _ = writeln!(text, "lith: {more} more not kept");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lith::export::What;
+
+    use super::*;
+
+    #[test]
+    fn many_lines_become_a_number() {
+        let skips = Skips::default();
+        for number in (0..103_u8).rev() {
+            skips.skipped(&Skipped { path: [b'a', number].into(), what: What::Owner, cause: None });
+        }
+        skips.advanced(7);
+        assert_eq!(skips.bytes().load(Ordering::Relaxed), 7);
+        let text = skips.text();
+        assert_eq!(text.lines().count(), 101);
+        assert!(text.ends_with("\nlith: 3 more not kept\n"), "{text}");
+        assert!(Skips::default().text().is_empty());
+    }
+}

@@ -1,0 +1,138 @@
+//! How does a source become an image, and what is told of it?
+
+use std::{
+    borrow::Cow,
+    io::Write,
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use lith::{
+    Error,
+    builder::{BuildError, Progress, Report},
+    source::Note,
+};
+use serde::Serialize;
+
+use super::trees;
+use crate::{
+    args::build::{Build, Summary},
+    exit::Outcome,
+    output::{
+        self, Stdout,
+        error::Place,
+        json,
+        notes::NoteLine,
+        number::{Bytes, Count, Share, ratio},
+        progress::{Bar, Position},
+    },
+};
+
+/// Makes an image.
+pub(crate) fn run(request: Build) -> anyhow::Result<Outcome> {
+    let started = Instant::now();
+    let Build { source, devices, image, read, how, summary } = request;
+    let progress = Arc::new(Progress::default());
+    let bar = Bar::new(summary != Summary::Nothing, watch(&progress));
+    let mut source = trees::open(&source, &devices, &read)?;
+    progress.total.store(trees::content_bytes(&source), Ordering::Relaxed);
+    let notes = std::mem::take(&mut source.notes);
+    let built = lith::build(source, &image, &how, &progress);
+    drop(bar);
+    let report = built.map_err(|error| about(&image, error))?;
+    let result = Finished { image: &image, report, notes, time: started.elapsed() };
+    let mut output = output::stdout()?;
+    match summary {
+        Summary::Text => {
+            result.tell_notes();
+            result.write_text(&mut output)?;
+        }
+        Summary::Json => json::write_pretty(&mut output, &result.record())?,
+        Summary::Nothing => {}
+    }
+    output.flush()?;
+    Ok(Outcome::Success)
+}
+
+/// Says how far a build has come.
+fn watch(progress: &Arc<Progress>) -> impl Fn() -> Position + use<> {
+    let progress = Arc::clone(progress);
+    move || {
+        let done = progress.bytes.load(Ordering::Relaxed);
+        let total = progress.total.load(Ordering::Relaxed);
+        let what = match (done, total) {
+            (0, 0) => "reading the source",
+            (done, total) if done >= total => "finishing and verifying",
+            _ => "building",
+        };
+        Position { what, done, total }
+    }
+}
+
+/// An error with the image's path before it, unless it is about a file of the source or names the path itself.
+fn about(image: &Path, error: Error) -> anyhow::Error {
+    let names_a_path = match &error {
+        Error::Target { .. } => true,
+        Error::Build(error) => matches!(
+            error,
+            BuildError::Content(_)
+                | BuildError::Xattr { .. }
+                | BuildError::Codec { .. }
+                | BuildError::Encode { .. }
+        ),
+        Error::Verify(_) => false,
+    };
+    let error = anyhow::Error::new(error);
+    if names_a_path { error } else { error.context(Place(image).to_string()) }
+}
+
+/// A finished build.
+struct Finished<'a> {
+    image: &'a Path,
+    report: Report,
+    notes: Vec<Note>,
+    time: Duration,
+}
+
+#[derive(Serialize)]
+struct Record<'a> {
+    image: Cow<'a, str>,
+    #[serde(flatten)]
+    report: &'a Report,
+    /// Bytes of the image for each byte of content.
+    ratio: Option<f64>,
+    seconds: f64,
+    notes: Vec<String>,
+}
+
+impl Finished<'_> {
+    fn tell_notes(&self) {
+        for note in &self.notes {
+            eprintln!("lith: {}", NoteLine(note));
+        }
+    }
+
+    fn record(&self) -> Record<'_> {
+        Record {
+            image: self.image.to_string_lossy(),
+            report: &self.report,
+            ratio: ratio(self.report.image_bytes, self.report.content_bytes),
+            seconds: self.time.as_secs_f64(),
+            notes: self.notes.iter().map(|note| NoteLine(note).to_string()).collect(),
+        }
+    }
+
+    fn write_text(&self, output: &mut Stdout) -> anyhow::Result<()> {
+        let Report { image_bytes, content_bytes, files, inodes, .. } = self.report;
+        let (compressed, sparse) = (self.report.compressed_files, self.report.sparse_files);
+        let others = inodes.saturating_sub(files);
+        let (share, seconds) = (Share(image_bytes, content_bytes), self.time.as_secs_f64());
+        writeln!(output, "{}: {}", Place(self.image), Bytes(image_bytes))?;
+        writeln!(output, "  content  {}, stored in {share}", Bytes(content_bytes))?;
+        write!(output, "  files    {files} ({compressed} compressed, {sparse} sparse)")?;
+        writeln!(output, " and {}", Count(others, "other inode"))?;
+        writeln!(output, "  time     {seconds:.2} s")?;
+        Ok(())
+    }
+}

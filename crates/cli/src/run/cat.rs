@@ -1,0 +1,52 @@
+//! How do a file's bytes get to standard output?
+
+use std::io::Write;
+
+use lith::{format::file_type::FileType, reader::Inode};
+
+use super::subject::Subject;
+use crate::{args::cat::Cat, exit::Outcome, output};
+
+/// Bytes read at once: some extents of the largest pclusters.
+const PIECE: u64 = 4 << 20;
+
+/// Prints files. None is printed if one of them is not there.
+pub(crate) fn run(request: &Cat) -> anyhow::Result<Outcome> {
+    let subject = Subject::open(&request.image)?;
+    let paths = request.paths.iter().map(|path| path.as_encoded_bytes());
+    let files = paths.map(|path| Ok((path, find(&subject, path)?)));
+    let files = files.collect::<anyhow::Result<Vec<_>>>()?;
+    let mut output = output::stdout()?;
+    for (path, inode) in files {
+        print(&subject, path, &inode, &mut output)?;
+    }
+    output.flush()?;
+    Ok(Outcome::Success)
+}
+
+fn find(subject: &Subject<'_>, path: &[u8]) -> anyhow::Result<Inode> {
+    let inode = subject.find(path, true)?;
+    if inode.file_type == FileType::Directory {
+        return Err(subject.refuse(path, "is a directory"));
+    }
+    Ok(inode)
+}
+
+fn print(
+    subject: &Subject<'_>,
+    path: &[u8],
+    inode: &Inode,
+    output: &mut impl Write,
+) -> anyhow::Result<()> {
+    let file = subject.image.file(inode).map_err(|error| subject.about(path, error))?;
+    let mut buffer = Vec::new();
+    let mut position = 0;
+    while position < file.size() {
+        let length = (file.size() - position).min(PIECE);
+        buffer.resize(usize::try_from(length)?, 0);
+        file.read_at(&mut buffer, position).map_err(|error| subject.about(path, error))?;
+        output.write_all(&buffer)?;
+        position += length;
+    }
+    Ok(())
+}

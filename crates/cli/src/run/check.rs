@@ -1,0 +1,161 @@
+//! How is told whether an image is sound?
+
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    io::Write,
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+};
+
+use anyhow::Context;
+use lith::check::{self, Finding, Progress, Report, Severity};
+use serde::Serialize;
+
+use super::subject;
+use crate::{
+    args::check::Check,
+    exit::Outcome,
+    output::{
+        self, Stdout,
+        error::{Place, harmless},
+        json,
+        number::{Bytes, Count},
+        progress::{Bar, Position},
+    },
+};
+
+/// Examines an image.
+pub(crate) fn run(request: &Check) -> anyhow::Result<Outcome> {
+    let path = request.image.image.as_path();
+    let devices = subject::devices(&request.image)?;
+    let progress = Arc::new(Progress::default());
+    let watched = Arc::clone(&progress);
+    let bar = Bar::new(!request.quiet, move || Position {
+        what: "checking",
+        done: watched.bytes.load(Ordering::Relaxed),
+        total: watched.total.load(Ordering::Relaxed),
+    });
+    let report = check::check_devices(devices, &request.options(), &progress);
+    drop(bar);
+    let report = report.with_context(|| Place(path).to_string())?;
+    let mut output = output::stdout()?;
+    if request.json {
+        json::write_pretty(&mut output, &Record::new(path, &report))?;
+    } else if !request.quiet {
+        write_text(path, &report, &mut output)?;
+    }
+    output.flush()?;
+    Ok(outcome(&report))
+}
+
+fn outcome(report: &Report) -> Outcome {
+    match (report.errors(), report.unsupported()) {
+        (0, 0) => Outcome::Success,
+        (0, _) => Outcome::Undecided,
+        _ => Outcome::Unsound,
+    }
+}
+
+fn write_text(path: &Path, report: &Report, output: &mut Stdout) -> anyhow::Result<()> {
+    for finding in &report.findings {
+        writeln!(output, "{}", harmless(&finding.to_string()))?;
+    }
+    let told = report.findings.len() as u64;
+    let all: u64 = report.by_rule.values().sum();
+    if report.truncated {
+        writeln!(output, "{} more", Count(all.saturating_sub(told), "finding"))?;
+    }
+    let verdict = match outcome(report) {
+        Outcome::Success => "sound",
+        Outcome::Undecided => "can't be told whether sound",
+        _ => "not sound",
+    };
+    let (inodes, decoded) = (report.counts.inodes, report.counts.decoded_bytes);
+    write!(output, "{}: {verdict}", Place(path))?;
+    let (errors, unsupported) = (report.errors(), report.unsupported());
+    for (count, what) in
+        [(errors, "error"), (unsupported, "unsupported use"), (report.warnings(), "warning")]
+    {
+        if count > 0 {
+            write!(output, ", {}", Count(count, what))?;
+        }
+    }
+    writeln!(output, " ({}, {} of data)", Count(inodes, "inode"), Bytes(decoded))?;
+    Ok(())
+}
+
+/// What `check --json` prints.
+#[derive(Serialize)]
+struct Record<'a> {
+    image: Cow<'a, str>,
+    sound: bool,
+    errors: u64,
+    unsupported: u64,
+    warnings: u64,
+    counts: CountsRecord,
+    by_rule: BTreeMap<&'static str, u64>,
+    truncated: bool,
+    findings: Vec<FindingRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct CountsRecord {
+    inodes: u64,
+    directories: u64,
+    files: u64,
+    symlinks: u64,
+    content_bytes: u64,
+    decoded_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct FindingRecord<'a> {
+    rule: &'static str,
+    severity: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_hex: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nid: Option<u64>,
+    detail: &'a str,
+}
+
+impl<'a> Record<'a> {
+    fn new(path: &'a Path, report: &'a Report) -> Self {
+        let counts = report.counts;
+        Self {
+            image: path.to_string_lossy(),
+            sound: report.is_sound(),
+            errors: report.errors(),
+            unsupported: report.unsupported(),
+            warnings: report.warnings(),
+            counts: CountsRecord {
+                inodes: counts.inodes,
+                directories: counts.directories,
+                files: counts.files,
+                symlinks: counts.symlinks,
+                content_bytes: counts.content_bytes,
+                decoded_bytes: counts.decoded_bytes,
+            },
+            by_rule: report.by_rule.iter().map(|(rule, count)| (rule.id(), *count)).collect(),
+            truncated: report.truncated,
+            findings: report.findings.iter().map(FindingRecord::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a Finding> for FindingRecord<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        let path = finding.path.as_deref();
+        Self {
+            rule: finding.rule.id(),
+            severity: Severity::name(finding.severity()),
+            path: path.map(json::text),
+            path_hex: path.and_then(json::hex_unless_text),
+            nid: finding.nid.map(|nid| nid.0),
+            detail: &finding.detail,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! How are differences between two trees told?
+
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+use lith::tree::{self, Difference};
+
+use super::trees;
+use crate::{
+    args::diff::Diff,
+    exit::{self, Outcome},
+    output::{self, Stdout, difference::Record, json},
+};
+
+/// Compares two trees.
+pub(crate) fn run(request: &Diff) -> anyhow::Result<Outcome> {
+    let stdin = Path::new("-");
+    if request.a == stdin && request.b == stdin {
+        anyhow::bail!("standard input can't be both trees");
+    }
+    let a = trees::open(&request.a, &[], &trees::everything())?;
+    let b = trees::open(&request.b, &[], &trees::everything())?;
+    let mut listing = Listing { request, output: output::stdout()?, count: 0, failed: None };
+    let (left, right) = ((&a.tree, &*a.contents), (&b.tree, &*b.contents));
+    let result = tree::diff(left, right, &request.options(), &mut |difference| {
+        listing.tell(&difference);
+    });
+    listing.failed.map_or(Ok(()), Err)?;
+    listing.output.flush()?;
+    result?;
+    Ok(if listing.count == 0 { Outcome::Success } else { Outcome::Different })
+}
+
+struct Listing<'a> {
+    request: &'a Diff,
+    output: Stdout,
+    count: u64,
+    failed: Option<io::Error>,
+}
+
+impl Listing<'_> {
+    fn tell(&mut self, difference: &Difference) {
+        self.count += 1;
+        if self.request.quiet {
+            // One difference answers the question, and there is nothing to clean up.
+            exit::now(Outcome::Different);
+        }
+        if self.failed.is_some() {
+            return;
+        }
+        match self.write(difference) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::now(Outcome::Success),
+            Err(error) => self.failed = Some(error),
+            Ok(()) => {}
+        }
+    }
+
+    fn write(&mut self, difference: &Difference) -> io::Result<()> {
+        if self.request.json {
+            json::write_line(&mut self.output, &Record::from(difference))
+        } else {
+            writeln!(self.output, "{difference}")
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! How does a whole tree become text?
+
+use std::io::Write;
+
+use super::trees;
+use crate::{args::dump::Dump, exit::Outcome, output};
+
+/// Prints the canonical text of a tree.
+pub(crate) fn run(request: &Dump) -> anyhow::Result<Outcome> {
+    let source = trees::open(&request.source, &request.devices, &trees::everything())?;
+    let mut output = output::stdout()?;
+    lith::tree::dump(&source.tree, &*source.contents, &mut output)?;
+    output.flush()?;
+    Ok(Outcome::Success)
+}

@@ -1,0 +1,77 @@
+//! How are a file's extents shown?
+
+use std::{borrow::Cow, io::Write};
+
+use lith::{reader::Inode, tree::DisplayPath};
+use serde::Serialize;
+
+use super::subject::Subject;
+use crate::{
+    args::map::Map,
+    exit::Outcome,
+    output::{
+        self, Stdout,
+        extents::ExtentRecord,
+        json,
+        number::{Count, Share},
+    },
+};
+
+/// What `map --json` prints.
+#[derive(Serialize)]
+struct Report<'a> {
+    path: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_hex: Option<String>,
+    nid: u64,
+    size: u64,
+    extents: Vec<ExtentRecord>,
+}
+
+/// Shows the extents of a file.
+pub(crate) fn run(request: &Map) -> anyhow::Result<Outcome> {
+    let subject = Subject::open(&request.image)?;
+    let path = request.path.as_encoded_bytes();
+    let inode = subject.find(path, false)?;
+    let mut output = output::stdout()?;
+    if request.json {
+        json::write_line(&mut output, &report(&subject, path, &inode)?)?;
+    } else {
+        table(&subject, path, &inode, &mut output)?;
+    }
+    output.flush()?;
+    Ok(Outcome::Success)
+}
+
+fn report<'a>(subject: &Subject<'_>, path: &'a [u8], inode: &Inode) -> anyhow::Result<Report<'a>> {
+    let about = |error| subject.about(path, error);
+    let mut extents = Vec::new();
+    for extent in subject.image.extents(inode).map_err(about)? {
+        extents.push(ExtentRecord::from(&extent.map_err(about)?));
+    }
+    let (path, path_hex) = (json::text(path), json::hex_unless_text(path));
+    Ok(Report { path, path_hex, nid: inode.nid.0, size: inode.size, extents })
+}
+
+fn table(
+    subject: &Subject<'_>,
+    path: &[u8],
+    inode: &Inode,
+    output: &mut Stdout,
+) -> anyhow::Result<()> {
+    let about = |error| subject.about(path, error);
+    let extents = subject.image.extents(inode).map_err(about)?;
+    let size = inode.size;
+    writeln!(output, "{}: NID {}, {}", DisplayPath(path), inode.nid, Count(size, "byte"))?;
+    writeln!(output, "{}", ExtentRecord::HEADING)?;
+    let (mut number, mut stored) = (0, 0_u64);
+    for extent in extents {
+        let extent = extent.map_err(about)?;
+        writeln!(output, "{number:>5}: {}", ExtentRecord::from(&extent))?;
+        number += 1;
+        stored = stored.saturating_add(extent.plen);
+    }
+    let share = Share(stored, size);
+    writeln!(output, "{}, {} stored, {share}", Count(number, "extent"), Count(stored, "byte"))?;
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! How is each verb carried out?
+
+mod build;
+mod cat;
+mod census;
+mod check;
+mod completions;
+mod diff;
+mod dump;
+mod extract;
+mod info;
+mod ls;
+mod man;
+mod map;
+mod stat;
+mod subject;
+mod tar;
+mod trees;
+
+use crate::{args::Verb, exit::Outcome};
+
+/// Does what was asked for.
+pub(crate) fn run(verb: Verb) -> anyhow::Result<Outcome> {
+    match verb {
+        Verb::Build(request) => build::run(*request),
+        Verb::Ls(request) => ls::run(&request),
+        Verb::Cat(request) => cat::run(&request),
+        Verb::Stat(request) => stat::run(&request),
+        Verb::Extract(request) => extract::run(&request),
+        Verb::Tar(request) => tar::run(&request),
+        Verb::Check(request) => check::run(&request),
+        Verb::Info(request) => info::run(&request),
+        Verb::Map(request) => map::run(&request),
+        Verb::Diff(request) => diff::run(&request),
+        Verb::Dump(request) => dump::run(&request),
+        Verb::Completions(request) => completions::run(&request),
+        Verb::Man(request) => man::run(&request),
+    }
+}

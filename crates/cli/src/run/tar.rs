@@ -1,0 +1,66 @@
+//! How does an image become a tar?
+
+use std::{
+    io::{self, IsTerminal, Write},
+    sync::atomic::Ordering,
+};
+
+use anyhow::Context;
+use lith::{
+    export::{self, Selection},
+    source::Source,
+};
+
+use super::trees;
+use crate::{
+    args::tar::Tar,
+    exit::Outcome,
+    output::{
+        self,
+        error::Place,
+        progress::{Bar, Position},
+        skips::Skips,
+        target::Target,
+    },
+};
+
+/// Writes an image, or parts of it, as a tar.
+pub(crate) fn run(request: &Tar) -> anyhow::Result<Outcome> {
+    if request.output.is_none() && io::stdout().is_terminal() {
+        anyhow::bail!("a tar is nothing for a terminal; redirect it, or name a file with -o");
+    }
+    let source = trees::of_image(&request.image)?;
+    let selection = trees::select(&source, &request.image, &request.paths)?;
+    let skips = Skips::default();
+    let result = write(request, &source, &selection, &skips);
+    if !request.quiet {
+        skips.tell();
+    }
+    result?;
+    Ok(Outcome::Success)
+}
+
+fn write(
+    request: &Tar,
+    source: &Source,
+    selection: &Selection,
+    skips: &Skips,
+) -> anyhow::Result<()> {
+    let (bytes, total) = (skips.bytes(), trees::size_if_all(source, &request.paths));
+    let _bar = Bar::new(!request.quiet, move || Position {
+        what: "writing",
+        done: bytes.load(Ordering::Relaxed),
+        total,
+    });
+    let tree = (&source.tree, &*source.contents);
+    let Some(path) = &request.output else {
+        let mut output = output::stdout()?;
+        export::write_tar(tree, selection, &mut output, skips)?;
+        return Ok(output.flush()?);
+    };
+    let mut target =
+        Target::create(path).with_context(|| format!("{}: cannot create", Place(path)))?;
+    let written = export::write_tar(tree, selection, &mut target, skips);
+    written.with_context(|| Place(path).to_string())?;
+    target.commit().with_context(|| format!("{}: cannot put into place", Place(path)))
+}

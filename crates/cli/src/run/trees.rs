@@ -1,0 +1,81 @@
+//! How does a directory, tar or image become a tree to work with?
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::Context;
+use lith::{
+    device::{FileDevice, ReadAt},
+    export::Selection,
+    reader::{self, Image},
+    source::{self, Opened, Options, Source},
+    tree::Kind,
+};
+
+use super::subject::{self, Subject};
+use crate::{args::image::ImageArgs, output::error::Place};
+
+/// Opens whatever lies at a path; an image may lie on further devices.
+pub(crate) fn open(path: &Path, devices: &[PathBuf], options: &Options) -> anyhow::Result<Source> {
+    let place = || Place(path).to_string();
+    match source::open(path, options)? {
+        Opened::Source(_) if !devices.is_empty() => {
+            anyhow::bail!("{}: not an image, so it has no further devices", place())
+        }
+        Opened::Source(source) => Ok(source),
+        Opened::Image(file) => {
+            let primary =
+                FileDevice::new(file).with_context(|| format!("{}: cannot read", place()))?;
+            let mut all: Vec<Box<dyn ReadAt>> = vec![Box::new(primary)];
+            for device in devices {
+                all.push(subject::device(device)?);
+            }
+            let image = Image::open_with(all, reader::Options::default()).with_context(place)?;
+            source::image(Arc::new(image), path, options).with_context(place)
+        }
+    }
+}
+
+/// The tree of an image.
+pub(crate) fn of_image(args: &ImageArgs) -> anyhow::Result<Source> {
+    let path = args.image.as_path();
+    let image = Arc::new(Subject::open(args)?.image);
+    source::image(image, path, &Options::default()).with_context(|| Place(path).to_string())
+}
+
+/// The given paths of an image's tree, or all of it.
+pub(crate) fn select(
+    source: &Source,
+    args: &ImageArgs,
+    paths: &[OsString],
+) -> anyhow::Result<Selection> {
+    if paths.is_empty() {
+        return Ok(Selection::all());
+    }
+    let paths = paths.iter().map(|path| path.as_encoded_bytes());
+    let selection = Selection::paths(&source.tree, paths);
+    selection.with_context(|| Place(&args.image).to_string())
+}
+
+/// Options that take everything, of a source that is only looked at.
+pub(crate) fn everything() -> Options {
+    Options { spool_dir: std::env::temp_dir(), ..Options::default() }
+}
+
+/// Bytes in all regular files of a tree if no paths are chosen, else 0: unknown.
+pub(crate) fn size_if_all(source: &Source, paths: &[OsString]) -> u64 {
+    if paths.is_empty() { content_bytes(source) } else { 0 }
+}
+
+/// Bytes in all regular files of a tree, those of several names once.
+pub(crate) fn content_bytes(source: &Source) -> u64 {
+    let files = source.tree.walk().map(|visit| source.tree.get(visit.inode));
+    let sizes = files.map(|inode| match inode.kind {
+        Kind::Regular { size } => size / u64::from(inode.nlink().max(1)),
+        _ => 0,
+    });
+    sizes.fold(0, u64::saturating_add)
+}

@@ -1,0 +1,10 @@
+//! Does the program do what its help says, seen from outside?
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod build;
+mod diff;
+mod errors;
+mod export;
+mod help;
+mod inspect;
+mod sample;

@@ -1,0 +1,96 @@
+//! What bytes does a pcluster hold?
+
+use crate::Algorithm;
+use crate::ffi::lz4;
+
+/// Why a stream could not be decoded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// This program has no decoder for the algorithm.
+    #[error("{algorithm} data cannot be decoded by this version")]
+    Unsupported {
+        /// The algorithm that is missing.
+        algorithm: Algorithm,
+    },
+    /// The first block has no byte of a stream.
+    #[error("the first {block} bytes of a compressed pcluster are all zero")]
+    AllPadding {
+        /// Bytes looked at.
+        block: usize,
+    },
+    /// The stream breaks the rules of its algorithm, or holds more than it should.
+    #[error("{algorithm} stream of {input} bytes is corrupt or holds more than {output} bytes")]
+    Corrupt {
+        /// The algorithm.
+        algorithm: Algorithm,
+        /// Length of the stream.
+        input: usize,
+        /// Bytes wanted.
+        output: usize,
+    },
+    /// The stream is sound but ends early.
+    #[error("{algorithm} stream holds {found} bytes where {expected} were expected")]
+    TooShort {
+        /// The algorithm.
+        algorithm: Algorithm,
+        /// Bytes wanted.
+        expected: usize,
+        /// Bytes the stream held.
+        found: usize,
+    },
+}
+
+/// Decodes a whole stream, which must hold exactly `output.len()` bytes.
+///
+/// # Errors
+/// [`DecodeError::Unsupported`] by name for an algorithm without decoder, `Corrupt` or `TooShort` for
+/// a stream that does not hold what it should; `output` may hold anything then.
+pub fn decode(algorithm: Algorithm, input: &[u8], output: &mut [u8]) -> Result<(), DecodeError> {
+    match algorithm {
+        Algorithm::Lz4 => check(algorithm, lz4::decompress(input, output), input, output),
+        _ => Err(DecodeError::Unsupported { algorithm }),
+    }
+}
+
+/// Decodes the first `output.len()` bytes of a stream that may hold more.
+///
+/// What follows them in the stream is not looked at, so damage there goes unnoticed.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_partial(
+    algorithm: Algorithm,
+    input: &[u8],
+    output: &mut [u8],
+) -> Result<(), DecodeError> {
+    match algorithm {
+        Algorithm::Lz4 => check(algorithm, lz4::decompress_partial(input, output), input, output),
+        _ => Err(DecodeError::Unsupported { algorithm }),
+    }
+}
+
+/// The stream inside a right-aligned pcluster: `pcluster` without its leading zero bytes.
+///
+/// Padding may only lie in the first `block_size` bytes, as the kernel reads it.
+///
+/// # Errors
+/// [`DecodeError::AllPadding`] if the first block holds nothing else.
+pub fn strip_padding(pcluster: &[u8], block_size: usize) -> Result<&[u8], DecodeError> {
+    let block = block_size.min(pcluster.len());
+    let stream = pcluster.iter().take(block).position(|&byte| byte != 0);
+    stream.and_then(|start| pcluster.get(start..)).ok_or(DecodeError::AllPadding { block })
+}
+
+/// Compares what the decoder reports with what was wanted.
+fn check(
+    algorithm: Algorithm,
+    decoded: Option<usize>,
+    input: &[u8],
+    output: &[u8],
+) -> Result<(), DecodeError> {
+    match decoded {
+        Some(found) if found == output.len() => Ok(()),
+        Some(found) => Err(DecodeError::TooShort { algorithm, expected: output.len(), found }),
+        None => Err(DecodeError::Corrupt { algorithm, input: input.len(), output: output.len() }),
+    }
+}

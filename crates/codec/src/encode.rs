@@ -1,0 +1,128 @@
+//! How much of an input fits one pcluster, and as what bytes?
+
+use crate::ffi::lz4;
+use crate::lz4opt::{Effort, Gain, Optimal};
+use crate::{Algorithm, Compressor};
+
+/// Outputs shorter than this hold no stream that is worth storing.
+const MIN_OUTPUT: usize = 16;
+/// The lowest `lz4hc` level that prices its choices; it and those above have an encoder of their own here.
+const FIRST_OPTIMAL_LEVEL: u8 = 10;
+
+/// What one [`Encoder::fill`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fit {
+    /// Input bytes that the output holds; always more than `written`.
+    pub consumed: usize,
+    /// Output bytes used, from the output's beginning.
+    pub written: usize,
+}
+
+/// Why an encoder could not do its work.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CodecError {
+    /// The library broke its own promise about sizes.
+    #[error(
+        "{algorithm} encoder reported {consumed} of {input} bytes in, {written} of {output} out"
+    )]
+    Library {
+        /// The algorithm.
+        algorithm: Algorithm,
+        /// Bytes it says it consumed.
+        consumed: usize,
+        /// Bytes it was given.
+        input: usize,
+        /// Bytes it says it wrote.
+        written: usize,
+        /// Bytes it had room for.
+        output: usize,
+    },
+}
+
+/// A fixed-output encoder with the memory it works in; one per thread, used again and again.
+#[derive(Debug)]
+pub struct Encoder {
+    engine: Engine,
+    gain: Gain,
+}
+
+#[derive(Debug)]
+enum Engine {
+    /// liblz4's fast encoder.
+    Fast,
+    /// liblz4's hash chain encoder.
+    Chain { state: lz4::HcState, level: u8 },
+    /// Our own encoder.
+    Optimal(Optimal),
+}
+
+impl Encoder {
+    /// An encoder for `compressor`.
+    #[must_use]
+    pub fn new(compressor: &Compressor) -> Self {
+        match *compressor {
+            Compressor::Lz4Hc { level } if level >= FIRST_OPTIMAL_LEVEL => {
+                Self::with(Engine::Optimal(Optimal::new(Effort::of_level(level))))
+            }
+            _ => Self::of_library(compressor),
+        }
+    }
+
+    /// liblz4's own encoder for each level: what upstream uses, and the yardstick of our benches.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn of_library(compressor: &Compressor) -> Self {
+        match *compressor {
+            Compressor::Lz4 => Self::with(Engine::Fast),
+            Compressor::Lz4Hc { level } => {
+                let level = level.clamp(1, Compressor::LZ4HC_MAX_LEVEL);
+                Self::with(Engine::Chain { state: lz4::HcState::new(), level })
+            }
+        }
+    }
+
+    fn with(engine: Engine) -> Self {
+        Self { engine, gain: Gain::new() }
+    }
+
+    /// Encodes the longest prefix of `input` that it can fit into `output`.
+    ///
+    /// `None` means that nothing is gained: the stream would be no shorter than what it holds. The
+    /// result depends on `input`, the length of `output` and the compressor, never on earlier calls;
+    /// bytes of `output` beyond [`Fit::written`] may hold anything afterwards.
+    ///
+    /// # Errors
+    /// [`CodecError::Library`] if the library contradicts itself.
+    pub fn fill(&mut self, input: &[u8], output: &mut [u8]) -> Result<Option<Fit>, CodecError> {
+        if output.len() < MIN_OUTPUT {
+            return Ok(None);
+        }
+        let fit = match &mut self.engine {
+            Engine::Fast => lz4::fill_fast(input, output),
+            Engine::Chain { state, level } => lz4::fill_hc(state, input, output, *level),
+            Engine::Optimal(_) if !self.gain.possible(input, output.len()) => return Ok(None),
+            Engine::Optimal(optimal) => optimal.fill(input, output),
+        };
+        if fit.consumed > input.len() || fit.written > output.len() {
+            return Err(CodecError::Library {
+                algorithm: Algorithm::Lz4,
+                consumed: fit.consumed,
+                input: input.len(),
+                written: fit.written,
+                output: output.len(),
+            });
+        }
+        Ok((fit.consumed > fit.written).then_some(fit))
+    }
+
+    /// After [`Encoder::fill`] gained nothing: how much of `input` can be stored plain before another
+    /// try is worth its time.
+    ///
+    /// The answer is a whole number of `block` bytes, at least one, or the length of `input`, which
+    /// must be all that later calls would be given. A fill of `room` bytes that begins at a block in
+    /// between certainly could not save a block over plain storage, so trying each of them in
+    /// turn would give the same pclusters, only much later.
+    pub fn plain_run(&mut self, input: &[u8], room: usize, block: usize) -> usize {
+        self.gain.next_chance(input, room, block.max(1))
+    }
+}

@@ -1,0 +1,143 @@
+//! How is liblz4 called safely?
+
+use std::ffi::{c_char, c_int, c_void};
+
+use crate::Fit;
+// Links the archive that holds the functions below; the crate itself declares only some of them.
+use lz4_sys as _;
+
+/// `LZ4_MAX_INPUT_SIZE` of lz4.h: longer inputs are refused by every encoder.
+const MAX_INPUT: usize = 0x7E00_0000;
+
+unsafe extern "C" {
+    fn LZ4_compress_destSize(
+        src: *const c_char,
+        dst: *mut c_char,
+        src_size: *mut c_int,
+        dst_size: c_int,
+    ) -> c_int;
+
+    fn LZ4_sizeofStateHC() -> c_int;
+
+    fn LZ4_compress_HC_destSize(
+        state: *mut c_void,
+        src: *const c_char,
+        dst: *mut c_char,
+        src_size: *mut c_int,
+        dst_size: c_int,
+        level: c_int,
+    ) -> c_int;
+
+    fn LZ4_decompress_safe(
+        src: *const c_char,
+        dst: *mut c_char,
+        src_size: c_int,
+        dst_capacity: c_int,
+    ) -> c_int;
+
+    fn LZ4_decompress_safe_partial(
+        src: *const c_char,
+        dst: *mut c_char,
+        src_size: c_int,
+        target_size: c_int,
+        dst_capacity: c_int,
+    ) -> c_int;
+}
+
+/// The working memory of the HC encoder: as long as `LZ4_sizeofStateHC` says, aligned as its widest
+/// field (a pointer) wants.
+#[derive(Debug)]
+pub(crate) struct HcState(Box<[u64]>);
+
+impl HcState {
+    pub(crate) fn new() -> Self {
+        const { assert!(align_of::<u64>() >= align_of::<*const u8>()) };
+        // SAFETY: the function takes nothing, reads no state and returns a constant.
+        let bytes = unsafe { LZ4_sizeofStateHC() };
+        let words = usize::try_from(bytes).unwrap_or(0).div_ceil(size_of::<u64>());
+        Self(vec![0; words].into_boxed_slice())
+    }
+}
+
+/// `LZ4_compress_destSize`: the longest prefix of `input` that the fast encoder fits into `output`.
+pub(crate) fn fill_fast(input: &[u8], output: &mut [u8]) -> Fit {
+    let (mut consumed, room) = (clamp(input.len()), clamp(output.len()));
+    // SAFETY: `input` is readable for `consumed` bytes and `output` writable for `room` bytes, since
+    // `clamp` never exceeds a slice's length; the two cannot overlap (shared and exclusive borrow).
+    // `consumed` is a live, exclusive c_int. The function keeps no pointer after it returns, and its
+    // state lives on its own stack.
+    let written = unsafe {
+        LZ4_compress_destSize(
+            input.as_ptr().cast(),
+            output.as_mut_ptr().cast(),
+            &raw mut consumed,
+            room,
+        )
+    };
+    fit(consumed, written)
+}
+
+/// `LZ4_compress_HC_destSize`: the longest prefix of `input` that level `level` fits into `output`.
+pub(crate) fn fill_hc(state: &mut HcState, input: &[u8], output: &mut [u8], level: u8) -> Fit {
+    let (mut consumed, room) = (clamp(input.len()), clamp(output.len()));
+    // SAFETY: `state` is at least `LZ4_sizeofStateHC` bytes, aligned for a pointer and exclusively
+    // borrowed; the call initialises it before use, so earlier contents do not matter. `input` is
+    // readable for `consumed` bytes and `output` writable for `room` bytes, since `clamp` never exceeds
+    // a slice's length; no two of the three overlap (exclusive borrows). `consumed` is a live,
+    // exclusive c_int. The state remembers the address of `input`, but the next use overwrites
+    // it before reading it.
+    let written = unsafe {
+        LZ4_compress_HC_destSize(
+            state.0.as_mut_ptr().cast(),
+            input.as_ptr().cast(),
+            output.as_mut_ptr().cast(),
+            &raw mut consumed,
+            room,
+            c_int::from(level),
+        )
+    };
+    fit(consumed, written)
+}
+
+/// `LZ4_decompress_safe`: the number of bytes that the whole stream `input` gave, if it is sound and
+/// they fit `output`.
+pub(crate) fn decompress(input: &[u8], output: &mut [u8]) -> Option<usize> {
+    let (size, room) = (c_int::try_from(input.len()).ok()?, c_int::try_from(output.len()).ok()?);
+    // SAFETY: `input` is readable for `size` and `output` writable for `room` bytes, their exact
+    // lengths; they cannot overlap (shared and exclusive borrow). The function checks every length
+    // and distance of the stream against both bounds, whatever the bytes are.
+    let decoded = unsafe {
+        LZ4_decompress_safe(input.as_ptr().cast(), output.as_mut_ptr().cast(), size, room)
+    };
+    usize::try_from(decoded).ok()
+}
+
+/// `LZ4_decompress_safe_partial`: as [`decompress`], but stops when `output` is full.
+pub(crate) fn decompress_partial(input: &[u8], output: &mut [u8]) -> Option<usize> {
+    let (size, room) = (c_int::try_from(input.len()).ok()?, c_int::try_from(output.len()).ok()?);
+    // SAFETY: as in `decompress`; the wanted size equals the capacity, so nothing is written beyond
+    // `room` bytes.
+    let decoded = unsafe {
+        LZ4_decompress_safe_partial(
+            input.as_ptr().cast(),
+            output.as_mut_ptr().cast(),
+            size,
+            room,
+            room,
+        )
+    };
+    usize::try_from(decoded).ok()
+}
+
+/// A length as the C functions take it; what is beyond their limit is left for the next call.
+fn clamp(len: usize) -> c_int {
+    c_int::try_from(len.min(MAX_INPUT)).unwrap_or(0)
+}
+
+/// What an encoder reported; zero or less written means that nothing fitted.
+fn fit(consumed: c_int, written: c_int) -> Fit {
+    match (usize::try_from(consumed), usize::try_from(written)) {
+        (Ok(consumed), Ok(written)) if written > 0 => Fit { consumed, written },
+        _ => Fit { consumed: 0, written: 0 },
+    }
+}

@@ -1,0 +1,17 @@
+//! One physical cluster in, or out: compression into blocks of a fixed size.
+//!
+//! An [`Encoder`] consumes as much input as fits a given output; [`decode`] and
+//! [`decode_partial`] give the bytes back. Nothing here knows the EROFS format beyond the names of
+//! its algorithms and the zero padding in front of a stream ([`strip_padding`]).
+
+mod algorithm;
+mod compressor;
+mod decode;
+mod encode;
+mod ffi;
+mod lz4opt;
+
+pub use algorithm::Algorithm;
+pub use compressor::{Compressor, ParseCompressorError};
+pub use decode::{DecodeError, decode, decode_partial, strip_padding};
+pub use encode::{CodecError, Encoder, Fit};

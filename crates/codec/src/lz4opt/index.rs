@@ -1,0 +1,125 @@
+//! Where did the same few bytes stand before?
+
+/// Farthest distance an LZ4 match can have.
+pub(super) const MAX_DISTANCE: usize = 65_535;
+/// Most bytes of a text that an index can take in.
+pub(super) const MAX_TEXT: usize = 1 << 30;
+
+/// Most bits of a hash.
+const HEAD_BITS: u32 = 17;
+const HEADS: usize = 1 << HEAD_BITS;
+/// Links kept: those of as many positions as a match can reach over.
+const LINKS: usize = 1 << 16;
+/// Bytes loaded for each gram.
+const LOAD: usize = 8;
+
+/// For each position of a text, how far before it the same `GRAM` bytes stand, or others of equal hash.
+///
+/// All positions up to some point are entered at once, before anything is asked: a question then
+/// follows links alone. Positions are counted over all texts that an index ever saw, so
+/// nothing needs to be cleared between texts: a link to an earlier text leads out of this one.
+#[derive(Debug)]
+pub(super) struct Index<const GRAM: usize> {
+    /// The newest position for each hash.
+    head: Box<[u32; HEADS]>,
+    link: Box<[u16; LINKS]>,
+    /// Right shift that leaves the hash bits in use.
+    shift: u32,
+    /// Position of the text's first byte.
+    base: u32,
+    /// Offset of the first byte that is not entered.
+    next: usize,
+    /// How far the run that the last byte entered is in began before it.
+    run: u16,
+    /// The bytes that begin with the last one entered.
+    before: u64,
+}
+
+impl<const GRAM: usize> Index<GRAM> {
+    pub(super) fn new() -> Self {
+        Self {
+            head: Box::new([0; HEADS]),
+            link: Box::new([0; LINKS]),
+            shift: 64 - HEAD_BITS,
+            base: 1 << 16,
+            next: 0,
+            run: 0,
+            before: 0,
+        }
+    }
+
+    /// Starts a new text of at most [`MAX_TEXT`] bytes, of which about `span` will be looked at.
+    pub(super) fn begin(&mut self, text: &[u8], span: usize) {
+        self.base += narrow(self.next);
+        if self.base > u32::MAX / 2 {
+            self.base = 1 << 16;
+            self.head.fill(0);
+        }
+        let bits = usize::BITS - span.leading_zeros();
+        self.shift = 64 - (bits + 3).clamp(10, HEAD_BITS);
+        (self.next, self.run, self.before) = (0, 0, !load(text, 0));
+    }
+
+    /// The first `GRAM` bytes of eight that were loaded, as a number to compare.
+    #[inline]
+    pub(super) const fn key(bytes: u64) -> u64 {
+        bytes << (64 - 8 * GRAM)
+    }
+
+    /// Enters all positions before `end` that have eight bytes.
+    ///
+    /// Within a run of one byte, nothing is ever linked to but the run's beginning: what matches inside a
+    /// run matches there too.
+    pub(super) fn enter_until(&mut self, text: &[u8], end: usize) {
+        let end = end.min((text.len() + 1).saturating_sub(LOAD));
+        let Some(bytes) = text.get(self.next..(end + LOAD).saturating_sub(1)) else { return };
+        let (shift, mut before, mut run) = (self.shift, self.before, self.run);
+        let first = self.base + narrow(self.next);
+        for (position, window) in (first..).zip(bytes.windows(LOAD)) {
+            let bytes = load(window, 0);
+            let distance = if Self::key(bytes) == Self::key(before) {
+                run = run.saturating_add(1);
+                run
+            } else {
+                run = 0;
+                let head = &mut self.head[Self::slot(bytes, shift)];
+                let distance = position - *head;
+                *head = position;
+                u16::try_from(distance).unwrap_or(u16::MAX)
+            };
+            self.link[(position & 0xFFFF) as usize] = distance;
+            before = bytes;
+        }
+        (self.before, self.run, self.next) = (before, run, self.next.max(end));
+    }
+
+    #[inline]
+    fn slot(bytes: u64, shift: u32) -> usize {
+        let hash = Self::key(bytes).wrapping_mul(0x9E37_79B1_85EB_CA87) >> (shift & 63);
+        usize::try_from(hash).unwrap_or(0) & (HEADS - 1)
+    }
+
+    /// Where the gram at `offset`, which must be entered, may have stood before; `None` if nowhere in the
+    /// text.
+    #[inline]
+    pub(super) fn earlier(&self, offset: usize) -> Option<usize> {
+        let position = self.base.wrapping_add(narrow(offset));
+        offset.checked_sub(usize::from(self.link[(position & 0xFFFF) as usize]))
+    }
+}
+
+/// The first eight bytes of `text` at `at`, the first one lowest; zero where the text is too short.
+#[inline]
+pub(super) fn load(text: &[u8], at: usize) -> u64 {
+    match text.get(at..).and_then(<[u8]>::first_chunk) {
+        Some(bytes) => u64::from_le_bytes(*bytes),
+        None => 0,
+    }
+}
+
+/// A length or offset that is known to be below 2^31.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "texts have at most MAX_TEXT bytes")]
+pub(super) const fn narrow(number: usize) -> u32 {
+    number as u32
+}

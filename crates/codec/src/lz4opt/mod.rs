@@ -1,0 +1,19 @@
+//! How is a pcluster filled with as much LZ4 data as it can hold?
+//!
+//! LZ4 sequences have plain prices: a byte for the token, two for the distance, one for each literal and
+//! now and then one more for a long length. [`Optimal`] prices every position that the output can
+//! reach, forward from the pcluster's first byte, and cuts where the room ends ([`parse`]). Since a
+//! match costs the same at any distance and any part of a match is a match, one question remains
+//! for each position: which earlier one has the most bytes in common ([`finder`])? It is asked only
+//! where an answer could lower a price, and only for matches long enough to do so.
+
+mod emit;
+mod finder;
+mod gain;
+mod index;
+mod nodes;
+mod parse;
+mod place;
+
+pub(crate) use gain::Gain;
+pub(crate) use parse::{Effort, Optimal};

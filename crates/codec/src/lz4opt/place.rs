@@ -1,0 +1,96 @@
+//! Which candidates have more in common with this place than the best so far?
+
+use super::index::{Index, MAX_DISTANCE, load};
+
+/// `len` bytes equal those that stand `distance` before them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Match {
+    pub(super) len: usize,
+    pub(super) distance: usize,
+}
+
+/// A place in a text to find matches for.
+pub(super) struct Place<'a> {
+    pub(super) text: &'a [u8],
+    /// Offset of the place.
+    pub(super) at: usize,
+    /// Where matches must end.
+    end: usize,
+    /// Where a match can begin at the earliest.
+    low: usize,
+    /// Most candidates looked at for each question.
+    tries: u32,
+}
+
+impl<'a> Place<'a> {
+    #[inline]
+    pub(super) const fn new(text: &'a [u8], at: usize, end: usize, tries: u32) -> Self {
+        Self { text, at, end, low: at.saturating_sub(MAX_DISTANCE), tries }
+    }
+
+    /// Replaces `best` by a longer match, if the index knows one.
+    ///
+    /// A longer match has all the grams of the text from here on, up to the one that ends just beyond
+    /// `best`. That last one is the best to ask for: no candidate of `best`'s length is
+    /// known to have it.
+    #[inline]
+    pub(super) fn improve<const GRAM: usize>(&self, index: &Index<GRAM>, best: &mut Match) -> bool {
+        let shift = self.linked_shift::<GRAM>(best.len + 1 - GRAM);
+        let wanted = Index::<GRAM>::key(load(self.text, self.at + shift));
+        let mut candidate = self.at + shift;
+        for _ in 0..self.tries {
+            let Some(earlier) = index.earlier(candidate) else { return false };
+            if earlier < self.low + shift {
+                return false;
+            }
+            candidate = earlier;
+            if Index::<GRAM>::key(load(self.text, candidate)) == wanted
+                && self.accept(candidate - shift, best)
+            {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The nearest shift at or before `shift` whose gram is linked to: of a run, only the beginning is.
+    #[inline]
+    fn linked_shift<const GRAM: usize>(&self, shift: usize) -> usize {
+        let bytes = load(self.text, self.at + shift);
+        let is_run = (bytes ^ (bytes >> 8)) << (64 - 8 * (GRAM - 1)) == 0;
+        if !is_run {
+            return shift;
+        }
+        let before = self.text.get(self.at..self.at + shift).unwrap_or_default();
+        let [byte, ..] = bytes.to_le_bytes();
+        shift - before.iter().rev().take_while(|&&other| other == byte).count()
+    }
+
+    /// Takes the candidate if it beats `best`.
+    #[inline]
+    fn accept(&self, candidate: usize, best: &mut Match) -> bool {
+        let len = self.common(candidate);
+        let better = len > best.len;
+        if better {
+            *best = Match { len, distance: self.at - candidate };
+        }
+        better
+    }
+
+    /// How many bytes from `early` on equal those of the place?
+    #[inline]
+    fn common(&self, early: usize) -> usize {
+        let ahead = self.text.get(self.at..self.end).unwrap_or_default();
+        let behind = self.text.get(early..).and_then(|text| text.get(..ahead.len()));
+        let (ahead, ahead_rest) = ahead.as_chunks::<8>();
+        let (behind, behind_rest) = behind.unwrap_or_default().as_chunks::<8>();
+        for (done, (a, b)) in ahead.iter().zip(behind).enumerate() {
+            let differ = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
+            if differ != 0 {
+                return done * 8 + differ.trailing_zeros() as usize / 8;
+            }
+        }
+        let rest = ahead_rest.iter().zip(behind_rest).take_while(|(a, b)| a == b).count();
+        ahead.len() * 8 + rest
+    }
+}

@@ -1,0 +1,100 @@
+//! What do tests want a process of their own for? To kill it, to limit it, to measure its memory.
+//!
+//! ```text
+//! lith-test-child build SOURCE IMAGE [COMPRESSOR PCLUSTER WORKERS]
+//! lith-test-child large-file BYTES IMAGE
+//! lith-test-child many-files COUNT IMAGE
+//! lith-test-child hostile IMAGE FIRST-SEED COUNT FOLDER
+//! ```
+//!
+//! Each prints the peak of its memory in KiB at the end.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a helper that fails is a test that fails, and should say so at once"
+)]
+
+use std::{env, error::Error, fs, num::NonZeroUsize, path::Path, process::ExitCode};
+
+use lith::{
+    BuildOptions,
+    builder::{Compression, Options, Progress},
+    codec::Compressor,
+    source::{self, Source},
+    tree::{Contents, Tree},
+};
+use lith_testkit::{hostile, image, synthetic};
+
+fn main() -> ExitCode {
+    let words: Vec<String> = env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let result = match &words[..] {
+        ["build", source, image, rest @ ..] => build_directory(source, image, rest),
+        ["large-file", bytes, image] => {
+            let (tree, contents) = synthetic::one_file(bytes.parse().unwrap());
+            build(tree, contents, image, &image::compressed(Compressor::Lz4, 65536))
+        }
+        ["many-files", count, image] => {
+            let (tree, contents) = synthetic::many_files(count.parse().unwrap());
+            build(tree, contents, image, &image::compressed(Compressor::Lz4, 65536))
+        }
+        ["hostile", image, first, count, folder] => {
+            let (first, count): (u64, u64) = (first.parse().unwrap(), count.parse().unwrap());
+            hostile::try_all(&fs::read(image).unwrap(), first..first + count, Path::new(folder));
+            Ok(())
+        }
+        _ => panic!("unknown words: {words:?}"),
+    };
+    if let Err(error) = result {
+        eprintln!("{}", chain(&*error));
+        return ExitCode::FAILURE;
+    }
+    println!("{}", peak());
+    ExitCode::SUCCESS
+}
+
+fn build_directory(source: &str, image: &str, rest: &[&str]) -> Result<(), Box<dyn Error>> {
+    let mut options = image::plain();
+    if let [compressor, pcluster, workers] = rest {
+        let (compressor, pcluster) = (compressor.parse()?, Some(pcluster.parse()?));
+        options.compression = Some(Compression { compressor, pcluster, min_saving: 0 });
+        options.workers = NonZeroUsize::new(workers.parse()?).unwrap();
+    }
+    let source = source::directory(Path::new(source), &source::Options::default())?;
+    let how = BuildOptions { image: options, ..BuildOptions::default() };
+    lith::build(source, Path::new(image), &how, &Progress::default())?;
+    Ok(())
+}
+
+fn build(
+    tree: Tree,
+    contents: impl Contents + 'static,
+    image: &str,
+    options: &Options,
+) -> Result<(), Box<dyn Error>> {
+    let source = Source { tree, contents: Box::new(contents), notes: Vec::new() };
+    let workers = NonZeroUsize::new(2).unwrap();
+    let how = BuildOptions { image: Options { workers, ..options.clone() }, ..BuildOptions::default() };
+    lith::build(source, Path::new(image), &how, &Progress::default())?;
+    Ok(())
+}
+
+/// An error with all that caused it.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// The most memory that this process had, in KiB.
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}

@@ -1,0 +1,47 @@
+//! Are two trees the same in every byte, attribute, name and link?
+
+use std::num::NonZeroUsize;
+
+use lith::{
+    source::Source,
+    tree::{Aspects, Contents, DiffOptions, Difference, Tree, diff},
+};
+
+/// The most differences that are told.
+const TOLD: usize = 20;
+
+/// Ends the test if two trees differ in anything; `what` says which two they are.
+pub fn assert_same(left: (&Tree, &dyn Contents), right: (&Tree, &dyn Contents), what: &str) {
+    assert_same_but_for(left, right, Aspects::empty(), what);
+}
+
+/// Ends the test if two trees differ in anything but these aspects.
+pub fn assert_same_but_for(
+    left: (&Tree, &dyn Contents),
+    right: (&Tree, &dyn Contents),
+    ignore: Aspects,
+    what: &str,
+) {
+    let found = differences(left, right, ignore);
+    let told: Vec<_> = found.iter().take(TOLD).map(|difference| format!("  {difference}\n")).collect();
+    assert!(found.is_empty(), "{what}: {} differences\n{}", found.len(), told.concat());
+}
+
+/// All differences but those of some aspects.
+#[must_use]
+pub fn differences(
+    left: (&Tree, &dyn Contents),
+    right: (&Tree, &dyn Contents),
+    ignore: Aspects,
+) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let options = DiffOptions { ignore, workers: NonZeroUsize::new(2).unwrap() };
+    diff(left, right, &options, &mut |difference| found.push(difference)).unwrap();
+    found
+}
+
+/// A source as the pair that comparisons take.
+#[must_use]
+pub fn pair(source: &Source) -> (&Tree, &dyn Contents) {
+    (&source.tree, &*source.contents)
+}

@@ -1,0 +1,272 @@
+//! What must hold for any bytes at all?
+//!
+//! Each function takes what a fuzzer found and must come back: no panic, no hang, no memory beyond what the bytes
+//! justify. Where there is an answer it must make sense; if not, that is a panic here.
+
+use std::{io::Cursor, path::Path, sync::Arc};
+
+use lith::{
+    builder::{IndexForm, Options},
+    codec::{Algorithm, Compressor, Encoder, decode, decode_partial, strip_padding},
+    device::MemoryDevice,
+    format::{
+        addr::{BlockBits, La},
+        dirent::DirBlock,
+        zmap::{HeaderContext, IndexLayout, IndexMap, IndexTable, MapHeader, RecordTable, SliceSource},
+    },
+    reader::{DataRange as ReaderRange, Image, Inode},
+    source::{self, Source},
+    tree::{Aspects, Contents, DataRange, InodeIndex, Kind, Tree},
+};
+
+use crate::{compare, image, recipe};
+
+/// A target's name and its function.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All targets.
+pub const TARGETS: [Target; 6] = [
+    ("reader_open_walk", reader_open_walk),
+    ("tar_source", tar_source),
+    ("zmap_tables", zmap_tables),
+    ("dirent_block", dirent_block),
+    ("lz4_decode", lz4_decode),
+    ("build_roundtrip", build_roundtrip),
+];
+
+/// Names that are looked at in one image.
+const NAMES: usize = 2000;
+/// Ranges and extents that are looked at in one file.
+const RANGES: usize = 500;
+/// Bytes that are read of one file at each end.
+const READ: u64 = 64 << 10;
+/// Bytes that are read of one image in all.
+const READ_ALL: u64 = 8 << 20;
+
+/// Opens an image and looks at everything in it, up to a limit.
+pub fn reader_open_walk(bytes: &[u8]) {
+    let Ok(image) = Image::open(MemoryDevice::new(bytes.to_vec())) else { return };
+    let image = Arc::new(image);
+    let mut left = READ_ALL;
+    let Ok(root) = image.root() else { return };
+    let mut inodes = vec![root];
+    inodes.extend(image.packed_inode().copied());
+    inodes.extend(image.metabox_inode().copied());
+    let mut at = 0;
+    while let Some(inode) = inodes.get(at).copied() {
+        at += 1;
+        look_at(&image, &inode, &mut left);
+        let Ok(entries) = image.read_dir(&inode) else { continue };
+        for entry in entries.with_dots().take(NAMES).flatten() {
+            assert!((1..=255).contains(&entry.name.len()), "a name of {} bytes", entry.name.len());
+            assert!(!entry.name.iter().any(|byte| matches!(byte, b'/' | 0)), "{:?}", entry.name);
+            let _ = image.lookup(&inode, &entry.name);
+            if inodes.len() < NAMES && !entry.is_dot_or_dot_dot() {
+                inodes.extend(image.inode(entry.nid));
+            }
+        }
+    }
+    let _ = image.resolve_following(b"a/../b/./link");
+    if let Ok(source) = source::image(Arc::clone(&image), Path::new("image"), &source::Options::default()) {
+        touch(&source);
+    }
+}
+
+fn look_at(image: &Image, inode: &Inode, left: &mut u64) {
+    let _ = image.xattrs_with_hidden(inode);
+    let _ = image.xattr(inode, b"user.note");
+    if let Ok(target) = image.read_link(inode) {
+        assert!(target.len() <= 4095 && !target.is_empty() && !target.contains(&0));
+    }
+    let Ok(file) = image.file(inode) else { return };
+    let size = file.size();
+    let mut next = 0;
+    for extent in file.extents().take(RANGES) {
+        let Ok(extent) = extent else { break };
+        assert!(extent.la == next && extent.len > 0 && extent.end() <= size, "{extent:?} of {size} bytes");
+        next = extent.end();
+    }
+    let mut position = 0;
+    for _ in 0..RANGES {
+        let range = file.range_at(position);
+        let Ok(Some(ReaderRange::Data { end } | ReaderRange::Hole { end })) = range else { break };
+        assert!(end > position && end <= size);
+        position = end;
+    }
+    for start in [0, size.saturating_sub(READ)] {
+        let length = READ.min(size - start).min(*left);
+        *left -= length;
+        let mut buf = vec![0; length as usize];
+        let _ = file.read_at(&mut buf, start);
+    }
+}
+
+/// Looks at everything in a tree, up to a limit.
+fn touch(source: &Source) {
+    let Source { tree, contents, .. } = source;
+    let mut left = READ_ALL;
+    for visit in tree.walk().take(NAMES) {
+        let inode = tree.get(visit.inode);
+        assert!(inode.metadata.permissions <= 0o7777);
+        let Kind::Regular { size } = inode.kind else { continue };
+        touch_file(tree, &**contents, (visit.inode, size), &mut left);
+    }
+}
+
+fn touch_file(tree: &Tree, contents: &dyn Contents, (inode, size): (InodeIndex, u64), left: &mut u64) {
+    let Ok(content) = contents.open(tree, inode) else { return };
+    let mut position = 0;
+    for _ in 0..RANGES {
+        if position >= size {
+            break;
+        }
+        let Ok(DataRange::Data { end } | DataRange::Hole { end }) = content.range_at(position) else { break };
+        assert!(end > position && end <= size, "a range from {position} to {end} of {size} bytes");
+        position = end;
+    }
+    for start in [0, size.saturating_sub(READ)] {
+        let length = READ.min(size - start).min(*left);
+        *left -= length;
+        let _ = content.read_at(&mut vec![0; length as usize], start);
+    }
+}
+
+/// Reads a tar, compressed or not, and looks at everything in it.
+pub fn tar_source(bytes: &[u8]) {
+    let aufs = bytes.len() % 2 == 1;
+    let options = source::Options {
+        aufs,
+        dereference_hard_links: bytes.len() % 3 == 1,
+        spool_dir: std::env::temp_dir(),
+        ..source::Options::default()
+    };
+    if let Ok(source) = source::tar_stream(Cursor::new(bytes), Path::new("tar"), &options) {
+        touch(&source);
+    }
+}
+
+/// Takes bytes as a map: two for shape and block size, eight for the file's size, eight of header, then the table.
+pub fn zmap_tables(bytes: &[u8]) {
+    let Some(([shape, bits], rest)) = bytes.split_first_chunk() else { return };
+    let Some((size, rest)) = rest.split_first_chunk() else { return };
+    let Some((header, table)) = rest.split_first_chunk() else { return };
+    // Most files are small.
+    let size = u64::from_le_bytes(*size) >> (shape >> 2);
+    let block_bits = BlockBits::new(9 + bits % 8).unwrap();
+    let layout = if shape & 1 == 0 { IndexLayout::Full } else { IndexLayout::Compact };
+    let header_at = if shape & 2 == 0 { 32 } else { 64 };
+    let context = HeaderContext { layout, block_bits, feature_incompat: 0x32 };
+    match MapHeader::parse(*header, context) {
+        Ok(MapHeader::Indexes(header)) => {
+            let Ok(index) = IndexTable::new(&header, block_bits, size, header_at) else { return };
+            let map = IndexMap::new(header, block_bits, size);
+            let source = SliceSource { table: index, bytes: behind_header(table, header_at, index.start()) };
+            check_tiles(map.extents(source).map(|extent| extent.ok().map(|e| (e.la.0, e.end().0))), size);
+            for la in [0, size / 2, size.saturating_sub(1), size, u64::MAX] {
+                if let Ok(extent) = map.map(source, La(la)) {
+                    assert!(extent.la.0 <= la && la < extent.end().0 && extent.end().0 <= size);
+                }
+            }
+        }
+        Ok(MapHeader::Records(header)) => {
+            let Some(records) = RecordTable::new(header, block_bits, size, header_at) else { return };
+            let table = behind_header(table, header_at, records.start());
+            check_tiles(records.extents(table).map(|extent| extent.ok().map(|e| (e.la.0, e.end().0))), size);
+            for la in [0, size / 2, size.saturating_sub(1), size, u64::MAX] {
+                let _ = records.map(table, La(la));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The table, which begins at `start`, of the bytes behind an 8-byte header at `header_at`.
+fn behind_header(bytes: &[u8], header_at: u64, start: u64) -> &[u8] {
+    bytes.get((start - header_at - 8) as usize..).unwrap_or_default()
+}
+
+/// Extents follow each other from 0 to the size, or end with an error.
+fn check_tiles(extents: impl Iterator<Item = Option<(u64, u64)>>, size: u64) {
+    let mut next = 0;
+    for (number, extent) in extents.enumerate() {
+        let Some((start, end)) = extent else { return };
+        assert!(start == next && end > start && end <= size, "extent {start} to {end} behind {next} of {size} bytes");
+        next = end;
+        if number > 20_000 {
+            return;
+        }
+    }
+    assert_eq!(next, size);
+}
+
+/// Takes bytes as a block of a directory.
+pub fn dirent_block(bytes: &[u8]) {
+    let Ok(block) = DirBlock::parse(bytes) else { return };
+    let mut sorted = true;
+    let mut last: Option<Vec<u8>> = None;
+    let mut all = Vec::new();
+    for dirent in &block {
+        let Ok(dirent) = dirent else { return };
+        assert!((1..=255).contains(&dirent.name.len()));
+        sorted &= last.as_deref().is_none_or(|last| last < dirent.name);
+        last = Some(dirent.name.to_vec());
+        all.push(dirent);
+    }
+    assert_eq!(all.len(), block.len());
+    for dirent in all {
+        let found = block.find(dirent.name).unwrap();
+        assert!(!sorted || found == Some(dirent), "{:?} is not found", dirent.name);
+    }
+    let _ = block.find(bytes);
+}
+
+/// Decodes bytes as LZ4, whole and in part, and takes them through compression and back.
+pub fn lz4_decode(bytes: &[u8]) {
+    let Some((length, stream)) = bytes.split_first_chunk() else { return };
+    let length = usize::from(u16::from_le_bytes(*length));
+    let stream = strip_padding(stream, 4096).unwrap_or(stream);
+    // What comes of a stream that is none can depend on what was in the buffer: nothing to compare.
+    let _ = decode(Algorithm::Lz4, stream, &mut vec![0xa5; length]);
+    let _ = decode_partial(Algorithm::Lz4, stream, &mut vec![0x5a; length / 2]);
+    for compressor in [Compressor::Lz4, image::lz4hc(9), image::lz4hc(12)] {
+        let mut out = vec![0; 64 + length % 4096];
+        let Some(fit) = Encoder::new(&compressor).fill(bytes, &mut out).unwrap() else { continue };
+        assert!(fit.consumed > fit.written, "{compressor}: nothing is gained");
+        check_decodes(&out[..fit.written], &bytes[..fit.consumed]);
+    }
+}
+
+/// A stream decodes to these bytes, and a part of it to their beginning.
+fn check_decodes(stream: &[u8], bytes: &[u8]) {
+    for length in [bytes.len(), bytes.len() / 2, 1] {
+        let mut back = vec![0x5a; length];
+        if length == bytes.len() {
+            decode(Algorithm::Lz4, stream, &mut back).unwrap();
+        } else {
+            decode_partial(Algorithm::Lz4, stream, &mut back).unwrap();
+        }
+        assert!(back == bytes[..length], "other bytes come back");
+    }
+}
+
+/// Makes a tree of bytes, an image of the tree, and a tree of the image: it must be the first one.
+pub fn build_roundtrip(bytes: &[u8]) {
+    let (shape, bytes) = bytes.split_first().unwrap_or((&0, &[]));
+    let (tree, contents) = recipe::from_bytes(bytes).follow();
+    let built = image::build((&tree, &contents), &options_of(*shape));
+    let read = image::open_bytes(built);
+    compare::assert_same_but_for((&tree, &contents), compare::pair(&read), Aspects::empty(), "tree and image");
+}
+
+fn options_of(shape: u8) -> Options {
+    let bits = [12, 12, 9, 16][usize::from(shape >> 6)];
+    let pcluster = (1_u32 << bits << (shape >> 2 & 7)).min(1 << 20);
+    let options = match shape & 3 {
+        0 => image::plain(),
+        1 => image::compressed(Compressor::Lz4, pcluster),
+        2 => image::compressed(image::lz4hc(3), pcluster),
+        _ => image::compressed(image::lz4hc(12), pcluster),
+    };
+    let index = if shape & 32 == 0 { IndexForm::Compact } else { IndexForm::Full };
+    Options { index, ..image::with_blocks(options, bits) }
+}

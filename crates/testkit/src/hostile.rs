@@ -1,0 +1,88 @@
+//! Does any damaged image make the reader panic, hang, or write where it must not?
+
+use std::{
+    fs,
+    num::NonZeroUsize,
+    ops::Range,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use lith::{
+    device::MemoryDevice,
+    export::{ExtractOptions, Selection, extract},
+    reader::Image,
+    source,
+    tree::{Kind, Tree},
+};
+
+use crate::{fuzz, mutation};
+
+/// The longest that one image may take. Any is small: the time is for a machine that does much else.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Bytes that an extracted tree may have.
+const EXTRACTED: u64 = 64 << 20;
+
+/// Damages the image once for each seed, and does with it whatever users do.
+pub fn try_all(image: &[u8], seeds: Range<u64>, folder: &Path) {
+    let hot = mutation::hot_ranges(image);
+    for seed in seeds {
+        let mut damaged = image.to_vec();
+        if seed % 4 != 0 && damaged.len() > 1032 {
+            // Without its checksum the superblock's lies are believed.
+            damaged[1032] &= !1;
+        }
+        mutation::mutate(&mut damaged, &hot, seed);
+        let started = Instant::now();
+        let outcome = catch_unwind(AssertUnwindSafe(|| try_one(&damaged, folder)));
+        let took = started.elapsed();
+        if outcome.is_err() || took > PATIENCE {
+            let kept = folder.join(format!("damaged-{seed}.erofs"));
+            let _ = fs::write(&kept, &damaged);
+            panic!("the image damaged by seed {seed} took {took:?} and ended with {outcome:?}");
+        }
+    }
+}
+
+fn try_one(image: &[u8], folder: &Path) {
+    fuzz::reader_open_walk(image);
+    let Ok(image) = Image::open(MemoryDevice::new(image.to_vec())) else { return };
+    let options = source::Options::default();
+    let Ok(source) = source::image(Arc::new(image), Path::new("image"), &options) else { return };
+    if size(&source.tree) > EXTRACTED {
+        return;
+    }
+    let inside = folder.join("inside");
+    let before = crate::place::names(folder);
+    let options = ExtractOptions { workers: NonZeroUsize::new(2).unwrap(), ..ExtractOptions::default() };
+    let _ = extract((&source.tree, &*source.contents), &Selection::all(), &inside, &options, &());
+    if inside.exists() {
+        remove(&inside);
+    }
+    assert_eq!(crate::place::names(folder), before, "something is outside");
+}
+
+/// Removes a folder, whatever its modes are.
+fn remove(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    if fs::remove_dir_all(folder).is_ok() {
+        return;
+    }
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+        let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap());
+        folders.extend(entries.filter(|e| e.file_type().unwrap().is_dir()).map(|e| e.path()));
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+fn size(tree: &Tree) -> u64 {
+    let size = |visit: lith::tree::Visit<'_>| match tree.get(visit.inode).kind {
+        Kind::Regular { size } => size,
+        _ => 1,
+    };
+    tree.walk().map(size).fold(0, u64::saturating_add)
+}

@@ -1,0 +1,30 @@
+//! How do we know? Trees to build images of, oracles that say what an image holds, and entry points for fuzzers.
+//!
+//! This crate is only for tests: what can't be as it should ends with a panic that says why. A check that this
+//! machine can't make is skipped aloud ([`tier`]).
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    clippy::missing_panics_doc,
+    reason = "a helper that fails is a test that fails, and should say so at once"
+)]
+
+pub mod changing;
+pub mod compare;
+pub mod corpus;
+pub mod fuzz;
+pub mod golden;
+pub mod hostile;
+pub mod image;
+pub mod mutation;
+pub mod nasty;
+pub mod noise;
+pub mod oracle;
+pub mod place;
+pub mod recipe;
+pub mod synthetic;
+pub mod tarball;
+pub mod tier;

@@ -1,0 +1,57 @@
+//! How much memory does a build take, of a file and of a tree that are larger than memory should be?
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests failures should be loud")]
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use lith_testkit::{place, tier};
+
+const MIB: u64 = 1 << 10;
+
+/// The most memory, in KiB, that building in a process of its own takes.
+fn peak(words: [&str; 2], image: &Path) -> u64 {
+    let output = Command::new(env!("CARGO_BIN_EXE_lith-test-child"))
+        .args(words)
+        .arg(image)
+        .stderr(Stdio::inherit())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{words:?}");
+    String::from_utf8_lossy(&output.stdout).trim().parse().unwrap()
+}
+
+/// Small ones always, so that a leak is found early; those of the promise when asked for.
+#[test]
+fn a_large_file_takes_no_more_memory_than_the_budget() {
+    let folder = place::large_folder();
+    let image = folder.path().join("image");
+    let gib: u64 = if tier::is_heavy() { 10 } else { 1 };
+    let peak = peak(["large-file", &(gib << 30).to_string()], &image);
+    let stored = fs::metadata(image).unwrap().len();
+    say(format!("a file of {gib} GiB: {} MiB of memory, {} MiB of image", peak / MIB, stored >> 20));
+    assert!(peak < 256 * MIB, "{peak} KiB");
+}
+
+#[test]
+fn a_small_file_takes_less_than_1_kib_of_memory() {
+    let folder = place::large_folder();
+    let image = folder.path().join("image");
+    let thousands: u64 = if tier::is_heavy() { 1000 } else { 100 };
+    let peak = peak(["many-files", &(thousands * 1000).to_string()], &image);
+    say(format!("{thousands} thousand files: {} MiB of memory", peak / MIB));
+    // The budget for data counts whatever the number of files.
+    let allowed = thousands * 1000 + if tier::is_heavy() { 0 } else { 160 * MIB };
+    assert!(peak < allowed, "{peak} KiB, {allowed} allowed");
+}
+
+fn say(fact: String) {
+    if tier::is_heavy() {
+        tier::ran("10 GiB and a million files");
+    } else {
+        tier::skip("10 GiB and a million files", "LITH_HEAVY_TESTS is not 1; smaller ones are built");
+    }
+    println!("{fact}");
+}

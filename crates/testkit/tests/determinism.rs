@@ -1,0 +1,163 @@
+//! Do the same tree and options give the same bytes, wherever the tree comes from and however it is read?
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests failures should be loud")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use lith::{
+    builder::Options,
+    codec::Compressor,
+    source::{self, Source},
+};
+use lith_testkit::{
+    compare, image, nasty, nasty::Nasty, oracle::tools::is_in_path, place, tarball, tier,
+};
+use tempfile::TempDir;
+
+struct Bed {
+    folder: TempDir,
+}
+
+impl Bed {
+    fn new(what: Nasty) -> Self {
+        let bed = Self { folder: place::folder() };
+        fs::create_dir(bed.tree()).unwrap();
+        nasty::plant(&bed.tree(), what);
+        bed
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.path("tree")
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+}
+
+fn digest(source: &Source, options: &Options) -> String {
+    image::digest(&image::build(compare::pair(source), options))
+}
+
+fn kinds() -> [(&'static str, Options); 3] {
+    [
+        ("plain", image::plain()),
+        ("lz4 4K", image::compressed(Compressor::Lz4, 4096)),
+        ("lz4hc,9 64K", image::compressed(image::lz4hc(9), 65536)),
+    ]
+}
+
+#[test]
+fn the_number_of_workers_and_the_memory_budget_change_nothing() {
+    let bed = Bed::new(Nasty::Whole);
+    let source = image::directory(&bed.tree());
+    for (name, options) in kinds() {
+        let one = digest(&source, &image::with_workers(options.clone(), 1));
+        for workers in [2, 8] {
+            let more = digest(&source, &image::with_workers(options.clone(), workers));
+            assert_eq!(one, more, "{name} with {workers} workers");
+        }
+        let little = Options { memory: 1 << 20, ..image::with_workers(options, 8) };
+        assert_eq!(one, digest(&source, &little), "{name} with little memory");
+    }
+}
+
+#[test]
+fn a_tar_in_any_order_is_as_good_as_the_directory() {
+    let bed = Bed::new(Nasty::ForTar);
+    let source = image::directory(&bed.tree());
+    let expected: Vec<_> = kinds().iter().map(|(_, options)| digest(&source, options)).collect();
+    for seed in 0..3 {
+        let tar = bed.path("tar");
+        if !tarball::make(&source.tree, &bed.tree(), &tar, seed) {
+            return;
+        }
+        let from_tar = read_tar(&tar);
+        compare::assert_same(compare::pair(&source), compare::pair(&from_tar), "directory and tar");
+        for ((name, options), expected) in kinds().iter().zip(&expected) {
+            assert_eq!(*expected, digest(&from_tar, options), "{name}, order {seed}");
+        }
+    }
+    let (name, options) = &kinds()[1];
+    for program in ["gzip", "xz", "zstd", "bzip2"] {
+        let Some(packed) = pack(&bed.path("tar"), program) else { continue };
+        assert_eq!(expected[1], digest(&read_tar(&packed), options), "{name}, packed by {program}");
+    }
+    let file = fs::File::open(bed.path("tar")).unwrap();
+    let streamed = source::tar_stream(file, Path::new("stream"), &spooling(&bed)).unwrap();
+    assert_eq!(expected[1], digest(&streamed, options), "{name}, streamed");
+}
+
+fn read_tar(path: &Path) -> Source {
+    let options = source::Options { spool_dir: path.parent().unwrap().to_owned(), ..source::Options::default() };
+    source::tar(fs::File::open(path).unwrap(), path, &options).unwrap()
+}
+
+/// With so little memory that members' data go to the disk.
+fn spooling(bed: &Bed) -> source::Options {
+    source::Options { spool_dir: bed.folder.path().to_owned(), spool_memory: 100_000, ..source::Options::default() }
+}
+
+fn pack(tar: &Path, program: &str) -> Option<PathBuf> {
+    if !is_in_path(program) {
+        tier::skip("packed tars", format!("no {program} in the PATH"));
+        return None;
+    }
+    let packed = tar.with_extension(program);
+    let output = fs::File::create(&packed).unwrap();
+    let quick = if program == "xz" { "-0" } else { "-1" };
+    let status = Command::new(program).args(["-c", quick]).arg(tar).stdout(Stdio::from(output)).status();
+    assert!(status.unwrap().success());
+    Some(packed)
+}
+
+#[test]
+fn an_image_rebuilt_is_the_same_image() {
+    let bed = Bed::new(Nasty::Whole);
+    let source = image::directory(&bed.tree());
+    let expected: Vec<_> = kinds().iter().map(|(_, options)| digest(&source, options)).collect();
+    for (number, (from, options)) in kinds().into_iter().enumerate() {
+        let path = bed.path("image");
+        image::build_at(&path, compare::pair(&source), &options);
+        let read = image::open(&path);
+        // To each kind from another one.
+        let (to, options) = &kinds()[(number + 1) % 3];
+        assert_eq!(expected[(number + 1) % 3], digest(&read, options), "{from} to {to}");
+    }
+}
+
+#[test]
+fn a_copy_made_in_another_order_gives_the_same_image() {
+    let bed = Bed::new(Nasty::ForTar);
+    let source = image::directory(&bed.tree());
+    let (tar, copy) = (bed.path("tar"), bed.path("copy"));
+    if !tarball::make(&source.tree, &bed.tree(), &tar, 99) {
+        return;
+    }
+    fs::create_dir(&copy).unwrap();
+    tarball::extract(&tar, &copy);
+    let copy = image::directory(&copy);
+    for (name, options) in kinds() {
+        assert_eq!(digest(&source, &options), digest(&copy, &options), "{name}");
+    }
+}
+
+#[test]
+fn locale_time_zone_and_place_change_nothing() {
+    let bed = Bed::new(Nasty::Whole);
+    let build = |name: &str, variables: &[(&str, &str)]| {
+        let image = bed.path(name);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_lith-test-child"));
+        child.args(["build", "tree"]).arg(&image).args(["lz4", "65536", "2"]);
+        child.current_dir(bed.folder.path()).envs(variables.iter().copied()).stdout(Stdio::null());
+        assert!(child.status().unwrap().success());
+        image::digest(&fs::read(image).unwrap())
+    };
+    let expected = build("one", &[("LC_ALL", "C"), ("TZ", "UTC")]);
+    for variables in [[("LC_ALL", "de_DE.UTF-8"), ("TZ", "Asia/Kathmandu")], [("LC_ALL", "tr_TR"), ("TZ", "America/St_Johns")]] {
+        assert_eq!(expected, build("another", &variables), "{variables:?}");
+    }
+}

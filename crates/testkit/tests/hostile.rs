@@ -1,0 +1,151 @@
+//! What can a hostile image do to its reader?
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests failures should be loud")]
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::Path,
+    process::{Command, Stdio},
+    sync::Arc,
+};
+
+use lith::{
+    device::MemoryDevice,
+    export::{Existing, ExtractOptions, Selection, extract},
+    reader::Image,
+    source,
+};
+use lith_testkit::{golden, image, mutation, place, recipe, tier};
+
+/// The most memory, in KiB, that any damaged image may make its reader take: caches of 24 MiB, some
+/// pclusters and extents for each of a few workers, and what this program holds itself.
+const MEMORY: u64 = 200 << 10;
+
+/// Images of every layout that there is, none of more than some hundred KiB.
+fn images() -> Vec<(String, Vec<u8>)> {
+    let mut images = Vec::new();
+    for golden in golden::all() {
+        let bytes = fs::read(&golden.files()[0]).unwrap();
+        images.push((golden.name, bytes));
+    }
+    let seeds = lith_testkit::noise::bytes(lith_testkit::noise::Texture::Noise, 5, 3000);
+    let (tree, contents) = recipe::from_bytes(&seeds).follow();
+    for (name, options) in image::matrix(12) {
+        images.push((name, image::build((&tree, &contents), &options)));
+    }
+    images
+}
+
+#[test]
+fn damaged_images_neither_panic_nor_hang_nor_eat_memory() {
+    let count = if tier::is_heavy() { 3000 } else { 120 };
+    let folder = place::folder();
+    for (number, (name, bytes)) in images().into_iter().enumerate() {
+        let image = folder.path().join("image");
+        fs::write(&image, bytes).unwrap();
+        let place = folder.path().join("place");
+        fs::create_dir(&place).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_lith-test-child"))
+            .arg("hostile")
+            .arg(&image)
+            .args([(number * 100_000).to_string(), count.to_string()])
+            .arg(&place)
+            .stderr(Stdio::inherit())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{name}");
+        let peak: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap();
+        assert!(peak < MEMORY, "{name}: {} MiB of memory", peak >> 10);
+        fs::remove_dir_all(place).unwrap();
+    }
+}
+
+#[test]
+fn the_damage_reaches_metadata() {
+    let mut outcomes = [0; 2];
+    for (_, bytes) in images() {
+        let hot = mutation::hot_ranges(&bytes);
+        for seed in 0..20 {
+            let mut damaged = bytes.clone();
+            damaged[1032] &= !1;
+            mutation::mutate(&mut damaged, &hot, seed);
+            let opened = Image::open(MemoryDevice::new(damaged));
+            outcomes[usize::from(opened.is_ok())] += 1;
+        }
+    }
+    assert!(outcomes[0] > 100 && outcomes[1] > 100, "{outcomes:?}");
+}
+
+/// Extracts an image whose names were changed from `name` to `instead`, which is as long; says whether that worked.
+fn extract_renamed(changes: &[(&[u8], &[u8])], folder: &Path, existing: Existing) -> bool {
+    let tree = folder.join("tree");
+    if !tree.exists() {
+        fs::create_dir(&tree).unwrap();
+        symlink(folder.join("outside"), tree.join("AA")).unwrap();
+        fs::create_dir_all(tree.join("BB")).unwrap();
+        fs::write(tree.join("BB/victim"), "overwritten").unwrap();
+        fs::write(tree.join("CC"), "overwritten").unwrap();
+        fs::write(tree.join("DDDDDDDDDDDD"), "overwritten").unwrap();
+    }
+    let source = image::directory(&tree);
+    let mut bytes = image::build((&source.tree, &*source.contents), &image::plain());
+    for (name, instead) in changes {
+        assert_eq!(name.len(), instead.len());
+        let at: Vec<_> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(name)).collect();
+        for at in at {
+            bytes[at..at + name.len()].copy_from_slice(instead);
+        }
+    }
+    // The checksum covers the first block, where small trees lie.
+    bytes[1032] &= !1;
+    let image = Arc::new(Image::open(MemoryDevice::new(bytes)).unwrap());
+    let options = source::Options::default();
+    let Ok(source) = source::image(image, Path::new("image"), &options) else { return false };
+    let options = ExtractOptions { existing, ..ExtractOptions::default() };
+    let tree = (&source.tree, &*source.contents);
+    extract(tree, &Selection::all(), &folder.join("inside"), &options, &()).is_ok()
+}
+
+#[test]
+fn nothing_is_written_outside() {
+    let attacks: [&[(&[u8], &[u8])]; 6] = [
+        // A link and a folder of one name: what goes into the folder must not go through the link.
+        &[(b"BB", b"AA")],
+        &[(b"CC", b"AA")],
+        &[(b"CC", b"..")],
+        &[(b"BB", b"..")],
+        &[(b"DDDDDDDDDDDD", b"../victimXXX")],
+        &[(b"DDDDDDDDDDDD", b"/tmp/victimX")],
+    ];
+    for (number, attack) in attacks.into_iter().enumerate() {
+        for existing in [Existing::Refuse, Existing::Overwrite] {
+            let folder = place::folder();
+            let outside = folder.path().join("outside");
+            fs::create_dir(&outside).unwrap();
+            fs::write(outside.join("victim"), "precious").unwrap();
+            fs::write(folder.path().join("victim"), "precious").unwrap();
+            if existing == Existing::Overwrite {
+                // A link is in the way already.
+                fs::create_dir(folder.path().join("inside")).unwrap();
+                symlink("../outside", folder.path().join("inside/BB")).unwrap();
+                symlink("../victim", folder.path().join("inside/CC")).unwrap();
+            }
+            let _ = extract_renamed(attack, folder.path(), existing);
+            for victim in [outside.join("victim"), folder.path().join("victim")] {
+                assert_eq!(fs::read_to_string(victim).unwrap(), "precious", "attack {number}");
+            }
+            assert_eq!(place::names(&outside), ["victim"], "attack {number}");
+            let around = place::names(folder.path());
+            let known = ["inside", "outside", "tree", "victim"];
+            assert!(around.iter().all(|name| known.contains(&&**name)), "attack {number}: {around:?}");
+        }
+    }
+}
+
+#[test]
+fn without_an_attack_all_is_extracted() {
+    let folder = place::folder();
+    assert!(extract_renamed(&[], folder.path(), Existing::Refuse));
+    assert_eq!(fs::read_to_string(folder.path().join("inside/BB/victim")).unwrap(), "overwritten");
+    assert_eq!(place::names(&folder.path().join("inside")), ["AA", "BB", "CC", "DDDDDDDDDDDD"]);
+}

@@ -1,0 +1,123 @@
+//! Does Linux see in an image what is in the source tree?
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests failures should be loud")]
+
+use std::{fs, fs::File, os::unix::fs::FileExt, path::Path};
+
+use lith::{
+    codec::Compressor,
+    source::Source,
+    tree::{Contents, Kind, Tree},
+};
+use lith_testkit::{
+    compare, image, nasty, nasty::Nasty, noise::Noise,
+    oracle::kernel::{self, Mounted},
+    place, recipe, tarball, tier,
+};
+use proptest::{
+    strategy::{Strategy, ValueTree},
+    test_runner::TestRunner,
+};
+
+/// Reads parts of files in random order and compares them.
+fn read_at_random(mounted: &Mounted, (tree, contents): (&Tree, &dyn Contents), seed: u64) {
+    let mut noise = Noise::new(seed);
+    let mut files: Vec<_> = tree.walk().map(|visit| visit.inode).collect();
+    files.extend_from_within(..);
+    files.extend_from_within(..);
+    noise.shuffle(&mut files);
+    for inode in files {
+        let path = tree.path(inode);
+        let (Kind::Regular { size: 1.. }, 0..4000) = (&tree.get(inode).kind, path.len()) else { continue };
+        let Kind::Regular { size } = tree.get(inode).kind else { continue };
+        let position = noise.next() % size;
+        let longest = [1, 100, 5000, 300_000][noise.below(4)];
+        let length = (1 + noise.below(longest)).min(usize::try_from(size - position).unwrap());
+        let (mut expected, mut found) = (vec![0; length], vec![1; length]);
+        contents.open(tree, inode).unwrap().read_at(&mut expected, position).unwrap();
+        let file = File::open(mounted.path().join(tarball::as_path(&path))).unwrap();
+        file.read_exact_at(&mut found, position).unwrap();
+        assert!(expected == found, "{length} bytes at {position} of {}", String::from_utf8_lossy(&path));
+    }
+}
+
+fn assert_kernel_sees(source: &Source, path: &Path, what: &str) -> bool {
+    let Some(mounted) = kernel::mount(path) else { return false };
+    read_at_random(&mounted, compare::pair(source), 7);
+    compare::assert_same(compare::pair(source), compare::pair(&mounted.tree()), what);
+    mounted.assert_stats(&source.tree);
+    true
+}
+
+#[test]
+fn the_nasty_tree_in_every_kind_of_image() {
+    if !kernel::is_there() {
+        return;
+    }
+    let folder = place::folder();
+    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
+    fs::create_dir(&tree).unwrap();
+    nasty::plant(&tree, Nasty::Whole);
+    let source = image::directory(&tree);
+    for (name, options) in image::matrix(kernel::most_block_bits()) {
+        let options = image::with_workers(options, 2);
+        image::build_at(&path, compare::pair(&source), &options);
+        assert!(assert_kernel_sees(&source, &path, &name));
+        let mounted = kernel::mount(&path).unwrap();
+        assert_eq!(mounted.statistics().f_bsize, u64::from(options.block.size()), "{name}");
+    }
+}
+
+#[test]
+fn a_file_over_4_gib() {
+    if !kernel::is_there() {
+        return;
+    }
+    let folder = place::folder();
+    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
+    fs::create_dir(&tree).unwrap();
+    nasty::plant_huge(&tree.join("huge"));
+    let source = image::directory(&tree);
+    for options in [image::plain(), image::compressed(Compressor::Lz4, 65536)] {
+        image::build_at(&path, compare::pair(&source), &options);
+        assert!(assert_kernel_sees(&source, &path, "over 4 GiB"));
+    }
+}
+
+#[test]
+fn random_trees() {
+    if !kernel::is_there() {
+        return;
+    }
+    let folder = place::folder();
+    let path = folder.path().join("image");
+    let mut runner = TestRunner::deterministic();
+    let recipes = recipe::recipes(60);
+    let matrix = image::matrix(kernel::most_block_bits());
+    for number in 0..60 {
+        let (tree, contents) = recipes.new_tree(&mut runner).unwrap().current().as_linux_allows().follow();
+        let (name, options) = &matrix[number * 7 % matrix.len()];
+        let source = Source { tree, contents: Box::new(contents), notes: Vec::new() };
+        image::build_at(&path, compare::pair(&source), options);
+        assert!(assert_kernel_sees(&source, &path, name));
+    }
+}
+
+/// The folders that `LITH_TEST_TREES` names, separated by colons: for the corpora of `bench/`.
+#[test]
+fn trees_that_are_named() {
+    let Some(trees) = std::env::var_os("LITH_TEST_TREES") else {
+        return tier::skip("named trees", "LITH_TEST_TREES names none");
+    };
+    let folder = place::large_folder();
+    let path = folder.path().join("image");
+    for tree in std::env::split_paths(&trees) {
+        let source = image::directory(&tree);
+        for compressor in [None, Some(Compressor::Lz4), Some(image::lz4hc(9))] {
+            let options = compressor.map_or_else(image::plain, |it| image::compressed(it, 65536));
+            image::build_at(&path, compare::pair(&source), &image::with_workers(options, 2));
+            if !assert_kernel_sees(&source, &path, &tree.to_string_lossy()) {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Is the tree in an image the tree that it was built from, whatever the tree and the options?
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests failures should be loud")]
+
+use std::fs;
+
+use lith::{
+    BuildOptions,
+    builder::{IndexForm, Options, Progress},
+    codec::Compressor,
+    source::Source,
+};
+use lith_testkit::{compare, image, nasty, nasty::Nasty, place, recipe};
+use proptest::prelude::*;
+
+fn options() -> impl Strategy<Value = Options> {
+    let compressor = prop_oneof![
+        Just(None),
+        Just(Some(Compressor::Lz4)),
+        (1..=12_u8).prop_map(|level| Some(image::lz4hc(level))),
+    ];
+    let bits = prop_oneof![4 => Just(12_u8), 3 => 9..=16_u8];
+    (compressor, bits, 0..=8_u32, any::<bool>(), 1..=3_usize, 0..40_u8).prop_map(
+        |(compressor, bits, larger, full, workers, saving)| {
+            let options = match compressor {
+                None => image::plain(),
+                Some(compressor) => image::compressed(compressor, (1 << bits << larger).min(1 << 20)),
+            };
+            let mut options = image::with_workers(image::with_blocks(options, bits), workers);
+            options.index = if full { IndexForm::Full } else { IndexForm::Compact };
+            if let Some(compression) = &mut options.compression {
+                compression.min_saving = saving;
+            }
+            options
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_trees_come_back(recipe in recipe::recipes(40), options in options()) {
+        let (tree, contents) = recipe.follow();
+        let built = image::build((&tree, &contents), &options);
+        let read = image::open_bytes(built);
+        compare::assert_same((&tree, &contents), compare::pair(&read), &format!("{options:?}"));
+    }
+
+    #[test]
+    fn random_trees_pass_the_check_after_building(recipe in recipe::recipes(15), options in options()) {
+        let folder = place::folder();
+        let path = folder.path().join("image");
+        let (tree, contents) = recipe.follow();
+        let source = Source { tree, contents: Box::new(contents), notes: Vec::new() };
+        let how = BuildOptions { image: options, ..BuildOptions::default() };
+        let report = lith::build(source, &path, &how, &Progress::default()).unwrap();
+        prop_assert_eq!(report.image_bytes, fs::metadata(&path).unwrap().len());
+        prop_assert_eq!(place::names(folder.path()), ["image"]);
+    }
+}
+
+#[test]
+fn the_nasty_tree_comes_back_from_every_kind_of_image() {
+    let folder = place::folder();
+    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
+    fs::create_dir(&tree).unwrap();
+    nasty::plant(&tree, Nasty::Whole);
+    let source = image::directory(&tree);
+    for (name, options) in image::matrix(16) {
+        let report = image::build_directory(&tree, &path, &image::with_workers(options, 2));
+        assert_eq!(report.image_bytes, fs::metadata(&path).unwrap().len(), "{name}");
+        let read = image::open(&path);
+        compare::assert_same(compare::pair(&source), compare::pair(&read), &name);
+    }
+}
+
+#[test]
+fn a_file_over_4_gib_comes_back() {
+    let folder = place::folder();
+    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
+    fs::create_dir(&tree).unwrap();
+    nasty::plant_huge(&tree.join("huge"));
+    let source = image::directory(&tree);
+    for options in [image::plain(), image::compressed(Compressor::Lz4, 65536)] {
+        let report = image::build_directory(&tree, &path, &image::with_workers(options, 2));
+        assert!(report.image_bytes < 64 << 20, "holes are stored: {report:?}");
+        compare::assert_same(compare::pair(&source), compare::pair(&image::open(&path)), "over 4 GiB");
+    }
+}
