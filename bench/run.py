@@ -78,7 +78,7 @@ def lith_build(options=""):
 
 
 def build_case(corpus, algorithm, pcluster, targets):
-    name, lith, mkfs = "uncompressed", "", ""
+    name, lith, mkfs = "uncompressed", "-z none", ""
     if algorithm:
         name = f"{algorithm}, {pcluster // 1024} KiB"
         lith, mkfs = f"-z {algorithm} -C {pcluster}", f"-z{algorithm} -C{pcluster}"

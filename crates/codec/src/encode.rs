@@ -44,6 +44,8 @@ pub enum CodecError {
 pub struct Encoder {
     engine: Engine,
     gain: Gain,
+    /// Input bytes that the last fill took, even where that gained nothing.
+    last_consumed: usize,
 }
 
 #[derive(Debug)]
@@ -53,7 +55,7 @@ enum Engine {
     /// liblz4's hash chain encoder.
     Chain { state: lz4::HcState, level: u8 },
     /// Our own encoder.
-    Optimal(Optimal),
+    Optimal(Box<Optimal>),
 }
 
 impl Encoder {
@@ -62,7 +64,7 @@ impl Encoder {
     pub fn new(compressor: &Compressor) -> Self {
         match *compressor {
             Compressor::Lz4Hc { level } if level >= FIRST_OPTIMAL_LEVEL => {
-                Self::with(Engine::Optimal(Optimal::new(Effort::of_level(level))))
+                Self::with(Engine::Optimal(Box::new(Optimal::new(Effort::of_level(level)))))
             }
             _ => Self::of_library(compressor),
         }
@@ -82,7 +84,7 @@ impl Encoder {
     }
 
     fn with(engine: Engine) -> Self {
-        Self { engine, gain: Gain::new() }
+        Self { engine, gain: Gain::new(), last_consumed: 0 }
     }
 
     /// Encodes the longest prefix of `input` that it can fit into `output`.
@@ -94,6 +96,7 @@ impl Encoder {
     /// # Errors
     /// [`CodecError::Library`] if the library contradicts itself.
     pub fn fill(&mut self, input: &[u8], output: &mut [u8]) -> Result<Option<Fit>, CodecError> {
+        self.last_consumed = 0;
         if output.len() < MIN_OUTPUT {
             return Ok(None);
         }
@@ -112,6 +115,7 @@ impl Encoder {
                 output: output.len(),
             });
         }
+        self.last_consumed = fit.consumed;
         Ok((fit.consumed > fit.written).then_some(fit))
     }
 
@@ -121,8 +125,13 @@ impl Encoder {
     /// The answer is a whole number of `block` bytes, at least one, or the length of `input`, which
     /// must be all that later calls would be given. A fill of `room` bytes that begins at a block in
     /// between certainly could not save a block over plain storage, so trying each of them in
-    /// turn would give the same pclusters, only much later.
+    /// turn would give the same pclusters, only much later. The fast encoder has no time for such
+    /// certainty: there it is the stretch that the failed fill took.
     pub fn plain_run(&mut self, input: &[u8], room: usize, block: usize) -> usize {
-        self.gain.next_chance(input, room, block.max(1))
+        let block = block.max(1);
+        match self.engine {
+            Engine::Fast => (self.last_consumed / block * block).max(block).min(input.len()),
+            _ => self.gain.next_chance(input, room, block),
+        }
     }
 }

@@ -38,20 +38,12 @@ impl FileDevice {
 impl ReadAt for FileDevice {
     fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), DeviceError> {
         let length = buf.len() as u64;
-        self.file
-            .read_exact_at(buf, position)
-            .map_err(|source| match source.kind() {
-                io::ErrorKind::UnexpectedEof => DeviceError::PastEnd {
-                    position,
-                    length,
-                    size: self.size,
-                },
-                _ => DeviceError::Io {
-                    position,
-                    length,
-                    source,
-                },
-            })
+        self.file.read_exact_at(buf, position).map_err(|source| match source.kind() {
+            io::ErrorKind::UnexpectedEof => {
+                DeviceError::PastEnd { position, length, size: self.size }
+            }
+            _ => DeviceError::Io { position, length, source },
+        })
     }
 
     fn size(&self) -> u64 {
@@ -74,13 +66,6 @@ mod tests {
         device.read_at(&mut buf, 3).unwrap();
         assert_eq!(&buf, b"3456");
         let past = device.read_at(&mut buf, 8).unwrap_err();
-        assert!(matches!(
-            past,
-            DeviceError::PastEnd {
-                position: 8,
-                length: 4,
-                size: 10
-            }
-        ));
+        assert!(matches!(past, DeviceError::PastEnd { position: 8, length: 4, size: 10 }));
     }
 }

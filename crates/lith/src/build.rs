@@ -3,6 +3,7 @@
 use std::{
     io,
     path::{Path, PathBuf},
+    thread,
 };
 
 use lith_builder::{BuildError, Options, Progress, Report};
@@ -91,10 +92,18 @@ pub fn build(
     };
     let built =
         lith_builder::build(&source.tree, &*source.contents, staged.file(), &image, progress)?;
-    if options.verify {
-        let copy = staged.file().try_clone().map_err(target("read back"))?;
-        verify::verify(copy, &source.tree, &built, image.workers.get())?;
-    }
-    staged.commit().map_err(target("put into place"))?;
+    let synced = thread::scope(|scope| {
+        // The disk is as slow as reading back is quick: both at once cost no more than one of them.
+        let sync = scope.spawn(|| staged.file().sync_data());
+        if options.verify {
+            let copy = staged.file().try_clone().map_err(target("read back"))?;
+            verify::verify(copy, &source.tree, &built, image.workers.get())?;
+        }
+        Ok::<_, Error>(sync.join())
+    })?;
+    synced
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        .and_then(|()| staged.commit())
+        .map_err(target("put into place"))?;
     Ok(built.report)
 }

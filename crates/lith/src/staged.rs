@@ -53,7 +53,9 @@ impl Staged {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         match rustix::fs::open(directory_of(&target), flags, Mode::from_raw_mode(0o666)) {
             Ok(fd) => Ok(Self { file: fd.into(), target, form: Form::Nameless }),
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL) => {
+            Err(
+                rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL,
+            ) => {
                 let hidden = hidden_name(&target);
                 let file =
                     OpenOptions::new().read(true).write(true).create_new(true).open(&hidden)?;
@@ -73,9 +75,8 @@ impl Staged {
         directory_of(target).to_owned()
     }
 
-    /// Puts the file on disk and gives it its name.
+    /// Gives the file its name; its data must be on disk by now.
     pub(crate) fn commit(mut self) -> io::Result<()> {
-        self.file.sync_data()?;
         let hidden = match std::mem::replace(&mut self.form, Form::InPlace) {
             Form::InPlace => return Ok(()),
             Form::Hidden(path) => path,

@@ -48,8 +48,8 @@ pub(crate) fn verify(
     workers: usize,
 ) -> Result<(), Mismatch> {
     let device = FileDevice::new(file).map_err(Mismatch::Device)?;
-    let image = Image::open(device)
-        .map_err(|source| Mismatch::Unreadable { path: Vec::new(), source })?;
+    let image =
+        Image::open(device).map_err(|source| Mismatch::Unreadable { path: Vec::new(), source })?;
     let mut names = Names { tree, image: &image, nids: vec![None; tree.len()], files: Vec::new() };
     names.compare_all()?;
     let content = Content { tree, image: &image, digests: &built.digests };
@@ -133,17 +133,14 @@ impl Names<'_> {
         Ok(match &node.kind {
             Kind::Regular { size } => (inode.size != *size).then_some("size"),
             Kind::Symlink(target) => {
-                let found = self
-                    .image
-                    .read_link(inode)
-                    .map_err(|error| self.unreadable(index)(error))?;
+                let found =
+                    self.image.read_link(inode).map_err(|error| self.unreadable(index)(error))?;
                 (*found != **target).then_some("target")
             }
             Kind::CharDevice(rdev) | Kind::BlockDevice(rdev) => match inode.data {
-                InodeData::Device(found) => {
-                    ((found.major, found.minor) != (rdev.major, rdev.minor))
-                        .then_some("device number")
-                }
+                InodeData::Device(found) => ((found.major, found.minor)
+                    != (rdev.major, rdev.minor))
+                    .then_some("device number"),
                 _ => Some("device number"),
             },
             _ => None,
@@ -155,8 +152,7 @@ impl Names<'_> {
         if expected.is_empty() && inode.xattr_icount == 0 {
             return Ok(true);
         }
-        let mut found =
-            self.image.xattrs(inode).map_err(|error| self.unreadable(index)(error))?;
+        let mut found = self.image.xattrs(inode).map_err(|error| self.unreadable(index)(error))?;
         found.sort();
         Ok(found.len() == expected.len()
             && found.iter().zip(expected).all(|(f, e)| *f.name == *e.name && *f.value == *e.value))
@@ -171,8 +167,7 @@ impl Names<'_> {
         let Some(directory) = self.tree.get(index).as_directory() else { return Ok(Vec::new()) };
         let mut expected = directory.entries();
         let mut leads = Vec::with_capacity(directory.len());
-        let entries =
-            self.image.read_dir(inode).map_err(|error| self.unreadable(index)(error))?;
+        let entries = self.image.read_dir(inode).map_err(|error| self.unreadable(index)(error))?;
         for entry in entries {
             let entry = entry.map_err(|error| self.unreadable(index)(error))?;
             match expected.next() {
@@ -224,7 +219,10 @@ impl Content<'_> {
         let found = thread::scope(|scope| {
             let work = || self.hash_some(&pieces, &next);
             let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-            threads.into_iter().map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p))).collect::<Result<Vec<_>, _>>()
+            threads
+                .into_iter()
+                .map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
+                .collect::<Result<Vec<_>, _>>()
         })?;
         let mut digests = vec![Digest::default(); pieces.len()];
         for (at, digest) in found.into_iter().flatten() {

@@ -1,6 +1,10 @@
 //! How are the fuzzers' first inputs made? `cargo run -p lith-testkit --example seeds` writes them anew; inputs of
 //! other names, found by fuzzers, stay.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a program for developers, that may fail loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a program for developers, that may fail loudly"
+)]
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
@@ -42,7 +46,9 @@ fn images() {
     let mut input = bytes(Texture::Noise, 3, 600);
     input.iter_mut().skip(1).step_by(3).for_each(|byte| *byte &= 0x3f);
     let (tree, contents) = recipe::from_bytes(&input).follow();
-    for (name, options) in image::matrix(9).into_iter().filter(|(name, _)| name.contains("blocks of 512")) {
+    for (name, options) in
+        image::matrix(9).into_iter().filter(|(name, _)| name.contains("blocks of 512"))
+    {
         let built = image::build((&tree, &contents), &options);
         let name = name.replace([' ', ','], "-");
         write("reader_open_walk", &name, &built);
@@ -71,7 +77,12 @@ fn tars() {
     let sparse = fs::File::create(tree.join("sparse")).unwrap();
     sparse.set_len(1 << 20).unwrap();
     std::os::unix::fs::FileExt::write_all_at(&sparse, b"data", 500_000).unwrap();
-    let _ = rustix::fs::setxattr(tree.join("a/file"), "user.note", b"value", rustix::fs::XattrFlags::empty());
+    let _ = rustix::fs::setxattr(
+        tree.join("a/file"),
+        "user.note",
+        b"value",
+        rustix::fs::XattrFlags::empty(),
+    );
     for format in ["posix", "gnu", "ustar", "v7", "oldgnu"] {
         for pack in ["", "gzip", "xz", "zstd", "bzip2"] {
             if !pack.is_empty() && format != "gnu" {
@@ -87,7 +98,13 @@ fn tar(tree: &Path, format: &str, pack: &str) {
     if format != "ustar" && format != "v7" {
         command.arg("--sparse");
     }
-    command.args(["-cf-", "--sort=name", "--mtime=@1700000000.5", "--owner=root:0", "--group=root:0"]);
+    command.args([
+        "-cf-",
+        "--sort=name",
+        "--mtime=@1700000000.5",
+        "--owner=root:0",
+        "--group=root:0",
+    ]);
     if format == "posix" {
         command.args(["--xattrs", "--pax-option=delete=atime,delete=ctime,exthdr.name=%f"]);
     }
@@ -95,13 +112,15 @@ fn tar(tree: &Path, format: &str, pack: &str) {
         command.arg(format!("--{pack}"));
     }
     // Old formats can't take long names, which is no reason to have no input of theirs.
-    let output = command.arg(format!("--format={format}")).arg("-C").arg(tree).arg(".").output().unwrap();
+    let output =
+        command.arg(format!("--format={format}")).arg("-C").arg(tree).arg(".").output().unwrap();
     write("tar_source", &format!("{format}{pack}"), &output.stdout);
 }
 
 fn maps() {
     let block = BlockBits::DEFAULT;
-    let extent = |llen: u32, blocks: u16, kind| EncodedExtent { llen, blocks, kind, partial: false };
+    let extent =
+        |llen: u32, blocks: u16, kind| EncodedExtent { llen, blocks, kind, partial: false };
     let (head, plain) = (HeadKind::Head1, HeadKind::Plain);
     let small = [extent(9000, 1, head), extent(4096, 1, plain), extent(20_000, 1, head)];
     let big = [extent(70_000, 4, head), extent(9000, 1, head), extent(300_000, 16, head)];
@@ -122,7 +141,8 @@ fn streams() {
         let content = bytes(texture, 2, 3000);
         let mut out = vec![0; 512];
         let fit = Encoder::new(&Compressor::Lz4).fill(&content, &mut out).unwrap();
-        let (consumed, stream) = fit.map_or((100, &content[..100]), |fit| (fit.consumed, &out[..fit.written]));
+        let (consumed, stream) =
+            fit.map_or((100, &content[..100]), |fit| (fit.consumed, &out[..fit.written]));
         let length = u16::try_from(consumed).unwrap().to_le_bytes();
         write("lz4_decode", &format!("{texture:?}"), &[&length, stream].concat());
     }

@@ -23,7 +23,8 @@ pub fn assert_same_but_for(
     what: &str,
 ) {
     let found = differences(left, right, ignore);
-    let told: Vec<_> = found.iter().take(TOLD).map(|difference| format!("  {difference}\n")).collect();
+    let told: Vec<_> =
+        found.iter().take(TOLD).map(|difference| format!("  {difference}\n")).collect();
     assert!(found.is_empty(), "{what}: {} differences\n{}", found.len(), told.concat());
 }
 

@@ -17,7 +17,9 @@ pub fn inputs(target: &str) -> Vec<(String, Vec<u8>)> {
     let files = fs::read_dir(folder(target)).unwrap_or_else(|error| panic!("{target}: {error}"));
     let mut inputs: Vec<_> = files
         .map(|entry| entry.unwrap())
-        .map(|entry| (entry.file_name().to_string_lossy().into_owned(), fs::read(entry.path()).unwrap()))
+        .map(|entry| {
+            (entry.file_name().to_string_lossy().into_owned(), fs::read(entry.path()).unwrap())
+        })
         .collect();
     inputs.sort();
     inputs

@@ -12,7 +12,9 @@ use lith::{
     format::{
         addr::{BlockBits, La},
         dirent::DirBlock,
-        zmap::{HeaderContext, IndexLayout, IndexMap, IndexTable, MapHeader, RecordTable, SliceSource},
+        zmap::{
+            HeaderContext, IndexLayout, IndexMap, IndexTable, MapHeader, RecordTable, SliceSource,
+        },
     },
     reader::{DataRange as ReaderRange, Image, Inode},
     source::{self, Source},
@@ -67,7 +69,9 @@ pub fn reader_open_walk(bytes: &[u8]) {
         }
     }
     let _ = image.resolve_following(b"a/../b/./link");
-    if let Ok(source) = source::image(Arc::clone(&image), Path::new("image"), &source::Options::default()) {
+    if let Ok(source) =
+        source::image(Arc::clone(&image), Path::new("image"), &source::Options::default())
+    {
         touch(&source);
     }
 }
@@ -83,7 +87,10 @@ fn look_at(image: &Image, inode: &Inode, left: &mut u64) {
     let mut next = 0;
     for extent in file.extents().take(RANGES) {
         let Ok(extent) = extent else { break };
-        assert!(extent.la == next && extent.len > 0 && extent.end() <= size, "{extent:?} of {size} bytes");
+        assert!(
+            extent.la == next && extent.len > 0 && extent.end() <= size,
+            "{extent:?} of {size} bytes"
+        );
         next = extent.end();
     }
     let mut position = 0;
@@ -113,14 +120,22 @@ fn touch(source: &Source) {
     }
 }
 
-fn touch_file(tree: &Tree, contents: &dyn Contents, (inode, size): (InodeIndex, u64), left: &mut u64) {
+fn touch_file(
+    tree: &Tree,
+    contents: &dyn Contents,
+    (inode, size): (InodeIndex, u64),
+    left: &mut u64,
+) {
     let Ok(content) = contents.open(tree, inode) else { return };
     let mut position = 0;
     for _ in 0..RANGES {
         if position >= size {
             break;
         }
-        let Ok(DataRange::Data { end } | DataRange::Hole { end }) = content.range_at(position) else { break };
+        let Ok(DataRange::Data { end } | DataRange::Hole { end }) = content.range_at(position)
+        else {
+            break;
+        };
         assert!(end > position && end <= size, "a range from {position} to {end} of {size} bytes");
         position = end;
     }
@@ -160,8 +175,12 @@ pub fn zmap_tables(bytes: &[u8]) {
         Ok(MapHeader::Indexes(header)) => {
             let Ok(index) = IndexTable::new(&header, block_bits, size, header_at) else { return };
             let map = IndexMap::new(header, block_bits, size);
-            let source = SliceSource { table: index, bytes: behind_header(table, header_at, index.start()) };
-            check_tiles(map.extents(source).map(|extent| extent.ok().map(|e| (e.la.0, e.end().0))), size);
+            let source =
+                SliceSource { table: index, bytes: behind_header(table, header_at, index.start()) };
+            check_tiles(
+                map.extents(source).map(|extent| extent.ok().map(|e| (e.la.0, e.end().0))),
+                size,
+            );
             for la in [0, size / 2, size.saturating_sub(1), size, u64::MAX] {
                 if let Ok(extent) = map.map(source, La(la)) {
                     assert!(extent.la.0 <= la && la < extent.end().0 && extent.end().0 <= size);
@@ -169,9 +188,14 @@ pub fn zmap_tables(bytes: &[u8]) {
             }
         }
         Ok(MapHeader::Records(header)) => {
-            let Some(records) = RecordTable::new(header, block_bits, size, header_at) else { return };
+            let Some(records) = RecordTable::new(header, block_bits, size, header_at) else {
+                return;
+            };
             let table = behind_header(table, header_at, records.start());
-            check_tiles(records.extents(table).map(|extent| extent.ok().map(|e| (e.la.0, e.end().0))), size);
+            check_tiles(
+                records.extents(table).map(|extent| extent.ok().map(|e| (e.la.0, e.end().0))),
+                size,
+            );
             for la in [0, size / 2, size.saturating_sub(1), size, u64::MAX] {
                 let _ = records.map(table, La(la));
             }
@@ -190,7 +214,10 @@ fn check_tiles(extents: impl Iterator<Item = Option<(u64, u64)>>, size: u64) {
     let mut next = 0;
     for (number, extent) in extents.enumerate() {
         let Some((start, end)) = extent else { return };
-        assert!(start == next && end > start && end <= size, "extent {start} to {end} behind {next} of {size} bytes");
+        assert!(
+            start == next && end > start && end <= size,
+            "extent {start} to {end} behind {next} of {size} bytes"
+        );
         next = end;
         if number > 20_000 {
             return;
@@ -255,7 +282,12 @@ pub fn build_roundtrip(bytes: &[u8]) {
     let (tree, contents) = recipe::from_bytes(bytes).follow();
     let built = image::build((&tree, &contents), &options_of(*shape));
     let read = image::open_bytes(built);
-    compare::assert_same_but_for((&tree, &contents), compare::pair(&read), Aspects::empty(), "tree and image");
+    compare::assert_same_but_for(
+        (&tree, &contents),
+        compare::pair(&read),
+        Aspects::empty(),
+        "tree and image",
+    );
 }
 
 fn options_of(shape: u8) -> Options {

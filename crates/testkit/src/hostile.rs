@@ -56,7 +56,8 @@ fn try_one(image: &[u8], folder: &Path) {
     }
     let inside = folder.join("inside");
     let before = crate::place::names(folder);
-    let options = ExtractOptions { workers: NonZeroUsize::new(2).unwrap(), ..ExtractOptions::default() };
+    let options =
+        ExtractOptions { workers: NonZeroUsize::new(2).unwrap(), ..ExtractOptions::default() };
     let _ = extract((&source.tree, &*source.contents), &Selection::all(), &inside, &options, &());
     if inside.exists() {
         remove(&inside);

@@ -66,7 +66,10 @@ pub fn matrix(most: u8) -> Vec<(String, Options)> {
     for pcluster in [4 << 10, 16 << 10, 64 << 10, 1 << 20] {
         let kib = pcluster >> 10;
         all.push((format!("lz4 {kib}K"), compressed(Compressor::Lz4, pcluster)));
-        all.push((format!("lz4 {kib}K full"), with_full_index(compressed(Compressor::Lz4, pcluster))));
+        all.push((
+            format!("lz4 {kib}K full"),
+            with_full_index(compressed(Compressor::Lz4, pcluster)),
+        ));
         let level = if pcluster == 64 << 10 { 12 } else { 5 };
         all.push((format!("lz4hc,{level} {kib}K"), compressed(lz4hc(level), pcluster)));
     }
@@ -83,11 +86,17 @@ pub fn matrix(most: u8) -> Vec<(String, Options)> {
 }
 
 /// Builds without reading back, into a new file at `path`.
-pub fn build_at(path: &Path, (tree, contents): (&Tree, &dyn Contents), options: &Options) -> Report {
-    let file = File::options().read(true).write(true).create(true).truncate(true).open(path).unwrap();
+pub fn build_at(
+    path: &Path,
+    (tree, contents): (&Tree, &dyn Contents),
+    options: &Options,
+) -> Report {
+    let file =
+        File::options().read(true).write(true).create(true).truncate(true).open(path).unwrap();
     let temporary = path.parent().unwrap().to_owned();
     let options = Options { temporary, ..options.clone() };
-    let built = lith::builder::build(tree, contents, &file, &options, &Progress::default()).unwrap();
+    let built =
+        lith::builder::build(tree, contents, &file, &options, &Progress::default()).unwrap();
     built.report
 }
 

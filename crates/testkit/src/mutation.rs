@@ -3,8 +3,20 @@
 use crate::noise::Noise;
 
 /// Numbers that break arithmetic.
-const NUMBERS: [u64; 12] =
-    [0, 1, 7, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, 1 << 32, u64::MAX >> 1, u64::MAX];
+const NUMBERS: [u64; 12] = [
+    0,
+    1,
+    7,
+    0x7f,
+    0xff,
+    0x7fff,
+    0xffff,
+    0x7fff_ffff,
+    0xffff_ffff,
+    1 << 32,
+    u64::MAX >> 1,
+    u64::MAX,
+];
 
 /// Changes some bytes, most of them where numbers are, all by `seed`.
 ///
@@ -30,7 +42,8 @@ fn change(bytes: &mut Vec<u8>, hot: &[(usize, usize)], noise: &mut Noise) {
             bytes[at..at + width].copy_from_slice(&number[..width]);
         }
         5 => {
-            let number = u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+            let number =
+                u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
             let number = number.wrapping_add(noise.below(33) as u32).wrapping_sub(16);
             bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
         }
@@ -55,7 +68,9 @@ fn place(limit: usize, hot: &[(usize, usize)], noise: &mut Noise) -> usize {
 /// Where the metadata of an image lies, as far as that is easily told: the superblock, and what is not data.
 #[must_use]
 pub fn hot_ranges(image: &[u8]) -> Vec<(usize, usize)> {
-    let number = |at: usize| image.get(at..at + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize);
+    let number = |at: usize| {
+        image.get(at..at + 4).map_or(0, |b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize)
+    };
     let bits = image.get(1024 + 12).copied().unwrap_or(12).min(16);
     let metadata = (number(1024 + 40) << bits).min(image.len());
     let rest = image.len().min(metadata + (64 << 10));

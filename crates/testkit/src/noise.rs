@@ -53,8 +53,22 @@ impl Texture {
 }
 
 const WORDS: [&[u8]; 16] = [
-    b"cluster ", b"inode ", b"extent ", b"the ", b"of ", b"superblock ", b"is ", b"block\n", b"tail ", b"name ",
-    b"tree ", b"image ", b"and ", b"fragment ", b"0x7f ", b"directory\n",
+    b"cluster ",
+    b"inode ",
+    b"extent ",
+    b"the ",
+    b"of ",
+    b"superblock ",
+    b"is ",
+    b"block\n",
+    b"tail ",
+    b"name ",
+    b"tree ",
+    b"image ",
+    b"and ",
+    b"fragment ",
+    b"0x7f ",
+    b"directory\n",
 ];
 
 /// So many bytes of a texture. Different seeds give different bytes, but for zeros.

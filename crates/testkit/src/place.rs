@@ -22,7 +22,10 @@ pub fn folder() -> TempDir {
     let chosen = std::env::var_os("LITH_TEST_DIR").map(PathBuf::from);
     let memory = PathBuf::from("/dev/shm");
     let place = chosen.or_else(|| has_room(&memory).then_some(memory));
-    tempfile::Builder::new().prefix("lith-test-").tempdir_in(place.unwrap_or_else(std::env::temp_dir)).unwrap()
+    tempfile::Builder::new()
+        .prefix("lith-test-")
+        .tempdir_in(place.unwrap_or_else(std::env::temp_dir))
+        .unwrap()
 }
 
 /// A new folder that vanishes when it is dropped, where temporary files usually are: for what is large.

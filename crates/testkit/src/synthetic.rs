@@ -21,7 +21,8 @@ pub struct Synthetic {
 #[must_use]
 pub fn one_file(size: u64) -> (Tree, Synthetic) {
     let mut tree = Tree::new(metadata(0));
-    tree.add(InodeIndex::ROOT, Name::new(b"large").unwrap(), metadata(1), Kind::Regular { size }).unwrap();
+    tree.add(InodeIndex::ROOT, Name::new(b"large").unwrap(), metadata(1), Kind::Regular { size })
+        .unwrap();
     (tree, Synthetic { unit: noise::bytes(Texture::Text, 1, UNIT), hole: 1 << 30 })
 }
 
@@ -33,7 +34,8 @@ pub fn many_files(count: u32) -> (Tree, Synthetic) {
     for number in 0..count {
         if number % 1000 == 0 {
             let name = Name::new(format!("folder-{:05}", number / 1000).as_bytes()).unwrap();
-            directory = tree.add(InodeIndex::ROOT, name, metadata(number), Kind::directory()).unwrap();
+            directory =
+                tree.add(InodeIndex::ROOT, name, metadata(number), Kind::directory()).unwrap();
         }
         let name = Name::new(format!("file-{number:07}.txt").as_bytes()).unwrap();
         let size = u64::from(number.wrapping_mul(2_654_435_761) % 900);
@@ -50,7 +52,12 @@ fn metadata(number: u32) -> Metadata {
 impl Contents for Synthetic {
     fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
         let Kind::Regular { size } = tree.get(inode).kind else { panic!("not a regular file") };
-        Ok(Box::new(SyntheticContent { unit: &self.unit, hole: self.hole, size, seed: inode.index() as u64 }))
+        Ok(Box::new(SyntheticContent {
+            unit: &self.unit,
+            hole: self.hole,
+            size,
+            seed: inode.index() as u64,
+        }))
     }
 }
 

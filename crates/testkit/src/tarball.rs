@@ -21,13 +21,21 @@ pub fn make(tree: &Tree, folder: &Path, to: &Path, seed: u64) -> bool {
     let mut paths: Vec<Vec<u8>> = tree.walk().map(|visit| path_of(tree, &visit)).collect();
     Noise::new(seed).shuffle(&mut paths);
     let mut tar = Command::new("tar");
-    tar.args(["--create", "--format=posix", "--numeric-owner", "--sparse", "--xattrs", "--xattrs-include=*", "--acls"])
-        .arg("--file")
-        .arg(to)
-        .arg("--directory")
-        .arg(folder)
-        .args(["--no-recursion", "--null", "--verbatim-files-from", "--files-from=-"])
-        .stdin(Stdio::piped());
+    tar.args([
+        "--create",
+        "--format=posix",
+        "--numeric-owner",
+        "--sparse",
+        "--xattrs",
+        "--xattrs-include=*",
+        "--acls",
+    ])
+    .arg("--file")
+    .arg(to)
+    .arg("--directory")
+    .arg(folder)
+    .args(["--no-recursion", "--null", "--verbatim-files-from", "--files-from=-"])
+    .stdin(Stdio::piped());
     let mut child = tar.spawn().unwrap();
     let mut list = child.stdin.take().unwrap();
     for path in paths {
@@ -52,7 +60,8 @@ pub fn extract(tar: &Path, to: &Path) {
 fn path_of(tree: &Tree, visit: &lith::tree::Visit<'_>) -> Vec<u8> {
     let parent = tree.path(visit.parent);
     let name = visit.name.map_or(&b""[..], |name| name.as_bytes());
-    let parts: Vec<&[u8]> = [b".", &parent[..], name].into_iter().filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&[u8]> =
+        [b".", &parent[..], name].into_iter().filter(|part| !part.is_empty()).collect();
     parts.join(&b'/')
 }
 

@@ -1,5 +1,9 @@
 //! How much memory does a build take, of a file and of a tree that are larger than memory should be?
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests failures should be loud")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "in tests failures should be loud"
+)]
 
 use std::{
     fs,
@@ -31,7 +35,11 @@ fn a_large_file_takes_no_more_memory_than_the_budget() {
     let gib: u64 = if tier::is_heavy() { 10 } else { 1 };
     let peak = peak(["large-file", &(gib << 30).to_string()], &image);
     let stored = fs::metadata(image).unwrap().len();
-    say(format!("a file of {gib} GiB: {} MiB of memory, {} MiB of image", peak / MIB, stored >> 20));
+    say(format!(
+        "a file of {gib} GiB: {} MiB of memory, {} MiB of image",
+        peak / MIB,
+        stored >> 20
+    ));
     assert!(peak < 256 * MIB, "{peak} KiB");
 }
 
@@ -51,7 +59,10 @@ fn say(fact: String) {
     if tier::is_heavy() {
         tier::ran("10 GiB and a million files");
     } else {
-        tier::skip("10 GiB and a million files", "LITH_HEAVY_TESTS is not 1; smaller ones are built");
+        tier::skip(
+            "10 GiB and a million files",
+            "LITH_HEAVY_TESTS is not 1; smaller ones are built",
+        );
     }
     println!("{fact}");
 }

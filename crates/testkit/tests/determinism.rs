@@ -1,5 +1,9 @@
 //! Do the same tree and options give the same bytes, wherever the tree comes from and however it is read?
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests failures should be loud")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "in tests failures should be loud"
+)]
 
 use std::{
     fs,
@@ -92,13 +96,20 @@ fn a_tar_in_any_order_is_as_good_as_the_directory() {
 }
 
 fn read_tar(path: &Path) -> Source {
-    let options = source::Options { spool_dir: path.parent().unwrap().to_owned(), ..source::Options::default() };
+    let options = source::Options {
+        spool_dir: path.parent().unwrap().to_owned(),
+        ..source::Options::default()
+    };
     source::tar(fs::File::open(path).unwrap(), path, &options).unwrap()
 }
 
 /// With so little memory that members' data go to the disk.
 fn spooling(bed: &Bed) -> source::Options {
-    source::Options { spool_dir: bed.folder.path().to_owned(), spool_memory: 100_000, ..source::Options::default() }
+    source::Options {
+        spool_dir: bed.folder.path().to_owned(),
+        spool_memory: 100_000,
+        ..source::Options::default()
+    }
 }
 
 fn pack(tar: &Path, program: &str) -> Option<PathBuf> {
@@ -109,7 +120,8 @@ fn pack(tar: &Path, program: &str) -> Option<PathBuf> {
     let packed = tar.with_extension(program);
     let output = fs::File::create(&packed).unwrap();
     let quick = if program == "xz" { "-0" } else { "-1" };
-    let status = Command::new(program).args(["-c", quick]).arg(tar).stdout(Stdio::from(output)).status();
+    let status =
+        Command::new(program).args(["-c", quick]).arg(tar).stdout(Stdio::from(output)).status();
     assert!(status.unwrap().success());
     Some(packed)
 }
@@ -140,6 +152,7 @@ fn a_copy_made_in_another_order_gives_the_same_image() {
     fs::create_dir(&copy).unwrap();
     tarball::extract(&tar, &copy);
     let copy = image::directory(&copy);
+    compare::assert_same(compare::pair(&source), compare::pair(&copy), "directory and copy");
     for (name, options) in kinds() {
         assert_eq!(digest(&source, &options), digest(&copy, &options), "{name}");
     }
@@ -157,7 +170,10 @@ fn locale_time_zone_and_place_change_nothing() {
         image::digest(&fs::read(image).unwrap())
     };
     let expected = build("one", &[("LC_ALL", "C"), ("TZ", "UTC")]);
-    for variables in [[("LC_ALL", "de_DE.UTF-8"), ("TZ", "Asia/Kathmandu")], [("LC_ALL", "tr_TR"), ("TZ", "America/St_Johns")]] {
+    for variables in [
+        [("LC_ALL", "de_DE.UTF-8"), ("TZ", "Asia/Kathmandu")],
+        [("LC_ALL", "tr_TR"), ("TZ", "America/St_Johns")],
+    ] {
         assert_eq!(expected, build("another", &variables), "{variables:?}");
     }
 }

@@ -1,5 +1,9 @@
 //! Do erofs-utils find in our images, and we in theirs, what the source tree holds?
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests failures should be loud")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "in tests failures should be loud"
+)]
 
 use std::{ffi::OsStr, fs, path::PathBuf};
 
@@ -8,11 +12,7 @@ use lith::{
     source::Source,
     tree::{Aspects, Kind},
 };
-use lith_testkit::{
-    compare, image, nasty, nasty::Nasty,
-    oracle::tools::Tools,
-    place, tier,
-};
+use lith_testkit::{compare, image, nasty, nasty::Nasty, oracle::tools::Tools, place, tier};
 use tempfile::TempDir;
 
 struct Bed {
@@ -40,6 +40,12 @@ impl Bed {
     fn run(&self, tool: &str, words: &str) -> Vec<u8> {
         let args: Vec<_> = words.split(' ').map(OsStr::new).collect();
         self.tools.expect(self.folder.path(), tool, &args)
+    }
+
+    /// Only with a time that no file has do all files keep their own.
+    fn make_theirs(&self, options: &[&str]) {
+        let words = [options, &["-T1600000000", "--mkfs-time", "--quiet", "theirs", "tree"]].concat();
+        self.run("mkfs.erofs", &words.join(" "));
     }
 
     fn make_ours(&self, options: &lith::builder::Options) {
@@ -78,7 +84,12 @@ fn fsck_extracts_what_the_source_holds() {
         bed.make_ours(&options);
         bed.run("fsck.erofs", "--extract=extracted --xattrs --preserve ours");
         let extracted = image::directory(&bed.path("extracted"));
-        compare::assert_same_but_for(compare::pair(&bed.source), compare::pair(&extracted), lost, "fsck --extract");
+        compare::assert_same_but_for(
+            compare::pair(&bed.source),
+            compare::pair(&extracted),
+            lost,
+            "fsck --extract",
+        );
         fs::remove_dir_all(bed.path("extracted")).unwrap();
     }
 }
@@ -138,9 +149,13 @@ fn we_find_in_their_images_what_the_source_holds() {
             continue;
         }
         let words: Vec<_> = options.split(' ').filter(|word| !word.is_empty()).collect();
-        bed.run("mkfs.erofs", &[&words[..], &["--quiet", "theirs", "tree"]].concat().join(" "));
+        bed.make_theirs(&words);
         let read = image::open(&theirs);
-        compare::assert_same(compare::pair(&bed.source), compare::pair(&read), &format!("mkfs.erofs {options}"));
+        compare::assert_same(
+            compare::pair(&bed.source),
+            compare::pair(&read),
+            &format!("mkfs.erofs {options}"),
+        );
         fs::remove_file(&theirs).unwrap();
     }
 }
@@ -148,7 +163,7 @@ fn we_find_in_their_images_what_the_source_holds() {
 #[test]
 fn an_image_of_their_image_is_our_image_of_the_source() {
     let Some(bed) = Bed::new() else { return };
-    bed.run("mkfs.erofs", "-zlz4 --quiet theirs tree");
+    bed.make_theirs(&["-zlz4"]);
     let options = image::compressed(Compressor::Lz4, 65536);
     let read = image::open(&bed.path("theirs"));
     let ours = image::build(compare::pair(&bed.source), &options);

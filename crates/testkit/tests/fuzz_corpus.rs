@@ -1,5 +1,9 @@
 //! Does all that fuzzers ever found still hold?
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests failures should be loud")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "in tests failures should be loud"
+)]
 
 use std::{fs, panic};
 
@@ -37,12 +41,14 @@ fn golden_images_and_tars_are_inputs_too() {
 fn changed_inputs() {
     for (name, target) in TARGETS {
         let inputs = corpus::inputs(name);
-        let rounds = if matches!(name, "build_roundtrip" | "reader_open_walk") { 300 } else { 3000 };
+        let rounds =
+            if matches!(name, "build_roundtrip" | "reader_open_walk") { 300 } else { 3000 };
         for round in 0..rounds {
             let (file, bytes) = &inputs[usize::try_from(round).unwrap() % inputs.len()];
             let mut bytes = bytes.clone();
             mutation::mutate(&mut bytes, &[], round);
-            panic::catch_unwind(|| target(&bytes)).unwrap_or_else(|_told| panic!("{name}: {file} in round {round}"));
+            panic::catch_unwind(|| target(&bytes))
+                .unwrap_or_else(|_told| panic!("{name}: {file} in round {round}"));
         }
     }
 }
@@ -54,7 +60,8 @@ fn bytes_without_meaning() {
             for texture in [Texture::Noise, Texture::Mixed] {
                 let length = usize::try_from(seed * seed / 4).unwrap();
                 let bytes = noise::bytes(texture, seed, length);
-                panic::catch_unwind(|| target(&bytes)).unwrap_or_else(|_told| panic!("{name}: {texture:?} {seed}"));
+                panic::catch_unwind(|| target(&bytes))
+                    .unwrap_or_else(|_told| panic!("{name}: {texture:?} {seed}"));
             }
         }
     }

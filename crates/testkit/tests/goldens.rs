@@ -1,5 +1,9 @@
 //! Do the golden images hold what their texts say, and are our own images the same bytes as ever?
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests failures should be loud")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "in tests failures should be loud"
+)]
 
 use std::{collections::BTreeMap, error::Error as _, fs, path::PathBuf};
 
@@ -17,13 +21,29 @@ use lith_testkit::{
 };
 
 const FIELDS: [&str; 14] = [
-    "path", "type", "mode", "uid", "gid", "mtime.sec", "mtime.nsec", "nlink", "size", "rdev", "sha256", "target",
-    "xattrs", "first",
+    "path",
+    "type",
+    "mode",
+    "uid",
+    "gid",
+    "mtime.sec",
+    "mtime.nsec",
+    "nlink",
+    "size",
+    "rdev",
+    "sha256",
+    "target",
+    "xattrs",
+    "first",
 ];
 
 /// Algorithms whose images are refused as long as there is no decoder, by the name of the golden image.
-const WITHOUT_DECODER: [(&str, &str); 4] =
-    [("34-lzma", "lzma"), ("35-deflate", "deflate"), ("36-zstd", "zstd"), ("19-48bit-zstd", "zstd")];
+const WITHOUT_DECODER: [(&str, &str); 4] = [
+    ("34-lzma", "lzma"),
+    ("35-deflate", "deflate"),
+    ("36-zstd", "zstd"),
+    ("19-48bit-zstd", "zstd"),
+];
 
 fn text_of(source: &Source) -> Result<String, DumpError> {
     let mut text = Vec::new();
@@ -38,12 +58,16 @@ fn expected(golden: &Golden, found: &[&str]) -> Vec<String> {
     let exceptions: Vec<_> =
         exceptions.iter().filter(|row| row[0] == golden.name && row[3] == "mkfs").collect();
     let allowed = |path: &str, field: &str, value: &str| {
-        exceptions.iter().any(|row| ["*", path].contains(&&*row[1]) && row[2] == field && row[4] == value)
+        exceptions
+            .iter()
+            .any(|row| ["*", path].contains(&&*row[1]) && row[2] == field && row[4] == value)
     };
     let line = |(expected, found): (&str, &&str)| {
         let path = expected.split(' ').next().unwrap();
         let fields = expected.split(' ').zip(found.split(' ')).zip(FIELDS);
-        let fields = fields.map(|((expected, found), field)| if allowed(path, field, found) { found } else { expected });
+        let fields = fields.map(
+            |((expected, found), field)| if allowed(path, field, found) { found } else { expected },
+        );
         fields.collect::<Vec<_>>().join(" ")
     };
     assert_eq!(text.lines().count(), found.len(), "{}: other names", golden.name);

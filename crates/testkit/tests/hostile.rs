@@ -1,5 +1,9 @@
 //! What can a hostile image do to its reader?
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests failures should be loud")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "in tests failures should be loud"
+)]
 
 use std::{
     fs,
@@ -137,7 +141,10 @@ fn nothing_is_written_outside() {
             assert_eq!(place::names(&outside), ["victim"], "attack {number}");
             let around = place::names(folder.path());
             let known = ["inside", "outside", "tree", "victim"];
-            assert!(around.iter().all(|name| known.contains(&&**name)), "attack {number}: {around:?}");
+            assert!(
+                around.iter().all(|name| known.contains(&&**name)),
+                "attack {number}: {around:?}"
+            );
         }
     }
 }

@@ -1,5 +1,9 @@
 //! Does Linux see in an image what is in the source tree?
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests failures should be loud")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "in tests failures should be loud"
+)]
 
 use std::{fs, fs::File, os::unix::fs::FileExt, path::Path};
 
@@ -9,7 +13,9 @@ use lith::{
     tree::{Contents, Kind, Tree},
 };
 use lith_testkit::{
-    compare, image, nasty, nasty::Nasty, noise::Noise,
+    compare, image, nasty,
+    nasty::Nasty,
+    noise::Noise,
     oracle::kernel::{self, Mounted},
     place, recipe, tarball, tier,
 };
@@ -27,7 +33,9 @@ fn read_at_random(mounted: &Mounted, (tree, contents): (&Tree, &dyn Contents), s
     noise.shuffle(&mut files);
     for inode in files {
         let path = tree.path(inode);
-        let (Kind::Regular { size: 1.. }, 0..4000) = (&tree.get(inode).kind, path.len()) else { continue };
+        let (Kind::Regular { size: 1.. }, 0..4000) = (&tree.get(inode).kind, path.len()) else {
+            continue;
+        };
         let Kind::Regular { size } = tree.get(inode).kind else { continue };
         let position = noise.next() % size;
         let longest = [1, 100, 5000, 300_000][noise.below(4)];
@@ -36,7 +44,11 @@ fn read_at_random(mounted: &Mounted, (tree, contents): (&Tree, &dyn Contents), s
         contents.open(tree, inode).unwrap().read_at(&mut expected, position).unwrap();
         let file = File::open(mounted.path().join(tarball::as_path(&path))).unwrap();
         file.read_exact_at(&mut found, position).unwrap();
-        assert!(expected == found, "{length} bytes at {position} of {}", String::from_utf8_lossy(&path));
+        assert!(
+            expected == found,
+            "{length} bytes at {position} of {}",
+            String::from_utf8_lossy(&path)
+        );
     }
 }
 
@@ -94,7 +106,8 @@ fn random_trees() {
     let recipes = recipe::recipes(60);
     let matrix = image::matrix(kernel::most_block_bits());
     for number in 0..60 {
-        let (tree, contents) = recipes.new_tree(&mut runner).unwrap().current().as_linux_allows().follow();
+        let (tree, contents) =
+            recipes.new_tree(&mut runner).unwrap().current().as_linux_allows().follow();
         let (name, options) = &matrix[number * 7 % matrix.len()];
         let source = Source { tree, contents: Box::new(contents), notes: Vec::new() };
         image::build_at(&path, compare::pair(&source), options);

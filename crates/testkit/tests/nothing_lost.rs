@@ -1,5 +1,9 @@
 //! Whatever goes wrong while an image is made: is the old image still there, and nothing else?
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests failures should be loud")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "in tests failures should be loud"
+)]
 
 use std::{
     error::Error as _,
@@ -203,7 +207,10 @@ fn files_that_change_between_scan_and_read() {
             let error = bed.build(source).unwrap_err();
             let said = chain(&error);
             assert!(said.contains(name) && said.contains(complaint), "{what}: {said}");
-            assert!(matches!(error, Error::Build(BuildError::Content(ContentError::Changed { .. }))), "{error:?}");
+            assert!(
+                matches!(error, Error::Build(BuildError::Content(ContentError::Changed { .. }))),
+                "{error:?}"
+            );
             bed.assert_untouched(what);
         }
     }
@@ -221,7 +228,10 @@ fn files_that_change_while_they_are_read() {
             // Small files are read before or after; only what is read of the large one counts.
             let error = bed.build(Source { tree, contents, notes }).unwrap_err();
             let said = chain(&error);
-            assert!(said.contains("large") && said.contains("changed"), "{what} after {after}: {said}");
+            assert!(
+                said.contains("large") && said.contains("changed"),
+                "{what} after {after}: {said}"
+            );
             bed.assert_untouched(what);
         }
     }
@@ -285,7 +295,8 @@ impl lith::tree::Content for BrokenFile {
 fn a_disk_that_fails() {
     let bed = Bed::new();
     let Source { tree, contents, notes } = image::directory(&bed.tree());
-    let error = bed.build(Source { tree, contents: Box::new(BrokenDisk(contents)), notes }).unwrap_err();
+    let error =
+        bed.build(Source { tree, contents: Box::new(BrokenDisk(contents)), notes }).unwrap_err();
     let said = chain(&error);
     assert!(said.contains("file-33") && said.contains("Input/output error"), "{said}");
     bed.assert_untouched("broken disk");
@@ -411,7 +422,8 @@ fn assert_leftovers(bed: &Bed, new: &[u8]) {
 fn a_build_that_panics_ends() {
     let bed = Arc::new(Bed::new());
     let Source { tree, contents, notes } = image::directory(&bed.tree());
-    let contents = Box::new(Changing::new(contents, 9, || panic!("this panic is part of the test")));
+    let contents =
+        Box::new(Changing::new(contents, 9, || panic!("this panic is part of the test")));
     let building = Arc::clone(&bed);
     let build = thread::spawn(move || building.build(Source { tree, contents, notes }).is_err());
     let deadline = Instant::now() + Duration::from_secs(60);
@@ -426,7 +438,10 @@ fn a_build_that_panics_ends() {
 #[test]
 fn little_memory_for_temporary_data_leaves_nothing() {
     let bed = Bed::new();
-    let options = Options { memory: 1000, ..image::with_workers(image::compressed(Compressor::Lz4, 4096), 2) };
+    let options = Options {
+        memory: 1000,
+        ..image::with_workers(image::compressed(Compressor::Lz4, 4096), 2)
+    };
     let how = BuildOptions { image: options, ..BuildOptions::default() };
     lith::build(image::directory(&bed.tree()), &bed.image(), &how, &Progress::default()).unwrap();
     assert_eq!(place::names(&bed.images()), ["image.erofs"]);

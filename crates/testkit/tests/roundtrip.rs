@@ -1,5 +1,9 @@
 //! Is the tree in an image the tree that it was built from, whatever the tree and the options?
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "in tests failures should be loud")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "in tests failures should be loud"
+)]
 
 use std::fs;
 
@@ -23,7 +27,9 @@ fn options() -> impl Strategy<Value = Options> {
         |(compressor, bits, larger, full, workers, saving)| {
             let options = match compressor {
                 None => image::plain(),
-                Some(compressor) => image::compressed(compressor, (1 << bits << larger).min(1 << 20)),
+                Some(compressor) => {
+                    image::compressed(compressor, (1 << bits << larger).min(1 << 20))
+                }
             };
             let mut options = image::with_workers(image::with_blocks(options, bits), workers);
             options.index = if full { IndexForm::Full } else { IndexForm::Compact };
@@ -84,6 +90,10 @@ fn a_file_over_4_gib_comes_back() {
     for options in [image::plain(), image::compressed(Compressor::Lz4, 65536)] {
         let report = image::build_directory(&tree, &path, &image::with_workers(options, 2));
         assert!(report.image_bytes < 64 << 20, "holes are stored: {report:?}");
-        compare::assert_same(compare::pair(&source), compare::pair(&image::open(&path)), "over 4 GiB");
+        compare::assert_same(
+            compare::pair(&source),
+            compare::pair(&image::open(&path)),
+            "over 4 GiB",
+        );
     }
 }

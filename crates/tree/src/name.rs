@@ -110,10 +110,7 @@ mod tests {
         assert!(Name::new(&[b'a'; 255]).is_ok());
         assert!(Name::new(b"\xff\n ").is_ok());
         assert!(Name::new(b"...").is_ok());
-        assert!(matches!(
-            Name::new(&[b'a'; 256]),
-            Err(NameError::TooLong(_))
-        ));
+        assert!(matches!(Name::new(&[b'a'; 256]), Err(NameError::TooLong(_))));
         for reserved in [&b""[..], b".", b".."] {
             assert!(matches!(Name::new(reserved), Err(NameError::Reserved(_))));
         }
@@ -125,13 +122,7 @@ mod tests {
     #[test]
     fn paths_are_shown_unambiguously() {
         assert_eq!(DisplayPath("a/ü\\".as_bytes()).to_string(), "a/ü\\\\");
-        assert_eq!(
-            DisplayPath(b"\x1b[0m\xff\n").to_string(),
-            "\\x1b[0m\\xff\\x0a"
-        );
-        assert_eq!(
-            DisplayPath("\u{202e}".as_bytes()).to_string(),
-            "\\xe2\\x80\\xae"
-        );
+        assert_eq!(DisplayPath(b"\x1b[0m\xff\n").to_string(), "\\x1b[0m\\xff\\x0a");
+        assert_eq!(DisplayPath("\u{202e}".as_bytes()).to_string(), "\\xe2\\x80\\xae");
     }
 }

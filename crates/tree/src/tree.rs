@@ -56,10 +56,7 @@ impl Tree {
             parent: InodeIndex::ROOT,
             name: None,
         };
-        Self {
-            inodes: vec![root],
-            xattrs: XattrPool::default(),
-        }
+        Self { inodes: vec![root], xattrs: XattrPool::default() }
     }
 
     /// Adds an inode under its first name.
@@ -77,13 +74,7 @@ impl Tree {
         let inode = InodeIndex(number);
         let is_directory = matches!(kind, Kind::Directory(_));
         self.enter(parent, name.clone(), inode, is_directory)?;
-        self.inodes.push(Inode {
-            metadata,
-            kind,
-            links: 1,
-            parent,
-            name: Some(name),
-        });
+        self.inodes.push(Inode { metadata, kind, links: 1, parent, name: Some(name) });
         Ok(inode)
     }
 
@@ -204,9 +195,7 @@ impl Tree {
     pub fn find(&self, path: &[u8]) -> Option<InodeIndex> {
         path.split(|byte| *byte == b'/')
             .filter(|name| !name.is_empty())
-            .try_fold(InodeIndex::ROOT, |at, name| {
-                self.get(at).as_directory()?.get(name)
-            })
+            .try_fold(InodeIndex::ROOT, |at, name| self.get(at).as_directory()?.get(name))
     }
 
     /// Every name in the tree in canonical order: a directory's own entry, then each of its entries in
@@ -214,11 +203,7 @@ impl Tree {
     /// first, without a name.
     #[must_use]
     pub fn walk(&self) -> Walk<'_> {
-        Walk {
-            tree: self,
-            stack: Vec::new(),
-            started: false,
-        }
+        Walk { tree: self, stack: Vec::new(), started: false }
     }
 }
 
@@ -258,12 +243,7 @@ impl<'a> Iterator for Walk<'a> {
         if !std::mem::replace(&mut self.started, true) {
             let root = InodeIndex::ROOT;
             self.descend(root, self.tree.get(root).as_directory()?);
-            return Some(Visit {
-                parent: root,
-                name: None,
-                inode: root,
-                depth: 0,
-            });
+            return Some(Visit { parent: root, name: None, inode: root, depth: 0 });
         }
         loop {
             let depth = self.stack.len();
@@ -273,12 +253,7 @@ impl<'a> Iterator for Walk<'a> {
                 if let Some(directory) = self.tree.get(*inode).as_directory() {
                     self.descend(*inode, directory);
                 }
-                return Some(Visit {
-                    parent,
-                    name: Some(name),
-                    inode: *inode,
-                    depth,
-                });
+                return Some(Visit { parent, name: Some(name), inode: *inode, depth });
             }
             self.stack.pop();
         }
@@ -296,14 +271,11 @@ mod tests {
     fn sample() -> Tree {
         let mut tree = Tree::new(Metadata::default());
         let root = InodeIndex::ROOT;
-        let b = tree
-            .add(root, name("b"), Metadata::default(), Kind::directory())
-            .unwrap();
+        let b = tree.add(root, name("b"), Metadata::default(), Kind::directory()).unwrap();
         let file = Kind::Regular { size: 3 };
         let f = tree.add(b, name("f"), Metadata::default(), file).unwrap();
         tree.link(root, name("a"), f).unwrap();
-        tree.add(b, name("d"), Metadata::default(), Kind::directory())
-            .unwrap();
+        tree.add(b, name("d"), Metadata::default(), Kind::directory()).unwrap();
         tree
     }
 
@@ -313,11 +285,7 @@ mod tests {
         let paths: Vec<_> = tree
             .walk()
             .map(|v| {
-                (
-                    v.name
-                        .map_or(String::new(), |n| DisplayPath(n.as_bytes()).to_string()),
-                    v.depth,
-                )
+                (v.name.map_or(String::new(), |n| DisplayPath(n.as_bytes()).to_string()), v.depth)
             })
             .collect();
         let expected = [("", 0), ("a", 1), ("b", 1), ("d", 2), ("f", 2)];

@@ -37,10 +37,7 @@ pub struct XattrPool {
 impl Default for XattrPool {
     fn default() -> Self {
         let empty: Arc<[Xattr]> = Arc::new([]);
-        Self {
-            sets: vec![Arc::clone(&empty)],
-            numbers: HashMap::from([(empty, 0)]),
-        }
+        Self { sets: vec![Arc::clone(&empty)], numbers: HashMap::from([(empty, 0)]) }
     }
 }
 
@@ -90,10 +87,7 @@ mod tests {
     use super::*;
 
     fn xattr(name: &str, value: &str) -> Xattr {
-        Xattr {
-            name: name.as_bytes().into(),
-            value: value.as_bytes().into(),
-        }
+        Xattr { name: name.as_bytes().into(), value: value.as_bytes().into() }
     }
 
     #[test]

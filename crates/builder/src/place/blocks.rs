@@ -127,7 +127,7 @@ mod tests {
             for (head, tail) in records {
                 let tail = if head % 4096 + tail > 4096 { 0 } else { tail };
                 let at = open.place(head, tail);
-                prop_assert!(at % 32 == 0 && at >= 1152);
+                prop_assert!(at.is_multiple_of(32) && at >= 1152);
                 prop_assert!(tail == 0 || (at + head) % 4096 + tail <= 4096);
                 prop_assert!(at % 4096 + 64.min(head) <= 4096);
                 let farthest = taken.iter().map(|(_, end)| *end).max().unwrap_or(0);

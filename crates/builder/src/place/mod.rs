@@ -66,7 +66,7 @@ impl Placement {
             return Err(BuildError::TooLarge { limit: u32::MAX.into() });
         }
         let meta_blkaddr = positions.meta_blkaddr;
-        let positions = positions.positions;
+        let positions = positions.by_inode;
         Ok(Self { block, content_start, shared_start, positions, meta_blkaddr, blocks })
     }
 
@@ -98,7 +98,7 @@ fn meta_block(root: u64, block: u64) -> Blkaddr {
 struct Positions {
     open: OpenBlocks,
     /// By the inode's number in the tree, the root's first.
-    positions: Vec<u64>,
+    by_inode: Vec<u64>,
     meta_blkaddr: Blkaddr,
 }
 
@@ -108,7 +108,7 @@ impl Positions {
     fn new(records: &Records<'_>, head_end: u64, start: u64) -> Self {
         let block = records.block();
         let (head, tail) = records.iter().next().map_or((0, 0), |root| (root.head(), root.tail()));
-        let mut positions = vec![0; records.inodes()];
+        let mut by_inode = vec![0; records.inodes()];
         let spare = (head_end + head + tail).next_multiple_of(Nid::SLOT);
         let (open, position, meta_blkaddr) =
             if u64::from(block.within(head_end)) + head + tail <= block.size().into() {
@@ -118,15 +118,15 @@ impl Positions {
                 let position = open.place(head, tail);
                 (open, position, meta_block(position, block.size().into()))
             };
-        if let Some(root) = positions.get_mut(InodeIndex::ROOT.index()) {
+        if let Some(root) = by_inode.get_mut(InodeIndex::ROOT.index()) {
             *root = position;
         }
-        Self { open, positions, meta_blkaddr }
+        Self { open, by_inode, meta_blkaddr }
     }
 
     fn place(&mut self, size: &Size) {
         let position = self.open.place(size.head, size.tail);
-        if let Some(slot) = self.positions.get_mut(size.index.index()) {
+        if let Some(slot) = self.by_inode.get_mut(size.index.index()) {
             *slot = position;
         }
     }

@@ -6,7 +6,7 @@ pub(super) const MAX_DISTANCE: usize = 65_535;
 pub(super) const MAX_TEXT: usize = 1 << 30;
 
 /// Most bits of a hash.
-const HEAD_BITS: u32 = 17;
+const HEAD_BITS: u32 = 15;
 const HEADS: usize = 1 << HEAD_BITS;
 /// Links kept: those of as many positions as a match can reach over.
 const LINKS: usize = 1 << 16;
@@ -36,6 +36,7 @@ pub(super) struct Index<const GRAM: usize> {
 }
 
 impl<const GRAM: usize> Index<GRAM> {
+    #[expect(clippy::large_stack_arrays, reason = "boxed at once, and a thread's stack has room")]
     pub(super) fn new() -> Self {
         Self {
             head: Box::new([0; HEADS]),
@@ -56,7 +57,7 @@ impl<const GRAM: usize> Index<GRAM> {
             self.head.fill(0);
         }
         let bits = usize::BITS - span.leading_zeros();
-        self.shift = 64 - (bits + 3).clamp(10, HEAD_BITS);
+        self.shift = 64 - (bits + 1).clamp(10, HEAD_BITS);
         (self.next, self.run, self.before) = (0, 0, !load(text, 0));
     }
 
@@ -77,20 +78,24 @@ impl<const GRAM: usize> Index<GRAM> {
         let first = self.base + narrow(self.next);
         for (position, window) in (first..).zip(bytes.windows(LOAD)) {
             let bytes = load(window, 0);
-            let distance = if Self::key(bytes) == Self::key(before) {
-                run = run.saturating_add(1);
-                run
-            } else {
-                run = 0;
-                let head = &mut self.head[Self::slot(bytes, shift)];
-                let distance = position - *head;
-                *head = position;
-                u16::try_from(distance).unwrap_or(u16::MAX)
-            };
-            self.link[(position & 0xFFFF) as usize] = distance;
+            let in_run = Self::key(bytes) == Self::key(before);
+            run = if in_run { run.saturating_add(1) } else { 0 };
+            let distance = if in_run { run } else { self.replace_head(bytes, shift, position) };
+            if let Some(link) = self.link.get_mut(link_slot(position)) {
+                *link = distance;
+            }
             before = bytes;
         }
         (self.before, self.run, self.next) = (before, run, self.next.max(end));
+    }
+
+    /// Makes `position`, where `bytes` stand, the newest of its hash; how far before it the last one is.
+    #[inline]
+    fn replace_head(&mut self, bytes: u64, shift: u32, position: u32) -> u16 {
+        let Some(head) = self.head.get_mut(Self::slot(bytes, shift)) else { return u16::MAX };
+        let distance = position - *head;
+        *head = position;
+        u16::try_from(distance).unwrap_or(u16::MAX)
     }
 
     #[inline]
@@ -104,8 +109,14 @@ impl<const GRAM: usize> Index<GRAM> {
     #[inline]
     pub(super) fn earlier(&self, offset: usize) -> Option<usize> {
         let position = self.base.wrapping_add(narrow(offset));
-        offset.checked_sub(usize::from(self.link[(position & 0xFFFF) as usize]))
+        let distance = self.link.get(link_slot(position)).copied().unwrap_or(u16::MAX);
+        offset.checked_sub(usize::from(distance))
     }
+}
+
+#[inline]
+const fn link_slot(position: u32) -> usize {
+    (position & 0xFFFF) as usize
 }
 
 /// The first eight bytes of `text` at `at`, the first one lowest; zero where the text is too short.
@@ -122,4 +133,46 @@ pub(super) fn load(text: &[u8], at: usize) -> u64 {
 #[expect(clippy::cast_possible_truncation, reason = "texts have at most MAX_TEXT bytes")]
 pub(super) const fn narrow(number: usize) -> u32 {
     number as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &[u8] = b"abcdefgh abcdefgh------------abcdefgh abcdef and no more of it";
+
+    fn links(index: &mut Index<4>) -> Vec<Option<usize>> {
+        index.begin(TEXT, TEXT.len());
+        index.enter_until(TEXT, TEXT.len());
+        (0..TEXT.len() - 8).map(|offset| index.earlier(offset)).collect()
+    }
+
+    #[test]
+    fn positions_are_linked_to_the_same_bytes_before() {
+        let links = links(&mut Index::new());
+        assert_eq!(links[..9], [None; 9]);
+        assert_eq!(links[9], Some(0));
+        assert_eq!(links[29], Some(9));
+        assert_eq!(links[39], Some(29));
+    }
+
+    #[test]
+    fn runs_are_linked_to_their_beginning() {
+        let links = links(&mut Index::new());
+        for offset in 18..26 {
+            assert_eq!(links[offset], Some(17), "{offset}");
+        }
+    }
+
+    #[test]
+    fn earlier_texts_and_restarted_positions_leave_no_trace() {
+        let fresh = links(&mut Index::new());
+        for base in [1 << 16, 1 << 30, u32::MAX / 2 - 1, u32::MAX / 2, u32::MAX / 2 + 1] {
+            let mut index = Index::new();
+            index.base = base;
+            for _ in 0..3 {
+                assert_eq!(links(&mut index), fresh, "{base}");
+            }
+        }
+    }
 }

@@ -68,8 +68,8 @@ impl Effort {
     /// The effort of an `lz4hc` level from 10 to 12.
     pub(crate) const fn of_level(level: u8) -> Self {
         match level {
-            ..=10 => Self { tries: 16, nice: 64 },
-            11 => Self { tries: 64, nice: 256 },
+            ..=10 => Self { tries: 64, nice: 512 },
+            11 => Self { tries: 512, nice: 1024 },
             12.. => Self { tries: 4096, nice: NODES },
         }
     }

@@ -76,7 +76,8 @@ fn build(
 ) -> Result<(), Box<dyn Error>> {
     let source = Source { tree, contents: Box::new(contents), notes: Vec::new() };
     let workers = NonZeroUsize::new(2).unwrap();
-    let how = BuildOptions { image: Options { workers, ..options.clone() }, ..BuildOptions::default() };
+    let how =
+        BuildOptions { image: Options { workers, ..options.clone() }, ..BuildOptions::default() };
     lith::build(source, Path::new(image), &how, &Progress::default())?;
     Ok(())
 }

@@ -7,7 +7,8 @@ use std::{
 };
 
 use rustix::fs::{
-    AtFlags, CWD, Gid, Timespec, Timestamps, UTIME_OMIT, Uid, XattrFlags, chownat, lsetxattr, utimensat,
+    AtFlags, CWD, Gid, Timespec, Timestamps, UTIME_OMIT, Uid, XattrFlags, chownat, lsetxattr,
+    utimensat,
 };
 
 use super::Bed;
@@ -26,9 +27,19 @@ pub(super) fn plant(bed: &mut Bed) {
 
 fn plant_owners(bed: &mut Bed) {
     let folder = bed.folder("owners");
-    let owners = [(0, 1), (1, 0), (65_534, 65_535), (65_535, 65_536), (65_536, 1), (0x7fff_ffff, 0x8000_0000), (u32::MAX - 1, u32::MAX - 1)];
+    let owners = [
+        (0, 1),
+        (1, 0),
+        (65_534, 65_535),
+        (65_535, 65_536),
+        (65_536, 1),
+        (0x7fff_ffff, 0x8000_0000),
+        (u32::MAX - 1, u32::MAX - 1),
+    ];
     for (uid, gid) in owners {
-        for path in [folder.join(format!("file-{uid}-{gid}")), folder.join(format!("folder-{uid}-{gid}"))] {
+        for path in
+            [folder.join(format!("file-{uid}-{gid}")), folder.join(format!("folder-{uid}-{gid}"))]
+        {
             if path.to_string_lossy().contains("folder-") {
                 fs::create_dir(&path).unwrap();
             } else {
@@ -43,12 +54,15 @@ fn plant_owners(bed: &mut Bed) {
 
 fn plant_modes(bed: &Bed) {
     let folder = bed.folder("modes");
-    for mode in [0o000, 0o001, 0o400, 0o600, 0o644, 0o755, 0o777, 0o1777, 0o2755, 0o4755, 0o6711, 0o7777] {
+    for mode in
+        [0o000, 0o001, 0o400, 0o600, 0o644, 0o755, 0o777, 0o1777, 0o2755, 0o4755, 0o6711, 0o7777]
+    {
         // What nobody may read is left to root, who may.
         if mode & 0o400 == 0 && !crate::tier::is_root() {
             continue;
         }
-        let (file, inner) = (folder.join(format!("file-{mode:04o}")), folder.join(format!("folder-{mode:04o}")));
+        let (file, inner) =
+            (folder.join(format!("file-{mode:04o}")), folder.join(format!("folder-{mode:04o}")));
         fs::write(&file, "mode").unwrap();
         fs::create_dir(&inner).unwrap();
         for path in [file, inner] {
@@ -130,7 +144,12 @@ fn plant_xattrs(bed: &mut Bed) {
     }
     let many = file("many");
     for number in 0..40 {
-        set(bed, &many, &format!("user.number-{number}"), &bytes(Texture::Text, number, number as usize * 2));
+        set(
+            bed,
+            &many,
+            &format!("user.number-{number}"),
+            &bytes(Texture::Text, number, number as usize * 2),
+        );
     }
     for name in ["below", "empty-below"] {
         fs::create_dir(folder.join(name)).unwrap();
@@ -176,7 +195,13 @@ fn plant_acls(bed: &mut Bed) {
         .chain((1000..1030).map(|id| (user, 5, id)))
         .chain([(group_obj, 5, NOBODY), (group, 4, 77), (mask, 5, NOBODY), (other, 0, NOBODY)])
         .collect();
-    let short = [(user_obj, 6, NOBODY), (user, 4, 1234), (group_obj, 4, NOBODY), (mask, 4, NOBODY), (other, 4, NOBODY)];
+    let short = [
+        (user_obj, 6, NOBODY),
+        (user, 4, 1234),
+        (group_obj, 4, NOBODY),
+        (mask, 4, NOBODY),
+        (other, 4, NOBODY),
+    ];
     for (name, entries) in [("short", &short[..]), ("long", &long)] {
         let file = folder.join(name);
         fs::write(&file, "").unwrap();
@@ -195,7 +220,8 @@ fn set_acl(bed: &mut Bed, path: &Path, which: &str, entries: &[(u16, u16, u32)])
 
 fn plant_capabilities(bed: &mut Bed) {
     let folder = bed.folder("capabilities");
-    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let words =
+        |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     // Revision 2 with the bit for "effective", then permitted and inheritable, low halves and high halves.
     let version_2 = words(&[0x0200_0001, 1 << 13, 0, 0, 0]);
     let path: PathBuf = folder.join("ping");

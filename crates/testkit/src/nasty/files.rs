@@ -14,8 +14,8 @@ const MIB: usize = 1 << 20;
 
 /// Sizes around those of inodes, blocks, lclusters and pclusters.
 const SMALL: [usize; 22] = [
-    0, 1, 2, 31, 32, 511, 512, 513, 4031, 4032, 4033, 4064, 4095, 4096, 4097, 8191, 8192, 8193, 16383, 16385, 65535,
-    65537,
+    0, 1, 2, 31, 32, 511, 512, 513, 4031, 4032, 4033, 4064, 4095, 4096, 4097, 8191, 8192, 8193,
+    16383, 16385, 65535, 65537,
 ];
 
 /// Sizes around those of large pclusters, and of the pieces that a build works on.
@@ -61,7 +61,17 @@ const SPARSE: [Sparse; 9] = [
     ("hole-up-to-a-block-and-a-byte", 5 * MIB + 1, &[(2 * MIB, 5000)]),
     ("island", 20 * MIB, &[(9 * MIB + 17, 70_000)]),
     ("over-pieces", 13 * MIB, &[(4 * MIB - 1, 2), (8 * MIB, 4096), (12 * MIB + 5, MIB - 5)]),
-    ("combed", 256 * KIB, &[(4096, 4096), (3 * 4096, 4096), (5 * 4096, 1), (7 * 4096 + 4095, 1), (64 * KIB, 64 * KIB)]),
+    (
+        "combed",
+        256 * KIB,
+        &[
+            (4096, 4096),
+            (3 * 4096, 4096),
+            (5 * 4096, 1),
+            (7 * 4096 + 4095, 1),
+            (64 * KIB, 64 * KIB),
+        ],
+    ),
     ("mostly-data", 3 * MIB, &[(0, MIB), (MIB + 64 * KIB, MIB), (2 * MIB + 128 * KIB, 900 * KIB)]),
 ];
 

@@ -25,11 +25,30 @@ fn plant_odd(folder: &Path) {
     let mut noise = Noise::new(255);
     for _ in 0..20 {
         let name: Vec<u8> = (0..255).map(|_| 1 + noise.below(255) as u8).collect();
-        touch(&name.into_iter().map(|byte| if byte == b'/' { b'|' } else { byte }).collect::<Vec<_>>());
+        touch(
+            &name
+                .into_iter()
+                .map(|byte| if byte == b'/' { b'|' } else { byte })
+                .collect::<Vec<_>>(),
+        );
     }
     let odd: [&[u8]; 16] = [
-        b"...", b"..a", b".hidden", b"-rf", b"--", b" ", b"  lead", b"trail ", b"new\nline", b"a\tb", b"\xff\xfe",
-        b"\xed\xa0\x80", "\u{202e}gnp.exe".as_bytes(), "\u{e9}".as_bytes(), "e\u{301}".as_bytes(), b".wh.name",
+        b"...",
+        b"..a",
+        b".hidden",
+        b"-rf",
+        b"--",
+        b" ",
+        b"  lead",
+        b"trail ",
+        b"new\nline",
+        b"a\tb",
+        b"\xff\xfe",
+        b"\xed\xa0\x80",
+        "\u{202e}gnp.exe".as_bytes(),
+        "\u{e9}".as_bytes(),
+        "e\u{301}".as_bytes(),
+        b".wh.name",
     ];
     odd.into_iter().for_each(touch);
     for length in 1..=60 {
@@ -52,12 +71,14 @@ fn plant_many(folder: &Path) {
 }
 
 fn plant_deep(folder: &Path, levels: usize) {
-    let mut at: OwnedFd = rustix::fs::openat(CWD, folder, OFlags::DIRECTORY, Mode::empty()).unwrap();
+    let mut at: OwnedFd =
+        rustix::fs::openat(CWD, folder, OFlags::DIRECTORY, Mode::empty()).unwrap();
     for level in 0..levels {
         let name = format!("{level:-<200}");
         rustix::fs::mkdirat(&at, &*name, Mode::RWXU).unwrap();
         at = rustix::fs::openat(&at, &*name, OFlags::DIRECTORY, Mode::empty()).unwrap();
     }
-    let file = rustix::fs::openat(&at, "bottom", OFlags::CREATE | OFlags::WRONLY, Mode::RUSR).unwrap();
+    let file =
+        rustix::fs::openat(&at, "bottom", OFlags::CREATE | OFlags::WRONLY, Mode::RUSR).unwrap();
     rustix::io::write(&file, b"far down").unwrap();
 }

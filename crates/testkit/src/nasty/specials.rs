@@ -37,8 +37,15 @@ fn plant_symlinks(folder: &Path) {
     let long: Vec<u8> =
         segments.map(|(at, byte)| if at % 99 == 98 { b'/' } else { byte % 26 + b'a' }).collect();
     let targets: [&[u8]; 9] = [
-        b"x", b"..", b"/", b"/etc/passwd", b"../../../../../../etc/shadow", b"no\nsuch\xfffile", b"self",
-        b"trailing/", b"//double//slashes",
+        b"x",
+        b"..",
+        b"/",
+        b"/etc/passwd",
+        b"../../../../../../etc/shadow",
+        b"no\nsuch\xfffile",
+        b"self",
+        b"trailing/",
+        b"//double//slashes",
     ];
     for (number, target) in targets.into_iter().enumerate() {
         symlink(OsStr::from_bytes(target), folder.join(number.to_string())).unwrap();

@@ -21,8 +21,8 @@ use lith::{
 use rustix::{
     fs::{AtFlags, Stat, StatVfs, statat},
     mount::{
-        FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag, fsconfig_set_string, fsmount,
-        fsopen,
+        FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag,
+        fsconfig_set_string, fsmount, fsopen,
     },
 };
 
@@ -53,7 +53,10 @@ pub fn mount(image: &Path) -> Option<Mounted> {
         return None;
     }
     tier::ran(TIER);
-    Some(try_mount(image).unwrap_or_else(|error| panic!("{}: Linux mounts it not: {error}", image.display())))
+    Some(
+        try_mount(image)
+            .unwrap_or_else(|error| panic!("{}: Linux mounts it not: {error}", image.display())),
+    )
 }
 
 /// Mounts the image, or says why Linux doesn't want to.
@@ -131,8 +134,16 @@ impl Mounted {
             let stat = statat(&self.mount, path, AtFlags::SYMLINK_NOFOLLOW).unwrap();
             let inode = expected.get(visit.inode);
             let shown = OsStr::from_bytes(path);
-            assert_eq!(stat.st_nlink, u64::from(inode.nlink()).into_nlink(), "{shown:?}: link count");
-            assert_eq!(size_of(expected, visit.inode).unwrap_or(stat.st_size), stat.st_size, "{shown:?}: size");
+            assert_eq!(
+                stat.st_nlink,
+                u64::from(inode.nlink()).into_nlink(),
+                "{shown:?}: link count"
+            );
+            assert_eq!(
+                size_of(expected, visit.inode).unwrap_or(stat.st_size),
+                stat.st_size,
+                "{shown:?}: size"
+            );
             let number: &mut Option<u64> = &mut numbers[visit.inode.index()];
             assert_eq!(*number.get_or_insert(stat.st_ino), stat.st_ino, "{shown:?}: hard link");
             if inode.as_directory().is_some() {
@@ -187,7 +198,10 @@ struct LoopDevice(PathBuf);
 
 impl LoopDevice {
     fn new(image: &Path) -> io::Result<Self> {
-        let output = Command::new("losetup").args(["--find", "--show", "--read-only"]).arg(image).output()?;
+        let output = Command::new("losetup")
+            .args(["--find", "--show", "--read-only"])
+            .arg(image)
+            .output()?;
         if !output.status.success() {
             return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
         }

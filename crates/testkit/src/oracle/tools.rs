@@ -35,7 +35,10 @@ impl Tools {
                 return Some(tools);
             }
         }
-        tier::skip(TIER, "neither in the PATH nor in the chroot of bench/rivals.sh (which needs root)");
+        tier::skip(
+            TIER,
+            "neither in the PATH nor in the chroot of bench/rivals.sh (which needs root)",
+        );
         None
     }
 
@@ -50,7 +53,13 @@ impl Tools {
             }
             None => Command::new(tool),
         };
-        command.args(args).current_dir(folder).env("LITH_WORK", folder).env("LC_ALL", "C").output().unwrap()
+        command
+            .args(args)
+            .current_dir(folder)
+            .env("LITH_WORK", folder)
+            .env("LC_ALL", "C")
+            .output()
+            .unwrap()
     }
 
     /// Runs a tool that must succeed, and gives what it printed.
@@ -73,7 +82,8 @@ impl Tools {
         let output = self.run(Path::new("/tmp"), "mkfs.erofs", &[OsStr::new("-V")]);
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text).into_owned();
-        let number = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+        let number =
+            text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
         let mut parts = number.split(|c: char| !c.is_ascii_digit()).map(str::parse);
         Some((parts.next()?.ok()?, parts.next()?.ok()?))
     }
@@ -84,7 +94,8 @@ fn chroot_wrapper() -> Option<Option<PathBuf>> {
     let corpora = env::var_os("LITH_CORPORA").map(PathBuf::from);
     let cache = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache/lith-bench"));
     let sid = corpora.or_else(cache)?.join("sid/usr/bin/mkfs.erofs");
-    let script = fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/rival")).ok()?;
+    let script =
+        fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/rival")).ok()?;
     (tier::is_root() && sid.exists()).then_some(Some(script))
 }
 
