@@ -153,15 +153,13 @@ mod tests {
         assert_eq!(links[..9], [None; 9]);
         assert_eq!(links[9], Some(0));
         assert_eq!(links[29], Some(9));
-        assert_eq!(links[39], Some(29));
+        assert_eq!(links[38], Some(29));
     }
 
     #[test]
     fn runs_are_linked_to_their_beginning() {
         let links = links(&mut Index::new());
-        for offset in 18..26 {
-            assert_eq!(links[offset], Some(17), "{offset}");
-        }
+        assert_eq!(links[18..26], [Some(17); 8]);
     }
 
     #[test]
