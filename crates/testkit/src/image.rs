@@ -110,6 +110,7 @@ pub fn build(source: (&Tree, &dyn Contents), options: &Options) -> Vec<u8> {
 }
 
 /// Builds as users do, from a directory: read back, then put into place.
+#[must_use]
 pub fn build_directory(folder: &Path, image: &Path, options: &Options) -> Report {
     let source = directory(folder);
     let how = BuildOptions { image: options.clone(), ..BuildOptions::default() };
@@ -141,5 +142,5 @@ fn from_image(image: Image, path: &Path) -> Source {
 /// The SHA-256 of bytes in hexadecimal.
 #[must_use]
 pub fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes).iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
 }

@@ -23,7 +23,7 @@ const NUMBERS: [u64; 12] = [
 /// Metadata is small beside data: half of the changes go to places that `hot` gives, as ranges.
 pub fn mutate(bytes: &mut Vec<u8>, hot: &[(usize, usize)], seed: u64) {
     let mut noise = Noise::new(seed);
-    for _ in 0..1 + noise.below(4) {
+    for _ in 0..=noise.below(4) {
         change(bytes, hot, &mut noise);
     }
 }

@@ -44,7 +44,7 @@ fn has_room(place: &Path) -> bool {
 fn takes_xattrs(folder: &Path) -> bool {
     let file = folder.join("probe");
     fs::write(&file, "").is_ok()
-        && rustix::fs::setxattr(&file, "user.probe", &[1; 60_000], XattrFlags::empty()).is_ok()
+        && rustix::fs::setxattr(&file, "user.probe", &vec![1; 60_000], XattrFlags::empty()).is_ok()
 }
 
 /// Whether the filesystem at `folder` has files without names, so that nothing is left of a killed process.

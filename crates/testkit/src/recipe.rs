@@ -336,7 +336,7 @@ impl Input<'_> {
         let tag = self.byte();
         let what = match tag % 16 {
             0..3 => What::Directory,
-            3..9 => What::File((0..tag / 64 + 1).map(|_| self.stretch()).collect()),
+            3..9 => What::File((0..=tag / 64).map(|_| self.stretch()).collect()),
             9 | 10 => What::Link(self.byte().into()),
             11 | 12 => What::Symlink(self.bytes()),
             13 => What::Device(

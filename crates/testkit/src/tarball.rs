@@ -14,6 +14,7 @@ use crate::{noise::Noise, oracle::tools::is_in_path, tier};
 
 /// Writes all names of `tree`, which was read from `folder`, into the tar `to`, in an order that `seed` decides. False
 /// if there is no GNU tar, which is told.
+#[must_use]
 pub fn make(tree: &Tree, folder: &Path, to: &Path, seed: u64) -> bool {
     if !is_there() {
         return false;
@@ -50,8 +51,8 @@ pub fn make(tree: &Tree, folder: &Path, to: &Path, seed: u64) -> bool {
 /// Extracts a tar with all that it holds.
 pub fn extract(tar: &Path, to: &Path) {
     let status = Command::new("tar")
-        .args(["--extract", "--preserve-permissions", "--same-owner", "--numeric-owner"])
-        .args(["--xattrs", "--xattrs-include=*", "--acls", "--directory"])
+        .args(["--extract", "--preserve-permissions", "--same-owner", "--numeric-owner", "--delay-directory-restore"])
+        .args(["--xattrs", "--xattrs-include=*", "--acls", "--warning=no-timestamp", "--directory"])
         .args([to.as_os_str(), OsStr::new("--file"), tar.as_os_str()])
         .status();
     assert!(status.unwrap().success());

@@ -29,6 +29,10 @@ impl Bed {
         let tree = folder.path().join("tree");
         fs::create_dir(&tree).unwrap();
         nasty::plant(&tree, Nasty::ForTar);
+        for whiteout in ["special/c-whiteout", "special/b-whiteout"] {
+            // mkfs.erofs marks folders that hold one.
+            let _not_made_without_root = fs::remove_file(tree.join(whiteout));
+        }
         let source = image::directory(&tree);
         Some(Self { tools, folder, source })
     }

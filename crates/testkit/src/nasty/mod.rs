@@ -54,6 +54,7 @@ impl Bed {
     }
 
     /// Notes what could not be made.
+    #[expect(clippy::needless_pass_by_value, reason = "callers hand over what a call just gave")]
     fn attempt<T>(&mut self, what: &str, result: rustix::io::Result<T>) {
         if let Err(errno) = result {
             self.left_out.insert(format!("{what}: {errno}"));

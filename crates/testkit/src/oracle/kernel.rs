@@ -16,7 +16,7 @@ use std::{
 
 use lith::{
     source::Source,
-    tree::{InodeIndex, Kind, Tree},
+    tree::{DisplayPath, InodeIndex, Kind, Tree},
 };
 use rustix::{
     fs::{AtFlags, Stat, StatVfs, statat},
@@ -133,19 +133,19 @@ impl Mounted {
             }
             let stat = statat(&self.mount, path, AtFlags::SYMLINK_NOFOLLOW).unwrap();
             let inode = expected.get(visit.inode);
-            let shown = OsStr::from_bytes(path);
+            let shown = DisplayPath(path);
             assert_eq!(
                 stat.st_nlink,
                 u64::from(inode.nlink()).into_nlink(),
-                "{shown:?}: link count"
+                "{shown}: link count"
             );
             assert_eq!(
                 size_of(expected, visit.inode).unwrap_or(stat.st_size),
                 stat.st_size,
-                "{shown:?}: size"
+                "{shown}: size"
             );
             let number: &mut Option<u64> = &mut numbers[visit.inode.index()];
-            assert_eq!(*number.get_or_insert(stat.st_ino), stat.st_ino, "{shown:?}: hard link");
+            assert_eq!(*number.get_or_insert(stat.st_ino), stat.st_ino, "{shown}: hard link");
             if inode.as_directory().is_some() {
                 self.assert_types(path, &stat);
             }
@@ -186,8 +186,8 @@ impl IntoNlink<u32> for u64 {
 
 fn size_of(tree: &Tree, inode: InodeIndex) -> Option<i64> {
     match &tree.get(inode).kind {
-        Kind::Regular { size } => Some(*size as i64),
-        Kind::Symlink(target) => Some(target.len() as i64),
+        Kind::Regular { size } => i64::try_from(*size).ok(),
+        Kind::Symlink(target) => i64::try_from(target.len()).ok(),
         _ => None,
     }
 }

@@ -26,7 +26,7 @@ impl Tools {
     /// is told.
     #[must_use]
     pub fn find() -> Option<Self> {
-        let candidates = [chroot_wrapper(), is_in_path("mkfs.erofs").then_some(None)];
+        let candidates = [chroot_wrapper().map(Some), is_in_path("mkfs.erofs").then_some(None)];
         for wrapper in candidates.into_iter().flatten() {
             let mut tools = Self { wrapper, version: (0, 0) };
             if let Some(version) = tools.ask_version() {
@@ -90,13 +90,13 @@ impl Tools {
 }
 
 /// The script that runs commands in the chroot, if root may use it and it is there.
-fn chroot_wrapper() -> Option<Option<PathBuf>> {
+fn chroot_wrapper() -> Option<PathBuf> {
     let corpora = env::var_os("LITH_CORPORA").map(PathBuf::from);
     let cache = || Some(PathBuf::from(env::var_os("HOME")?).join(".cache/lith-bench"));
     let sid = corpora.or_else(cache)?.join("sid/usr/bin/mkfs.erofs");
     let script =
         fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/rival")).ok()?;
-    (tier::is_root() && sid.exists()).then_some(Some(script))
+    (tier::is_root() && sid.exists()).then_some(script)
 }
 
 /// Whether the `PATH` has a program.
