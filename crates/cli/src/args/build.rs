@@ -393,7 +393,7 @@ mod tests {
         let request = parse(&[]).unwrap();
         let image = &request.how.image;
         let compression = image.compression.unwrap();
-        assert_eq!(compression.compressor, Compressor::Lz4Hc { level: 9 });
+        assert_eq!(compression.compressor, Compressor::Lz4Hc { level: 12 });
         assert_eq!((compression.pcluster, compression.min_saving), (None, 2));
         assert_eq!(image.kernel, KernelVersion::new(6, 1));
         assert_eq!(image.memory, builder::Options::DEFAULT_MEMORY);

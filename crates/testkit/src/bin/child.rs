@@ -1,9 +1,10 @@
-//! What do tests want a process of their own for? To kill it, to limit it, to measure its memory.
+//! What do tests want a process of their own for? To kill it, to limit it, to measure its memory; and people, to have a nasty tree.
 //!
 //! ```text
 //! lith-test-child build SOURCE IMAGE [COMPRESSOR PCLUSTER WORKERS]
 //! lith-test-child large-file BYTES IMAGE
 //! lith-test-child many-files COUNT IMAGE
+//! lith-test-child plant FOLDER
 //! lith-test-child hostile IMAGE FIRST-SEED COUNT FOLDER
 //! ```
 //!
@@ -25,7 +26,11 @@ use lith::{
     source::{self, Source},
     tree::{Contents, Tree},
 };
-use lith_testkit::{hostile, image, synthetic};
+use lith_testkit::{
+    hostile, image,
+    nasty::{self, Nasty},
+    synthetic,
+};
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
@@ -39,6 +44,11 @@ fn main() -> ExitCode {
         ["many-files", count, image] => {
             let (tree, contents) = synthetic::many_files(count.parse().unwrap());
             build(tree, contents, image, &image::compressed(Compressor::Lz4, 65536))
+        }
+        ["plant", folder] => {
+            fs::create_dir(folder).unwrap();
+            nasty::plant(Path::new(folder), Nasty::Whole);
+            Ok(())
         }
         ["hostile", image, first, count, folder] => {
             let (first, count): (u64, u64) = (first.parse().unwrap(), count.parse().unwrap());
