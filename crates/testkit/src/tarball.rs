@@ -51,7 +51,13 @@ pub fn make(tree: &Tree, folder: &Path, to: &Path, seed: u64) -> bool {
 /// Extracts a tar with all that it holds.
 pub fn extract(tar: &Path, to: &Path) {
     let status = Command::new("tar")
-        .args(["--extract", "--preserve-permissions", "--same-owner", "--numeric-owner", "--delay-directory-restore"])
+        .args([
+            "--extract",
+            "--preserve-permissions",
+            "--same-owner",
+            "--numeric-owner",
+            "--delay-directory-restore",
+        ])
         .args(["--xattrs", "--xattrs-include=*", "--acls", "--warning=no-timestamp", "--directory"])
         .args([to.as_os_str(), OsStr::new("--file"), tar.as_os_str()])
         .status();

@@ -48,7 +48,8 @@ impl Bed {
 
     /// Only with a time that no file has do all files keep their own.
     fn make_theirs(&self, options: &[&str]) {
-        let words = [options, &["-T1600000000", "--mkfs-time", "--quiet", "theirs", "tree"]].concat();
+        let words =
+            [options, &["-T1600000000", "--mkfs-time", "--quiet", "theirs", "tree"]].concat();
         self.run("mkfs.erofs", &words.join(" "));
     }
 

@@ -241,7 +241,7 @@ fn files_that_change_while_they_are_read() {
 fn files_that_cannot_be_read() {
     let bed = Bed::new();
     let victim = bed.tree().join("sub/file-07");
-    fs::set_permissions(&victim, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&victim, fs::Permissions::from_mode(0o000)).unwrap();
     // Root reads everything, so somebody else is asked to, with a copy of the program that they can reach.
     let program = bed.folder.path().join("child");
     fs::copy(env!("CARGO_BIN_EXE_lith-test-child"), &program).unwrap();
@@ -350,7 +350,7 @@ fn tars_that_are_damaged() {
     for header in headers.step_by(5) {
         let mut damaged = tar.clone();
         let at = header + noise.below(500);
-        damaged[at] ^= 1 + noise.below(255) as u8;
+        damaged[at] ^= 1 + u8::try_from(noise.below(255)).unwrap();
         let said = try_tar(&bed, &damaged).unwrap_err();
         assert!(said.contains("broken.tar"), "damaged at {at}: {said}");
         bed.assert_untouched(&said);
@@ -390,12 +390,12 @@ fn a_process_that_is_killed() {
     assert!(build().wait().unwrap().success());
     let took = started.elapsed();
     let new = fs::read(bed.image()).unwrap();
-    let mut noise = Noise::new(took.as_nanos() as u64);
+    let mut noise = Noise::new(u64::try_from(took.as_nanos()).unwrap());
     let mut killed = 0;
     for round in 0..60 {
         fs::write(bed.image(), OLD).unwrap();
         let mut process = build();
-        let part = noise.below(1000) as u32;
+        let part = u32::try_from(noise.below(1000)).unwrap();
         thread::sleep(took * part / 950);
         process.kill().unwrap();
         killed += u32::from(!process.wait().unwrap().success());

@@ -1,4 +1,5 @@
-//! What do tests want a process of their own for? To kill it, to limit it, to measure its memory; and people, to have a nasty tree.
+//! What do tests want a process of their own for? To be killed, limited, measured. People can have the nasty
+//! tree of it.
 //!
 //! ```text
 //! lith-test-child build SOURCE IMAGE [COMPRESSOR PCLUSTER WORKERS]

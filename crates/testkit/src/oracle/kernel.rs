@@ -134,11 +134,7 @@ impl Mounted {
             let stat = statat(&self.mount, path, AtFlags::SYMLINK_NOFOLLOW).unwrap();
             let inode = expected.get(visit.inode);
             let shown = DisplayPath(path);
-            assert_eq!(
-                stat.st_nlink,
-                u64::from(inode.nlink()).into_nlink(),
-                "{shown}: link count"
-            );
+            assert_eq!(stat.st_nlink, u64::from(inode.nlink()).into_nlink(), "{shown}: link count");
             assert_eq!(
                 size_of(expected, visit.inode).unwrap_or(stat.st_size),
                 stat.st_size,
