@@ -111,13 +111,31 @@ impl Room {
     }
 }
 
+/// Ends the build when a worker panics in the middle of a batch, which nobody would else finish.
+struct Alarm<'r, 'a> {
+    number: u64,
+    results: &'r Sender<Finished<'a>>,
+}
+
+impl Drop for Alarm<'_, '_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            // If nobody listens, the build has ended already.
+            let _sent = self.results.send((self.number, Err(BuildError::Interrupted)));
+        }
+    }
+}
+
 fn work<'a>(sources: Sources<'a>, queue: &Receiver<Batch<'a>>, results: &Sender<Finished<'a>>) {
     let mut worker = Worker::new(sources);
     for Batch { number, pieces, mut blocks } in queue {
+        let alarm = Alarm { number, results };
         let outcomes: Result<Vec<_>, _> =
             pieces.iter().map(|piece| worker.store(piece, &mut blocks)).collect();
         let done = outcomes.map(|outcomes| Done { pieces, outcomes, blocks });
-        if results.send((number, done)).is_err() {
+        let sent = results.send((number, done));
+        drop(alarm);
+        if sent.is_err() {
             return;
         }
     }
