@@ -10,7 +10,7 @@ use std::{ffi::OsStr, fs, path::PathBuf};
 use lith::{
     codec::Compressor,
     source::Source,
-    tree::{Aspects, Kind},
+    tree::{Aspects, Change, Difference, Kind},
 };
 use lith_testkit::{compare, image, nasty, nasty::Nasty, oracle::tools::Tools, place, tier};
 use tempfile::TempDir;
@@ -144,6 +144,21 @@ const THEIRS: [(&str, (u32, u32)); 20] = [
     ("--zD -zlz4 -Efragments", (1, 9)),
 ];
 
+/// What mkfs.erofs 1.9.4 is known to write wrong, so that Linux reads it wrong too.
+///
+/// With a metabox all inodes are compact that need not be extended for another reason than their times, which are cut.
+/// With ztailpacking a file of somewhat less than a block that begins with zeros and doesn't compress is stored plain,
+/// but at the end of its block, where compressed data would be.
+fn is_known(options: &str, difference: &Difference) -> bool {
+    match difference.change {
+        Change::Mtime(..) => options.contains("-m4096"),
+        Change::Content { .. } => {
+            options.contains("ztailpacking") && *difference.path == *b"sizes/Mixed-4033"
+        }
+        _ => false,
+    }
+}
+
 #[test]
 fn we_find_in_their_images_what_the_source_holds() {
     let Some(bed) = Bed::new() else { return };
@@ -156,11 +171,10 @@ fn we_find_in_their_images_what_the_source_holds() {
         let words: Vec<_> = options.split(' ').filter(|word| !word.is_empty()).collect();
         bed.make_theirs(&words);
         let read = image::open(&theirs);
-        compare::assert_same(
-            compare::pair(&bed.source),
-            compare::pair(&read),
-            &format!("mkfs.erofs {options}"),
-        );
+        let (ours, theirs_read) = (compare::pair(&bed.source), compare::pair(&read));
+        let mut found = compare::differences(ours, theirs_read, Aspects::empty());
+        found.retain(|difference| !is_known(options, difference));
+        assert!(found.is_empty(), "mkfs.erofs {options}: {found:?}");
         fs::remove_file(&theirs).unwrap();
     }
 }

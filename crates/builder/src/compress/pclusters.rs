@@ -3,7 +3,7 @@
 use lith_codec::{CodecError, Compressor, Encoder};
 use lith_format::{
     addr::BlockBits,
-    zmap::{EncodedExtent, HeadKind},
+    zmap::{EncodedExtent, HeadKind, MAX_EXTENT_LEN},
 };
 
 /// Cuts bytes into extents that each fill a pcluster of fixed size.
@@ -53,6 +53,7 @@ impl PclusterWriter {
         if rest.len() <= self.block {
             return Ok(None);
         }
+        let rest = rest.get(..MAX_EXTENT_LEN as usize).unwrap_or(rest);
         let start = out.len();
         out.resize(start + self.pcluster, 0);
         let room = out.get_mut(start..).unwrap_or_default();
@@ -89,7 +90,7 @@ impl PclusterWriter {
     }
 
     fn extent(&self, llen: usize, size: usize, kind: HeadKind) -> EncodedExtent {
-        // Both are bounded by the piece that is compressed, a few MiB.
+        // Both are bounded by the piece that is compressed.
         EncodedExtent {
             llen: u32::try_from(llen).unwrap_or(u32::MAX),
             blocks: u16::try_from(size / self.block).unwrap_or(u16::MAX),

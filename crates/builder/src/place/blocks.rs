@@ -27,12 +27,15 @@ pub(crate) struct OpenBlocks {
 }
 
 impl OpenBlocks {
-    /// Room from byte `start` on, without end, and from byte `spare` to the end of its block.
+    /// Room from byte `start` on, without end, and from byte `spare` to the end of its block, unless `start` lies
+    /// in the same block.
     pub(crate) fn new(start: u64, spare: u64, block: BlockBits) -> Self {
         let size = block.size().into();
         let (starts, rooms) = (BTreeMap::new(), BTreeSet::new());
         let mut open = Self { size, end: start, kept: spare / size, starts, rooms };
-        open.open(spare);
+        if spare / size != start / size {
+            open.open(spare);
+        }
         open.open(start);
         open
     }
@@ -115,6 +118,13 @@ mod tests {
         assert_eq!(open.place(32, 900), 4096 + 3072);
         assert_eq!(open.place(64, 700), 1216 + 2080);
         assert_eq!(open.place(64, 8000 - 4096), 8192);
+    }
+
+    #[test]
+    fn what_lies_between_spare_and_start_stays() {
+        let mut open = OpenBlocks::new(1216, 1152, BlockBits::DEFAULT);
+        assert_eq!(open.place(64, 0), 1216);
+        assert_eq!(open.place(64, 2700), 1280);
     }
 
     proptest! {

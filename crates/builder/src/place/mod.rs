@@ -49,10 +49,15 @@ impl Placement {
         let content_blocks: u64 =
             records.iter().map(|r| block.blocks_for(r.content_in_blocks())).sum();
         let content_end = (content_start + content_blocks) * size;
-        let shared_start = if content_blocks == 0 { data_end } else { content_end };
+        let root_end = end_of_root_behind(head_end, records);
+        let shared_start =
+            if content_blocks == 0 { data_end.max(root_end.unwrap_or(0)) } else { content_end };
         let shared_end = shared_start + records.shared_area().len() as u64;
         let start = shared_end.next_multiple_of(Nid::SLOT);
-        let mut positions = Positions::new(records, head_end, start);
+        let mut positions = match root_end {
+            Some(root_end) => Positions::new_behind_root(records, head_end, root_end, start),
+            None => Positions::new(records, start),
+        };
         let mut group = Group::default();
         for record in records.iter().skip(1) {
             group.add(&record);
@@ -94,7 +99,19 @@ fn meta_block(root: u64, block: u64) -> Blkaddr {
     Blkaddr(if root.is_multiple_of(block) { root_block.saturating_sub(1) } else { root_block })
 }
 
-/// Finds places for inodes.
+/// Where the root ends if it finds room in the rest of the superblock's last block, which ends at `head_end`.
+fn end_of_root_behind(head_end: u64, records: &Records<'_>) -> Option<u64> {
+    let block = records.block();
+    let (head, tail) = size_of_root(records);
+    let fits = u64::from(block.within(head_end)) + head + tail <= block.size().into();
+    fits.then(|| (head_end + head + tail).next_multiple_of(Nid::SLOT))
+}
+
+fn size_of_root(records: &Records<'_>) -> (u64, u64) {
+    records.iter().next().map_or((0, 0), |root| (root.head(), root.tail()))
+}
+
+/// Finds places for inodes. The root's NID has only 16 bits, so NIDs must count from nearby.
 struct Positions {
     open: OpenBlocks,
     /// By the inode's number in the tree, the root's first.
@@ -103,23 +120,32 @@ struct Positions {
 }
 
 impl Positions {
-    /// Places the root. Its NID has only 16 bits, so NIDs must count from nearby: from block 0 if the root
-    /// finds room behind the superblock, where other small inodes can follow it, else from its own block.
-    fn new(records: &Records<'_>, head_end: u64, start: u64) -> Self {
+    /// With the root first of all inodes, from `start`.
+    fn new(records: &Records<'_>, start: u64) -> Self {
         let block = records.block();
-        let (head, tail) = records.iter().next().map_or((0, 0), |root| (root.head(), root.tail()));
+        let (head, tail) = size_of_root(records);
+        let mut open = OpenBlocks::new(start, start, block);
+        let root = open.place(head, tail);
+        let meta_blkaddr = meta_block(root, block.size().into());
+        Self::with_root(root, records, open, meta_blkaddr)
+    }
+
+    /// With the root from `root` to `root_end`, where other small inodes can follow it, and all others from
+    /// `start`.
+    fn new_behind_root(records: &Records<'_>, root: u64, root_end: u64, start: u64) -> Self {
+        let open = OpenBlocks::new(start, root_end, records.block());
+        Self::with_root(root, records, open, Blkaddr(0))
+    }
+
+    fn with_root(
+        root: u64,
+        records: &Records<'_>,
+        open: OpenBlocks,
+        meta_blkaddr: Blkaddr,
+    ) -> Self {
         let mut by_inode = vec![0; records.inodes()];
-        let spare = (head_end + head + tail).next_multiple_of(Nid::SLOT);
-        let (open, position, meta_blkaddr) =
-            if u64::from(block.within(head_end)) + head + tail <= block.size().into() {
-                (OpenBlocks::new(start.max(spare), spare, block), head_end, Blkaddr(0))
-            } else {
-                let mut open = OpenBlocks::new(start, start, block);
-                let position = open.place(head, tail);
-                (open, position, meta_block(position, block.size().into()))
-            };
-        if let Some(root) = by_inode.get_mut(InodeIndex::ROOT.index()) {
-            *root = position;
+        if let Some(slot) = by_inode.get_mut(InodeIndex::ROOT.index()) {
+            *slot = root;
         }
         Self { open, by_inode, meta_blkaddr }
     }
