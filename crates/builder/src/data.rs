@@ -134,7 +134,10 @@ impl<'a> DataWriter<'a> {
         tail: &[u8],
     ) -> Result<(), BuildError> {
         let (inode, size) = (piece.inode, piece.range.end);
-        self.set_digest(inode, outcome.digest);
+        self.set_digest(
+            inode,
+            outcome.digests.iter().copied().collect::<DigestOfPieces>().finish(),
+        );
         match &outcome.stored {
             Stored::Raw => self.set(inode, FileData::Flat { start }, tail),
             Stored::Pclusters(extents) => self.set_compressed(inode, size, start, extents),
@@ -159,7 +162,7 @@ impl<'a> DataWriter<'a> {
             granule: granule_of(piece),
             tail: Vec::new(),
         });
-        large.digest.push(outcome.digest);
+        large.digest.extend(outcome.digests);
         large.tail.extend_from_slice(tail);
         match outcome.stored {
             Stored::Pclusters(extents) => large.extents.extend(extents),

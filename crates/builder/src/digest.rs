@@ -7,14 +7,21 @@
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-/// Bytes of a file that are hashed, and compressed, as one.
-pub const PIECE: u64 = 16 << 20;
+/// Bytes of a file that are hashed as one: few enough to stay in a core's cache.
+pub const PIECE: u64 = 1 << 20;
+
+const PIECE_LEN: usize = PIECE as usize;
 
 /// What a file's bytes hash to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digest(pub u128);
 
 impl Digest {
+    /// The digests of the pieces that the bytes consist of.
+    pub(crate) fn of_pieces(bytes: &[u8]) -> Vec<Self> {
+        bytes.chunks(PIECE_LEN).map(Self::of_piece).collect()
+    }
+
     /// The digest of one piece, or of a file that is no longer than one.
     #[must_use]
     pub fn of_piece(bytes: &[u8]) -> Self {
@@ -56,6 +63,20 @@ impl DigestOfPieces {
     }
 }
 
+impl Extend<Digest> for DigestOfPieces {
+    fn extend<T: IntoIterator<Item = Digest>>(&mut self, pieces: T) {
+        pieces.into_iter().for_each(|piece| self.push(piece));
+    }
+}
+
+impl FromIterator<Digest> for DigestOfPieces {
+    fn from_iter<T: IntoIterator<Item = Digest>>(pieces: T) -> Self {
+        let mut all = Self::default();
+        all.extend(pieces);
+        all
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,16 +84,13 @@ mod tests {
     #[test]
     fn one_piece_is_its_own_digest_and_order_counts() {
         let (a, b) = (Digest::of_piece(b"a"), Digest::of_piece(b"b"));
-        let of = |pieces: &[Digest]| {
-            let mut all = DigestOfPieces::default();
-            for piece in pieces {
-                all.push(*piece);
-            }
-            all.finish()
-        };
+        let of = |pieces: &[Digest]| pieces.iter().copied().collect::<DigestOfPieces>().finish();
         assert_eq!(of(&[a]), a);
         assert_eq!(of(&[]), Digest::of_piece(b""));
         assert_ne!(of(&[a, b]), of(&[b, a]));
         assert_ne!(of(&[a, b]), of(&[a, b, b]));
+        let bytes = vec![7; PIECE_LEN + 1];
+        let (piece, rest) = bytes.split_at(PIECE_LEN);
+        assert_eq!(Digest::of_pieces(&bytes), [Digest::of_piece(piece), Digest::of_piece(rest)]);
     }
 }

@@ -4,7 +4,11 @@
 //! order; one loop hands batches out, puts finished ones back into order and gives them to the
 //! [`Placer`]. What is under way, waiting batches included, is bounded by the memory budget.
 
-use std::{collections::BTreeMap, sync::Arc, sync::atomic::Ordering, thread};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    thread,
+};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use lith_tree::{Content, InodeIndex, Kind};
@@ -21,14 +25,13 @@ use crate::{
 
 /// The most pieces in a batch.
 const BATCH_PIECES: usize = 256;
-/// Bytes after which a batch of small files is full.
+/// The most bytes in a batch of more than one piece.
 const BATCH_BYTES: u64 = 1 << 20;
 
-/// Pieces that one worker takes together, and memory for their blocks.
+/// Pieces that one worker takes together.
 struct Batch<'a> {
     number: u64,
     pieces: Vec<Piece<'a>>,
-    blocks: Blocks,
 }
 
 impl Batch<'_> {
@@ -55,14 +58,16 @@ pub(crate) fn store_contents<'a>(
 ) -> Result<(), BuildError> {
     let (to_workers, queue) = unbounded::<Batch<'_>>();
     let (results, finished) = unbounded();
+    let room = Room::new(sources);
+    let spare = &Spare::new(room.most_bytes / 2);
     thread::scope(move |scope| {
         for _ in 0..sources.options.workers.get() {
             let (queue, results) = (queue.clone(), results.clone());
-            scope.spawn(move || work(sources, &queue, &results));
+            scope.spawn(move || work(sources, &queue, spare, &results));
         }
         drop((queue, results));
         let batches = Batches { sources, plan, next: 0, number: 0, large: None };
-        let done = run(batches, Room::new(sources), (&to_workers, &finished), data, progress);
+        let done = run(batches, room, (&to_workers, &finished), spare, data, progress);
         // Without the sender the workers' queue ends, and so do they.
         drop(to_workers);
         done
@@ -71,7 +76,7 @@ pub(crate) fn store_contents<'a>(
 
 /// What may be under way at once, and what is.
 struct Room {
-    /// Batches: enough to keep all workers busy.
+    /// Batches: enough to keep all workers busy, even while the batch that comes next takes long.
     most_batches: usize,
     /// Bytes of content, each of which is held twice: as it is and as blocks.
     most_bytes: u64,
@@ -81,8 +86,11 @@ struct Room {
 
 impl Room {
     fn new(sources: Sources<'_>) -> Self {
+        // What is compressed takes some batches much longer than others; what is only copied should be written while
+        // it is in a core's cache.
+        let batches_per_worker = if sources.options.compression.is_some() { 32 } else { 3 };
         Self {
-            most_batches: sources.options.workers.get().saturating_mul(2).saturating_add(2),
+            most_batches: sources.options.workers.get().saturating_mul(batches_per_worker),
             most_bytes: sources.options.memory as u64 / 5 * 2,
             batches: 0,
             bytes: 0,
@@ -126,10 +134,16 @@ impl Drop for Alarm<'_, '_> {
     }
 }
 
-fn work<'a>(sources: Sources<'a>, queue: &Receiver<Batch<'a>>, results: &Sender<Finished<'a>>) {
+fn work<'a>(
+    sources: Sources<'a>,
+    queue: &Receiver<Batch<'a>>,
+    spare: &Spare,
+    results: &Sender<Finished<'a>>,
+) {
     let mut worker = Worker::new(sources);
-    for Batch { number, pieces, mut blocks } in queue {
+    for Batch { number, pieces } in queue {
         let alarm = Alarm { number, results };
+        let mut blocks = spare.take();
         let outcomes: Result<Vec<_>, _> =
             pieces.iter().map(|piece| worker.store(piece, &mut blocks)).collect();
         let done = outcomes.map(|outcomes| Done { pieces, outcomes, blocks });
@@ -145,16 +159,15 @@ fn run<'a>(
     mut batches: Batches<'a>,
     mut room: Room,
     (to_workers, finished): (&Sender<Batch<'a>>, &Receiver<Finished<'a>>),
+    spare: &Spare,
     data: &mut DataWriter<'a>,
     progress: &Progress,
 ) -> Result<(), BuildError> {
-    let mut spare: Vec<Blocks> = Vec::new();
     let mut waiting = BTreeMap::new();
     let mut next = 0;
     let mut ready = batches.next()?;
     loop {
         while let Some(batch) = ready.take_if(|batch| room.take(batch.bytes())) {
-            let batch = Batch { blocks: spare.pop().unwrap_or_default(), ..batch };
             // Workers only leave when the queue is dropped, so there is always somebody to take it.
             let _sent = to_workers.send(batch);
             ready = batches.next()?;
@@ -167,7 +180,8 @@ fn run<'a>(
         while let Some(done) = waiting.remove(&next) {
             let done = done?;
             let bytes = content_bytes(&done.pieces);
-            spare.push(accept(done, data)?);
+            data.write(&done.pieces, done.outcomes, &done.blocks)?;
+            spare.keep(done.blocks);
             room.give_back(bytes);
             progress.bytes.fetch_add(bytes, Ordering::Relaxed);
             next += 1;
@@ -179,12 +193,36 @@ fn content_bytes(pieces: &[Piece<'_>]) -> u64 {
     pieces.iter().map(|piece| piece.range.end - piece.range.start).sum()
 }
 
-/// Writes a batch and gives its memory back.
-fn accept<'a>(done: Done<'a>, data: &mut DataWriter<'a>) -> Result<Blocks, BuildError> {
-    data.write(&done.pieces, done.outcomes, &done.blocks)?;
-    let mut blocks = done.blocks;
-    blocks.clear();
-    Ok(blocks)
+/// Memory of batches that are done, for others to come.
+struct Spare {
+    kept: Mutex<Vec<Blocks>>,
+    /// The most bytes that are kept.
+    most: u64,
+}
+
+impl Spare {
+    fn new(most: u64) -> Self {
+        Self { kept: Mutex::default(), most }
+    }
+
+    /// What was used last, since most of it is still in a cache.
+    fn take(&self) -> Blocks {
+        self.lock().pop().unwrap_or_default()
+    }
+
+    fn keep(&self, mut blocks: Blocks) {
+        blocks.clear();
+        let mut kept = self.lock();
+        let bytes: usize = kept.iter().chain([&blocks]).map(Blocks::capacity).sum();
+        if bytes as u64 <= self.most {
+            kept.push(blocks);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Blocks>> {
+        // Whoever panicked left no half change behind.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A file of more than one piece that is being cut up.
@@ -194,6 +232,8 @@ struct Large<'a> {
     form: Form,
     size: u64,
     position: u64,
+    /// The most bytes of a piece.
+    piece: u64,
 }
 
 /// Cuts the content of all files into batches, in the order of the plan.
@@ -206,7 +246,7 @@ struct Batches<'a> {
 }
 
 impl<'a> Batches<'a> {
-    /// The next batch, still without memory for its blocks; nothing at the end.
+    /// The next batch; nothing at the end.
     fn next(&mut self) -> Result<Option<Batch<'a>>, BuildError> {
         let mut pieces = match self.next_of_large() {
             Some(piece) => vec![piece],
@@ -221,12 +261,12 @@ impl<'a> Batches<'a> {
         }
         let number = self.number;
         self.number += 1;
-        Ok(Some(Batch { number, pieces, blocks: Blocks::default() }))
+        Ok(Some(Batch { number, pieces }))
     }
 
     fn next_of_large(&mut self) -> Option<Piece<'a>> {
         let large = self.large.as_mut()?;
-        let range = large.position..large.size.min(large.position + PIECE);
+        let range = large.position..large.size.min(large.position + large.piece);
         large.position = range.end;
         let last = range.end == large.size;
         let piece = Piece {
@@ -248,17 +288,16 @@ impl<'a> Batches<'a> {
         let mut pieces = Vec::new();
         let mut bytes = 0;
         while pieces.len() < BATCH_PIECES
-            && bytes < BATCH_BYTES
             && let Some(inode) = self.plan.order.get(self.next)
         {
-            if let Kind::Regular { size } = self.sources.tree.get(*inode).kind {
-                if size > PIECE {
+            if let Kind::Regular { size: size @ 1.. } = self.sources.tree.get(*inode).kind {
+                let piece = self.whole(*inode, size);
+                let is_last = bytes > 0 && bytes + size > BATCH_BYTES;
+                if is_last || size > self.piece_size(piece.form) {
                     break;
                 }
-                if size > 0 {
-                    pieces.push(self.whole(*inode, size));
-                    bytes += size;
-                }
+                pieces.push(piece);
+                bytes += size;
             }
             self.next += 1;
         }
@@ -275,6 +314,14 @@ impl<'a> Batches<'a> {
             form: if compressed { Form::Compressed } else { self.raw(size) },
             inline_tail: inline_tail(self.sources, self.plan, inode, size),
             last: true,
+        }
+    }
+
+    /// The most bytes of a piece, in whole [`PIECE`]s and granules.
+    fn piece_size(&self, form: Form) -> u64 {
+        match form {
+            Form::Compressed => self.plan.segment,
+            Form::Raw { granule } => PIECE.max(granule.unwrap_or(0).into()),
         }
     }
 
@@ -298,6 +345,7 @@ impl<'a> Batches<'a> {
             Some(_) if !sparse().transpose()?.unwrap_or(false) => Form::Compressed,
             _ => self.raw(size),
         };
-        Ok(Some(Large { inode, content, form, size, position: 0 }))
+        let piece = self.piece_size(form);
+        Ok(Some(Large { inode, content, form, size, position: 0, piece }))
     }
 }

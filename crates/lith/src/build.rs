@@ -3,13 +3,12 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    thread,
 };
 
 use lith_builder::{BuildError, Options, Progress, Report};
 use lith_source::Source;
 
-use crate::{Adjust, Mismatch, staged::Staged, verify};
+use crate::{Adjust, Mismatch, flush, staged::Staged, verify};
 
 /// Where an image's UUID comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,20 +89,17 @@ pub fn build(
         ImageId::Random => lith_builder::ImageId::Fixed(*uuid::Uuid::new_v4().as_bytes()),
         ImageId::Fixed(uuid) => lith_builder::ImageId::Fixed(uuid),
     };
-    let built =
-        lith_builder::build(&source.tree, &*source.contents, staged.file(), &image, progress)?;
-    let synced = thread::scope(|scope| {
-        // The disk is as slow as reading back is quick: both at once cost no more than one of them.
-        let sync = scope.spawn(|| staged.file().sync_data());
+    // The disk is slow, but busy on its own: what is built and what is read back goes to it meanwhile.
+    let (report, written) = flush::beside(staged.file(), |finished| {
+        let (tree, contents) = (&source.tree, &*source.contents);
+        let built = lith_builder::build(tree, contents, staged.file(), &image, progress)?;
+        finished();
         if options.verify {
             let copy = staged.file().try_clone().map_err(target("read back"))?;
-            verify::verify(copy, &source.tree, &built, image.workers.get())?;
+            verify::verify(copy, tree, &built, image.workers.get())?;
         }
-        Ok::<_, Error>(sync.join())
+        Ok::<_, Error>(built.report)
     })?;
-    synced
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        .and_then(|()| staged.commit())
-        .map_err(target("put into place"))?;
-    Ok(built.report)
+    written.and_then(|()| staged.commit()).map_err(target("put into place"))?;
+    Ok(report)
 }

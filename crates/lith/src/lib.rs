@@ -6,6 +6,7 @@
 
 mod adjust;
 mod build;
+mod flush;
 mod staged;
 mod verify;
 

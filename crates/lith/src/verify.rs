@@ -252,7 +252,7 @@ impl Content<'_> {
         next: &AtomicUsize,
     ) -> Result<Vec<(usize, Digest)>, Mismatch> {
         /// Pieces that a worker takes at once.
-        const STRIDE: usize = 16;
+        const STRIDE: usize = 8;
         let mut buf = Vec::new();
         let mut found = Vec::new();
         loop {

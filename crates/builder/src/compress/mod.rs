@@ -35,7 +35,11 @@ pub(crate) enum Form {
     Raw { granule: Option<u32> },
 }
 
-/// A file, or a stretch of [`crate::PIECE`] bytes of a larger one.
+/// The most bytes of a file that are compressed as one. Where one segment ends and the next begins no pcluster goes
+/// on, so few and large ones make smaller images.
+pub(crate) const SEGMENT: u64 = 16 << 20;
+
+/// A file, or a stretch of a larger one: a segment if compressed, else a [`crate::PIECE`] or a granule, whatever is larger.
 pub(crate) struct Piece<'a> {
     pub(crate) inode: InodeIndex,
     pub(crate) origin: Origin<'a>,
@@ -54,7 +58,7 @@ impl Piece<'_> {
     }
 
     fn len(&self) -> usize {
-        // A piece has at most PIECE bytes.
+        // A piece has at most SEGMENT bytes.
         usize::try_from(self.range.end - self.range.start).unwrap_or(usize::MAX)
     }
 }
@@ -73,15 +77,13 @@ pub(crate) enum Stored {
 /// What became of a piece; its blocks are in [`Blocks`].
 pub(crate) struct Outcome {
     pub(crate) stored: Stored,
-    pub(crate) digest: Digest,
+    /// Of each [`crate::PIECE`] in it.
+    pub(crate) digests: Vec<Digest>,
     /// Blocks in the image.
     pub(crate) blocks: u32,
     /// Bytes of an inline tail.
     pub(crate) tail: u32,
 }
-
-/// Memory that is kept for the next use; what is larger is given back.
-const KEPT: usize = 4 << 20;
 
 /// The blocks and inline tails of a batch's pieces, end to end.
 #[derive(Default)]
@@ -93,10 +95,13 @@ pub(crate) struct Blocks {
 impl Blocks {
     /// Empties both, to be filled anew.
     pub(crate) fn clear(&mut self) {
-        for bytes in [&mut self.data, &mut self.tails] {
-            bytes.clear();
-            bytes.shrink_to(KEPT);
-        }
+        self.data.clear();
+        self.tails.clear();
+    }
+
+    /// The memory that it has, used or not.
+    pub(crate) const fn capacity(&self) -> usize {
+        self.data.capacity() + self.tails.capacity()
     }
 }
 
@@ -148,8 +153,10 @@ impl<'a> Worker<'a> {
         if piece.is_whole() {
             content.check_unchanged()?;
         }
-        self.input.truncate(KEPT);
-        self.input.shrink_to(KEPT);
+        // What one large segment needed is kept for the next, unless all workers together have too little.
+        let kept = self.sources.options.memory / 4 / self.sources.options.workers;
+        self.input.truncate(kept);
+        self.input.shrink_to(kept);
         Ok(outcome)
     }
 
@@ -167,7 +174,7 @@ impl<'a> Worker<'a> {
             return self.store_raw(piece, None, content, blocks);
         };
         content.read_at(input, piece.range.start)?;
-        let digest = Digest::of_piece(input);
+        let digests = Digest::of_pieces(input);
         let start = blocks.data.len();
         blocks.data.reserve_exact(len);
         let mut extents = Vec::new();
@@ -180,11 +187,11 @@ impl<'a> Worker<'a> {
         if piece.is_whole() && !is_gain(self.sources.options, len as u64, written as u64) {
             blocks.data.truncate(start);
             blocks.data.extend_from_slice(input);
-            return Ok(finish_raw(piece, self.block, digest, start, blocks));
+            return Ok(finish_raw(piece, self.block, digests, start, blocks));
         }
         Ok(Outcome {
             stored: Stored::Pclusters(extents),
-            digest,
+            digests,
             blocks: count(self.block, written),
             tail: 0,
         })
@@ -202,17 +209,17 @@ impl<'a> Worker<'a> {
         blocks.data.resize(start + piece.len(), 0);
         let bytes = blocks.data.get_mut(start..).unwrap_or_default();
         content.read_at(bytes, piece.range.start)?;
-        let digest = Digest::of_piece(bytes);
+        let digests = Digest::of_pieces(bytes);
         // With a hole the tail can't be inlined any more, so a first one gains nothing there.
         let least = if piece.inline_tail > 0 { 2 } else { 1 };
         let holes =
             granule.and_then(|granule| sparse::squeeze(&mut blocks.data, start, granule, least));
         let Some(holes) = holes else {
-            return Ok(finish_raw(piece, self.block, digest, start, blocks));
+            return Ok(finish_raw(piece, self.block, digests, start, blocks));
         };
         let written = pad(&mut blocks.data, start, self.block);
         let stored = Stored::Sparse { holes };
-        Ok(Outcome { stored, digest, blocks: count(self.block, written), tail: 0 })
+        Ok(Outcome { stored, digests, blocks: count(self.block, written), tail: 0 })
     }
 }
 
@@ -229,7 +236,7 @@ pub(crate) fn is_gain(options: &Options, size: u64, written: u64) -> bool {
 fn finish_raw(
     piece: &Piece<'_>,
     block: BlockBits,
-    digest: Digest,
+    digests: Vec<Digest>,
     start: usize,
     blocks: &mut Blocks,
 ) -> Outcome {
@@ -238,7 +245,7 @@ fn finish_raw(
     blocks.tails.extend_from_slice(blocks.data.get(cut..).unwrap_or_default());
     blocks.data.truncate(cut);
     let written = pad(&mut blocks.data, start, block);
-    Outcome { stored: Stored::Raw, digest, blocks: count(block, written), tail }
+    Outcome { stored: Stored::Raw, digests, blocks: count(block, written), tail }
 }
 
 /// Fills the last block of the bytes from `start` on with zeros and says how many bytes there are now.

@@ -6,13 +6,13 @@
 use lith_format::addr::BlockBits;
 use lith_tree::{Content, ContentError, DataRange};
 
-use crate::PIECE;
+use super::SEGMENT;
 
 /// The granule of holes in a file of `size` bytes: so large that the chunk table, with 4 bytes for each,
 /// costs no more than a single granule left out saves.
 pub(crate) fn granule_for(size: u64, block: BlockBits) -> u32 {
     let even = size.saturating_mul(4).isqrt().max(1).next_power_of_two();
-    let granule = even.clamp(u64::from(block.size()), PIECE);
+    let granule = even.clamp(u64::from(block.size()), SEGMENT);
     u32::try_from(granule).unwrap_or(u32::MAX)
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn is_mostly_hole(
     size: u64,
     block: BlockBits,
 ) -> Result<bool, ContentError> {
-    let allowed = block.blocks_for(size) * 2 + size / PIECE * u64::from(block.size());
+    let allowed = block.blocks_for(size) * 2 + size / SEGMENT * u64::from(block.size());
     let granule = u64::from(granule_for(size, block));
     let mut buf = vec![0; usize::try_from(granule).unwrap_or(0)];
     let (mut position, mut stored) = (0, 0);
@@ -90,8 +90,8 @@ mod tests {
         let block = BlockBits::DEFAULT;
         for size in [1, 4096, 1 << 20, 4 << 20, 100 << 20, 10 << 30, 1 << 40, u64::MAX / 2] {
             let granule = u64::from(granule_for(size, block));
-            assert!(granule == PIECE || size / granule * 4 <= granule, "{size}");
-            assert!(PIECE.is_multiple_of(granule) && granule >= 4096);
+            assert!(granule == SEGMENT || size / granule * 4 <= granule, "{size}");
+            assert!(SEGMENT.is_multiple_of(granule) && granule >= 4096);
         }
     }
 
