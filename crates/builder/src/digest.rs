@@ -8,9 +8,9 @@
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 /// Bytes of a file that are hashed as one: few enough to stay in a core's cache.
-pub const PIECE: u64 = 1 << 20;
+pub const PIECE: u64 = PIECE_LEN as u64;
 
-const PIECE_LEN: usize = PIECE as usize;
+const PIECE_LEN: usize = 1 << 20;
 
 /// What a file's bytes hash to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

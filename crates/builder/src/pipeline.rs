@@ -67,10 +67,8 @@ pub(crate) fn store_contents<'a>(
         }
         drop((queue, results));
         let batches = Batches { sources, plan, next: 0, number: 0, large: None };
-        let done = run(batches, room, (&to_workers, &finished), spare, data, progress);
-        // Without the sender the workers' queue ends, and so do they.
-        drop(to_workers);
-        done
+        let crew = Crew { to_workers, finished, spare };
+        run(batches, room, &crew, data, progress)
     })
 }
 
@@ -119,6 +117,13 @@ impl Room {
     }
 }
 
+/// How the workers are talked to. When it is dropped their queue ends, and so do they.
+struct Crew<'s, 'a> {
+    to_workers: Sender<Batch<'a>>,
+    finished: Receiver<Finished<'a>>,
+    spare: &'s Spare,
+}
+
 /// Ends the build when a worker panics in the middle of a batch, which nobody would else finish.
 struct Alarm<'r, 'a> {
     number: u64,
@@ -158,8 +163,7 @@ fn work<'a>(
 fn run<'a>(
     mut batches: Batches<'a>,
     mut room: Room,
-    (to_workers, finished): (&Sender<Batch<'a>>, &Receiver<Finished<'a>>),
-    spare: &Spare,
+    crew: &Crew<'_, 'a>,
     data: &mut DataWriter<'a>,
     progress: &Progress,
 ) -> Result<(), BuildError> {
@@ -169,19 +173,19 @@ fn run<'a>(
     loop {
         while let Some(batch) = ready.take_if(|batch| room.take(batch.bytes())) {
             // Workers only leave when the queue is dropped, so there is always somebody to take it.
-            let _sent = to_workers.send(batch);
+            let _sent = crew.to_workers.send(batch);
             ready = batches.next()?;
         }
         if room.is_empty() {
             return Ok(());
         }
-        let Ok((number, done)) = finished.recv() else { return Ok(()) };
+        let Ok((number, done)) = crew.finished.recv() else { return Ok(()) };
         waiting.insert(number, done);
         while let Some(done) = waiting.remove(&next) {
             let done = done?;
             let bytes = content_bytes(&done.pieces);
             data.write(&done.pieces, done.outcomes, &done.blocks)?;
-            spare.keep(done.blocks);
+            crew.spare.keep(done.blocks);
             room.give_back(bytes);
             progress.bytes.fetch_add(bytes, Ordering::Relaxed);
             next += 1;

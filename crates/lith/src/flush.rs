@@ -33,8 +33,8 @@ pub(crate) fn beside<T, E>(
         });
         // If the work failed before all was written, the flusher learns by this that nothing more will come.
         drop(finished);
-        let flushed = flusher.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok((done?, flushed))
+        let written = flusher.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok((done?, written))
     })
 }
 

@@ -53,7 +53,8 @@ impl PclusterWriter {
         if rest.len() <= self.block {
             return Ok(None);
         }
-        let rest = rest.get(..MAX_EXTENT_LEN as usize).unwrap_or(rest);
+        let longest = usize::try_from(MAX_EXTENT_LEN).unwrap_or(usize::MAX);
+        let rest = rest.get(..longest).unwrap_or(rest);
         let start = out.len();
         out.resize(start + self.pcluster, 0);
         let room = out.get_mut(start..).unwrap_or_default();
