@@ -65,7 +65,7 @@ mod tests {
     fn work_is_done_and_flushed_or_its_error_told() {
         let file = tempfile::tempfile().unwrap();
         let (value, flushed) = beside(&file, |finished| {
-            (&file).write_all(&[1; 1 << 16])?;
+            (&file).write_all(&[1; 1 << 12])?;
             finished();
             Ok::<_, io::Error>(7)
         })
