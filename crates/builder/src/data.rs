@@ -1,17 +1,23 @@
 //! Where do the blocks of files go, and what must be remembered of them?
 
-use std::{fs::File, os::unix::fs::FileExt, sync::Arc};
+use std::{collections::HashMap, fs::File, os::unix::fs::FileExt, sync::Arc};
 
 use lith_format::{
     addr::{Blkaddr, BlockBits},
     chunk::ChunkFormat,
-    zmap::{EncodeParams, EncodedExtent, compact_offset, encode_compact, encode_full},
+    zmap::{
+        EncodeParams, EncodedExtent, HeadKind, Tail, compact_offset, encode_compact, encode_full,
+        encode_whole_fragment,
+    },
 };
 use lith_tree::{Content, InodeIndex};
 
 use crate::{
     BuildError, Digest, DigestOfPieces, IndexForm, PIECE,
-    compress::{Blocks, Origin, Outcome, Piece, Sources, Stored, granule_for, is_gain},
+    compress::{
+        Blocks, Fragment, Origin, Outcome, Packed, Piece, Rest, Sources, Stored, granule_for,
+        is_gain, originals,
+    },
     holes,
     place::map_header,
     plan::Plan,
@@ -26,8 +32,8 @@ pub(crate) enum FileData {
     Empty,
     /// Blocks from `start` on; the payload is the inline tail.
     Flat { start: u64 },
-    /// Pclusters; the payload is the map header and its table.
-    Compressed { blocks: u64, index: IndexForm },
+    /// Pclusters, or a fragment; the payload is the map header, its table, and `inline` bytes of the last pcluster.
+    Compressed { blocks: u64, index: IndexForm, inline: u16 },
     /// Chunks; the payload is their table.
     Chunked(ChunkFormat),
 }
@@ -42,6 +48,18 @@ pub(crate) struct StoredFile {
 /// Blocks must have addresses of 32 bits, and the last two values mean other things.
 const MAX_BLOCKS: u64 = u32::MAX as u64 - 1;
 
+/// A file's pclusters.
+#[derive(Clone, Copy)]
+struct Pclusters<'t> {
+    inode: InodeIndex,
+    /// Bytes of the file.
+    size: u64,
+    /// The block of the first one.
+    start: u64,
+    /// The last one, if it lies beside the inode.
+    tail: &'t [u8],
+}
+
 /// Writes the blocks of files one after another.
 pub(crate) struct DataWriter<'a> {
     sources: Sources<'a>,
@@ -55,6 +73,14 @@ pub(crate) struct DataWriter<'a> {
     /// By inode.
     pub(crate) digests: Vec<Digest>,
     large: Option<Large<'a>>,
+    /// What shall lie in the packed inode, and what lies before it in the same file.
+    fragments: Vec<(Fragment, Head)>,
+}
+
+/// The pclusters of a file whose end is a fragment.
+struct Head {
+    start: u64,
+    extents: Vec<EncodedExtent>,
 }
 
 /// A file of which some pieces are written.
@@ -66,13 +92,15 @@ struct Large<'a> {
     holes: Vec<bool>,
     granule: u32,
     tail: Vec<u8>,
+    rest: Option<Rest>,
 }
 
 impl<'a> DataWriter<'a> {
     /// Writes to `image` from block `start` on.
     pub(crate) fn new(sources: Sources<'a>, plan: &'a Plan, image: &'a File, start: u64) -> Self {
         let options = sources.options;
-        let inodes = sources.tree.len();
+        // One more for the packed inode.
+        let inodes = sources.tree.len() + 1;
         Self {
             sources,
             plan,
@@ -82,6 +110,7 @@ impl<'a> DataWriter<'a> {
             files: vec![StoredFile::default(); inodes],
             digests: vec![Digest::default(); inodes],
             large: None,
+            fragments: Vec::new(),
         }
     }
 
@@ -140,8 +169,14 @@ impl<'a> DataWriter<'a> {
         );
         match &outcome.stored {
             Stored::Raw => self.set(inode, FileData::Flat { start }, tail),
-            Stored::Pclusters(extents) => self.set_compressed(inode, size, start, extents),
+            Stored::Pclusters(extents) => {
+                let file = Pclusters { inode, size, start, tail };
+                self.set_pclusters(&file, extents, outcome.rest)
+            }
             Stored::Sparse { holes } => self.set_chunked(inode, size, start, holes),
+            Stored::Later => {
+                self.set_pclusters(&Pclusters { inode, size, start, tail }, &[], outcome.rest)
+            }
         }
     }
 
@@ -161,11 +196,17 @@ impl<'a> DataWriter<'a> {
             holes: Vec::new(),
             granule: granule_of(piece),
             tail: Vec::new(),
+            rest: None,
         });
         large.digest.extend(outcome.digests);
         large.tail.extend_from_slice(tail);
         match outcome.stored {
-            Stored::Pclusters(extents) => large.extents.extend(extents),
+            Stored::Pclusters(extents) => {
+                large.extents.extend(extents);
+                large.rest = outcome.rest;
+            }
+            // The file's sketch is that of its first piece.
+            Stored::Later => large.rest = large.rest.or(outcome.rest),
             Stored::Sparse { holes } => large.holes.extend(holes),
             Stored::Raw => {
                 let granules = (piece.range.end - piece.range.start).div_ceil(large.granule.into());
@@ -186,14 +227,20 @@ impl<'a> DataWriter<'a> {
         size: u64,
         large: Large<'_>,
     ) -> Result<(), BuildError> {
-        self.set_digest(inode, large.digest.finish());
-        if !large.extents.is_empty() {
-            let written = (self.next - large.start) * u64::from(self.block().size());
-            if is_gain(self.sources.options, size, written) {
-                self.set_compressed(inode, size, large.start, &large.extents)?;
+        let digest = large.digest.finish();
+        self.set_digest(inode, digest);
+        let Large { start, ref extents, ref tail, rest, .. } = large;
+        if !extents.is_empty() {
+            let written = (self.next - start) * u64::from(self.block().size()) + tail.len() as u64;
+            let before = size - rest.map_or(0, |rest| rest.len.into());
+            if is_gain(self.sources.options, before, written) {
+                self.set_pclusters(&Pclusters { inode, size, start, tail }, extents, rest)?;
             } else {
                 self.rewrite_plain(inode, size, &large)?;
             }
+        } else if let Some(Rest { sketch, .. }) = rest {
+            let fragment = Fragment { inode, start: 0, len: size, digest, sketch };
+            self.fragments.push((fragment, Head { start, extents: Vec::new() }));
         } else if large.holes.contains(&true) {
             // A file with holes has no inline tail.
             let mut last = large.tail;
@@ -233,19 +280,43 @@ impl<'a> DataWriter<'a> {
         self.set(inode, FileData::Flat { start: large.start }, &rest)
     }
 
+    /// Remembers pclusters, unless a fragment follows them whose place is not known yet.
+    fn set_pclusters(
+        &mut self,
+        file: &Pclusters<'_>,
+        extents: &[EncodedExtent],
+        rest: Option<Rest>,
+    ) -> Result<(), BuildError> {
+        let Pclusters { inode, size, start, tail } = *file;
+        if let Some(Rest { len, digest, sketch }) = rest {
+            let len = u64::from(len);
+            let fragment = Fragment { inode, start: size - len, len, digest, sketch };
+            self.fragments.push((fragment, Head { start, extents: extents.to_vec() }));
+            return Ok(());
+        }
+        let tail_place = match u16::try_from(tail.len()) {
+            Ok(size @ 1..) => Tail::Inline { size },
+            _ => Tail::Blocks,
+        };
+        self.set_compressed(file, extents, tail_place)
+    }
+
     fn set_compressed(
         &mut self,
-        inode: InodeIndex,
-        size: u64,
-        start: u64,
+        file: &Pclusters<'_>,
         extents: &[EncodedExtent],
+        tail: Tail,
     ) -> Result<(), BuildError> {
+        let Pclusters { inode, size, start, .. } = *file;
         let options = self.sources.options;
         let mut params = EncodeParams::new(options.block, size, Blkaddr(start), 0);
         params.big_pcluster = options.pcluster_size() > options.block.size();
+        params.tail = tail;
         let header = map_header(self.sources, self.plan, inode, size);
-        // Packs of 14 KiB lclusters and more can't hold an offset inside.
-        let index = if options.block.bits() > 14 { IndexForm::Full } else { options.index };
+        // Packs of 14 KiB lclusters and more can't hold an offset inside, and none the upper half of a fragment's.
+        let is_far = matches!(tail, Tail::Fragment { offset } if offset > u32::MAX.into());
+        let index =
+            if options.block.bits() > 14 || is_far { IndexForm::Full } else { options.index };
         let table = match index {
             IndexForm::Full => encode_full(extents, &params, None),
             IndexForm::Compact => {
@@ -253,9 +324,73 @@ impl<'a> DataWriter<'a> {
                 encode_compact(extents, &params, e)
             }
         };
-        let table = table.map_err(|error| self.unencodable(inode, "index", &error))?;
-        let blocks = extents.iter().map(|e| u64::from(e.blocks)).sum();
-        self.set(inode, FileData::Compressed { blocks, index }, &table)
+        let mut table = table.map_err(|error| self.unencodable(inode, "index", &error))?;
+        let (in_blocks, inline) = match (tail, extents.split_last()) {
+            (Tail::Blocks, _) | (_, None) => (extents, 0),
+            (Tail::Inline { size }, Some((_, others))) => (others, size),
+            (Tail::Fragment { .. }, Some((_, others))) => (others, 0),
+        };
+        let blocks = in_blocks.iter().map(|e| u64::from(e.blocks)).sum();
+        table.extend_from_slice(file.tail);
+        self.set(inode, FileData::Compressed { blocks, index, inline }, &table)
+    }
+
+    /// Which of the files that were only looked at have the bytes of another, which comes first. Both have the same
+    /// room beside their inodes, so that what is stored of one does for the other.
+    pub(crate) fn take_duplicates(&mut self) -> Result<HashMap<InodeIndex, InodeIndex>, BuildError> {
+        let looked_at = std::mem::take(&mut self.fragments);
+        let files: Vec<Fragment> = looked_at.into_iter().map(|(file, _)| file).collect();
+        let originals = originals(self.sources, &files)?;
+        let pairs = files.iter().zip(originals.iter().filter_map(|at| files.get(*at)));
+        let header = |file: &Fragment| map_header(self.sources, self.plan, file.inode, file.len);
+        let pairs = pairs.filter(|(file, original)| header(file) == header(original));
+        let pairs = pairs.map(|(file, original)| (file.inode, original.inode));
+        Ok(pairs.filter(|(file, original)| file != original).collect())
+    }
+
+    /// Gives files what is stored of others.
+    pub(crate) fn share(&mut self, duplicates: &HashMap<InodeIndex, InodeIndex>) {
+        for (file, original) in duplicates {
+            let stored = self.files.get(original.index()).copied();
+            if let (Some(slot), Some(stored)) = (self.files.get_mut(file.index()), stored) {
+                *slot = stored;
+            }
+        }
+    }
+
+    /// Puts the fragments in order, from which the packed inode follows, if there are any.
+    pub(crate) fn pack(&mut self) -> Result<(), BuildError> {
+        let fragments = std::mem::take(&mut self.fragments);
+        if fragments.is_empty() {
+            return Ok(());
+        }
+        let (parts, heads): (Vec<_>, Vec<_>) = fragments.into_iter().unzip();
+        let (packed, positions) = Packed::new(self.sources, self.plan.epoch, &parts)?;
+        // It is set nowhere else.
+        let _first = self.sources.packed.set(packed);
+        for ((fragment, head), position) in parts.iter().zip(heads).zip(positions) {
+            self.set_fragment(fragment, head, position)?;
+        }
+        Ok(())
+    }
+
+    fn set_fragment(
+        &mut self,
+        fragment: &Fragment,
+        head: Head,
+        offset: u64,
+    ) -> Result<(), BuildError> {
+        let Fragment { inode, start: begin, len, .. } = *fragment;
+        let Head { start, mut extents } = head;
+        if begin == 0 {
+            let data = FileData::Compressed { blocks: 0, index: IndexForm::Full, inline: 0 };
+            return self.set(inode, data, &encode_whole_fragment(offset));
+        }
+        // A pcluster's bytes at most.
+        let llen = u32::try_from(len).unwrap_or(u32::MAX);
+        extents.push(EncodedExtent { llen, blocks: 0, kind: HeadKind::Head1, partial: false });
+        let file = Pclusters { inode, size: begin + len, start, tail: &[] };
+        self.set_compressed(&file, &extents, Tail::Fragment { offset })
     }
 
     fn set_chunked(
@@ -277,7 +412,7 @@ impl<'a> DataWriter<'a> {
         part: &'static str,
         error: &impl ToString,
     ) -> BuildError {
-        let path = self.sources.tree.path(inode);
+        let path = self.sources.path(inode);
         BuildError::Encode { path, part, problem: error.to_string() }
     }
 

@@ -19,20 +19,21 @@ mod report;
 mod spool;
 mod write;
 
-use std::fs::File;
+use std::{collections::HashMap, fs::File, sync::OnceLock};
 
 use lith_format::addr::Nid;
-use lith_tree::{Contents, Kind, Tree};
+use lith_tree::{Contents, InodeIndex, Kind, Tree};
 
 pub use digest::{Digest, DigestOfPieces, PIECE};
 pub use error::BuildError;
-pub use options::{Compression, ImageId, IndexForm, Options, Progress};
+pub use options::{Compression, Fragments, ImageId, IndexForm, Options, Progress};
 pub use report::Report;
 
 use crate::{
-    compress::Sources,
+    compress::{Sources, candidates},
     data::{DataWriter, FileData},
     place::{Placement, Records},
+    pipeline::Pass,
     plan::Plan,
     write::{Finished, superblock_size, write_superblock},
 };
@@ -62,11 +63,12 @@ pub fn build(
 ) -> Result<Built, BuildError> {
     options.check()?;
     let plan = Plan::new(tree)?;
-    let sources = Sources { tree, contents, options };
+    let packed = OnceLock::new();
+    let sources = Sources { tree, contents, options, packed: &packed };
     let head = lith_format::superblock::SUPERBLOCK_POSITION + superblock_size(options);
     let mut data = DataWriter::new(sources, &plan, image, options.block.blocks_for(head));
     let data_start = data.next;
-    pipeline::store_contents(sources, &plan, &mut data, progress)?;
+    store_all(sources, &plan, &mut data, progress)?;
     let head_end = head.next_multiple_of(Nid::SLOT);
     let has_data = data.next > data_start;
     let data_end = if has_data { data.next * u64::from(options.block.size()) } else { head_end };
@@ -74,24 +76,55 @@ pub fn build(
     let placement = Placement::new(&records, head_end, data_end)?;
     let (plan, placement) = (&plan, &placement);
     let (files, digests, spool) = (&data.files[..], &data.digests[..], &data.spool);
-    let finished = Finished { tree, options, plan, placement, files, digests, spool, image };
+    let finished = Finished { sources, plan, placement, files, digests, spool, image };
     let content = finished.write_metadata(&records)?;
     write_superblock(&finished, content)?;
-    let mut report = report_of(tree, &finished, &records);
+    let mut report = report_of(&finished, &records);
     report.data_bytes = (data.next - data_start) * u64::from(options.block.size());
-    Ok(Built { report, digests: data.digests })
+    let mut digests = data.digests;
+    digests.truncate(tree.len());
+    Ok(Built { report, digests })
 }
 
-fn report_of(tree: &Tree, finished: &Finished<'_>, records: &Records<'_>) -> Report {
+/// Stores the content of all files: those with the bytes of others by referring to them, then the others, then what is
+/// left of them for the packed inode.
+fn store_all<'a>(
+    sources: Sources<'a>,
+    plan: &'a Plan,
+    data: &mut DataWriter<'a>,
+    progress: &Progress,
+) -> Result<(), BuildError> {
+    let run = |pass: Pass<'_>, data: &mut DataWriter<'a>| {
+        pipeline::store_contents(sources, plan, pass, data, progress)
+    };
+    let mut duplicates = HashMap::new();
+    if sources.options.share_duplicates {
+        run(Pass::Look(&candidates(sources, &plan.order)), data)?;
+        duplicates = data.take_duplicates()?;
+    }
+    let is_first = |inode: &&InodeIndex| !duplicates.contains_key(inode);
+    let order: Vec<_> = plan.order.iter().filter(is_first).copied().collect();
+    run(Pass::Store(&order), data)?;
+    data.pack()?;
+    if let Some(packed) = sources.packed.get() {
+        run(Pass::Store(&[packed.index]), data)?;
+    }
+    data.share(&duplicates);
+    Ok(())
+}
+
+fn report_of(finished: &Finished<'_>, records: &Records<'_>) -> Report {
+    let sources = finished.sources;
+    let packed = sources.packed.get().map(|packed| packed.index);
     let mut report = Report {
-        image_bytes: finished.placement.blocks * u64::from(finished.options.block.size()),
+        image_bytes: finished.placement.blocks * u64::from(sources.options.block.size()),
         shared_xattrs: finished.plan.xattrs.shared_count,
         ..Report::default()
     };
-    for record in records.iter() {
+    for record in records.iter().filter(|record| Some(record.index) != packed) {
         report.inodes += 1;
         report.compact_inodes += u64::from(record.inode.size_on_disk() == 32);
-        if let Kind::Regular { size } = tree.get(record.index).kind {
+        if let Kind::Regular { size } = sources.node(record.index).kind {
             report.files += 1;
             report.content_bytes += size;
             let data = finished.files.get(record.index.index()).map(|file| file.data);

@@ -40,6 +40,18 @@ pub struct Compression {
     pub min_saving: u8,
 }
 
+/// Which parts of files lie in the packed inode, where they share pclusters with each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fragments {
+    /// None.
+    #[default]
+    None,
+    /// What is left at the end of a file when no more than a pcluster's bytes remain, which is all of a small file.
+    Tails,
+    /// All of every file.
+    All,
+}
+
 /// What kind of image is asked for.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -47,6 +59,12 @@ pub struct Options {
     pub block: BlockBits,
     /// Compression; nothing to store all files plain.
     pub compression: Option<Compression>,
+    /// What lies in the packed inode of a compressed image.
+    pub fragments: Fragments,
+    /// Whether the last pcluster of a compressed file lies beside its inode where there is room.
+    pub tail_packing: bool,
+    /// Whether files with the same bytes are stored once.
+    pub share_duplicates: bool,
     /// The index form of compressed files.
     pub index: IndexForm,
     /// The oldest kernel that shall mount the image.
@@ -68,6 +86,9 @@ impl Default for Options {
         Self {
             block: BlockBits::DEFAULT,
             compression: None,
+            fragments: Fragments::None,
+            tail_packing: false,
+            share_duplicates: true,
             index: IndexForm::Compact,
             kernel: KernelVersion::new(6, 1),
             id: ImageId::FromContent,
@@ -94,6 +115,10 @@ const MAX_PCLUSTER: u32 = 1 << 20;
 const DEFAULT_PCLUSTER: u32 = 64 << 10;
 /// The first kernel that reads pclusters of more than one block.
 const BIG_PCLUSTER_SINCE: KernelVersion = KernelVersion::new(5, 13);
+/// The first kernel that reads pclusters beside inodes.
+const TAIL_PACKING_SINCE: KernelVersion = KernelVersion::new(5, 17);
+/// The first kernel that reads fragments.
+const FRAGMENTS_SINCE: KernelVersion = KernelVersion::new(6, 1);
 /// The first kernel that reads chunk-based files, which can have holes.
 const CHUNKS_SINCE: KernelVersion = KernelVersion::new(5, 15);
 
@@ -115,6 +140,12 @@ impl Options {
             });
         }
         self.check_block()?;
+        if self.fragments != Fragments::None {
+            self.require(FRAGMENTS_SINCE, || "a packed inode".into())?;
+        }
+        if self.tail_packing {
+            self.require(TAIL_PACKING_SINCE, || "a pcluster beside an inode".into())?;
+        }
         self.compression.and_then(|c| c.pcluster).map_or(Ok(()), |size| self.check_pcluster(size))
     }
 
@@ -168,6 +199,16 @@ impl Options {
             self.block.size()
         };
         self.compression.and_then(|c| c.pcluster).unwrap_or(default)
+    }
+
+    /// The most bytes of a file's end that become a fragment.
+    pub(crate) fn longest_fragment(&self) -> u64 {
+        match self.fragments {
+            _ if self.compression.is_none() => 0,
+            Fragments::None => 0,
+            Fragments::Tails => std::env::var("LIM").ok().and_then(|l| l.parse().ok()).unwrap_or(self.pcluster_size().into()),
+            Fragments::All => u64::MAX,
+        }
     }
 
     /// Whether files can have holes.

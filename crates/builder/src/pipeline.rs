@@ -49,10 +49,20 @@ struct Done<'a> {
 
 type Finished<'a> = (u64, Result<Done<'a>, BuildError>);
 
-/// Reads and stores the content of all regular files of the plan.
+/// Which regular files are read, and what for.
+#[derive(Clone, Copy)]
+pub(crate) enum Pass<'o> {
+    /// Only to know them.
+    Look(&'o [InodeIndex]),
+    /// To store them, or what will not be a fragment.
+    Store(&'o [InodeIndex]),
+}
+
+/// Reads and stores the content of files.
 pub(crate) fn store_contents<'a>(
     sources: Sources<'a>,
     plan: &'a Plan,
+    pass: Pass<'_>,
     data: &mut DataWriter<'a>,
     progress: &Progress,
 ) -> Result<(), BuildError> {
@@ -66,7 +76,7 @@ pub(crate) fn store_contents<'a>(
             scope.spawn(move || work(sources, &queue, spare, &results));
         }
         drop((queue, results));
-        let batches = Batches { sources, plan, next: 0, number: 0, large: None };
+        let batches = Batches { sources, plan, pass, next: 0, number: 0, large: None };
         let crew = Crew { to_workers, finished, spare };
         run(batches, room, &crew, data, progress)
     })
@@ -161,7 +171,7 @@ fn work<'a>(
 }
 
 fn run<'a>(
-    mut batches: Batches<'a>,
+    mut batches: Batches<'a, '_>,
     mut room: Room,
     crew: &Crew<'_, 'a>,
     data: &mut DataWriter<'a>,
@@ -184,10 +194,14 @@ fn run<'a>(
         while let Some(done) = waiting.remove(&next) {
             let done = done?;
             let bytes = content_bytes(&done.pieces);
+            // Fragments count when they are stored.
+            let is_later = done.pieces.iter().any(|piece| piece.form == Form::Later);
             data.write(&done.pieces, done.outcomes, &done.blocks)?;
             crew.spare.keep(done.blocks);
             room.give_back(bytes);
-            progress.bytes.fetch_add(bytes, Ordering::Relaxed);
+            if !is_later {
+                progress.bytes.fetch_add(bytes, Ordering::Relaxed);
+            }
             next += 1;
         }
     }
@@ -238,18 +252,21 @@ struct Large<'a> {
     position: u64,
     /// The most bytes of a piece.
     piece: u64,
+    /// What is left at the end may become a fragment.
+    may_leave_rest: bool,
 }
 
 /// Cuts the content of all files into batches, in the order of the plan.
-struct Batches<'a> {
+struct Batches<'a, 'o> {
     sources: Sources<'a>,
     plan: &'a Plan,
+    pass: Pass<'o>,
     next: usize,
     number: u64,
     large: Option<Large<'a>>,
 }
 
-impl<'a> Batches<'a> {
+impl<'a> Batches<'a, '_> {
     /// The next batch; nothing at the end.
     fn next(&mut self) -> Result<Option<Batch<'a>>, BuildError> {
         let mut pieces = match self.next_of_large() {
@@ -280,6 +297,7 @@ impl<'a> Batches<'a> {
             form: large.form,
             inline_tail: inline_tail(self.sources, self.plan, large.inode, large.size),
             last,
+            may_leave_rest: last && large.may_leave_rest,
         };
         if last {
             self.large = None;
@@ -292,9 +310,9 @@ impl<'a> Batches<'a> {
         let mut pieces = Vec::new();
         let mut bytes = 0;
         while pieces.len() < BATCH_PIECES
-            && let Some(inode) = self.plan.order.get(self.next)
+            && let Some(inode) = self.order().get(self.next)
         {
-            if let Kind::Regular { size: size @ 1.. } = self.sources.tree.get(*inode).kind {
+            if let Kind::Regular { size: size @ 1.. } = self.sources.node(*inode).kind {
                 let piece = self.whole(*inode, size);
                 let is_last = bytes > 0 && bytes + size > BATCH_BYTES;
                 if is_last || size > self.piece_size(piece.form) {
@@ -309,16 +327,42 @@ impl<'a> Batches<'a> {
     }
 
     fn whole(&self, inode: InodeIndex, size: u64) -> Piece<'a> {
-        let options = self.sources.options;
-        let compressed = options.compression.is_some() && size > u64::from(options.block.size());
         Piece {
             inode,
             origin: Origin::Whole,
             range: 0..size,
-            form: if compressed { Form::Compressed } else { self.raw(size) },
+            form: self.form(inode, size),
             inline_tail: inline_tail(self.sources, self.plan, inode, size),
             last: true,
+            may_leave_rest: self.may_leave_rest(inode),
         }
+    }
+
+    const fn order(&self) -> &[InodeIndex] {
+        match self.pass {
+            Pass::Look(order) | Pass::Store(order) => order,
+        }
+    }
+
+    fn form(&self, inode: InodeIndex, size: u64) -> Form {
+        let options = self.sources.options;
+        let is_fragment = !self.is_packed(inode) && size <= options.longest_fragment();
+        if is_fragment || matches!(self.pass, Pass::Look(_)) {
+            Form::Later
+        } else if options.compression.is_some() && size > u64::from(options.block.size()) {
+            Form::Compressed
+        } else {
+            self.raw(size)
+        }
+    }
+
+    /// Whether the end of a file may become a fragment.
+    fn may_leave_rest(&self, inode: InodeIndex) -> bool {
+        self.sources.options.longest_fragment() > 0 && !self.is_packed(inode)
+    }
+
+    fn is_packed(&self, inode: InodeIndex) -> bool {
+        self.sources.packed.get().is_some_and(|packed| packed.index == inode)
     }
 
     /// The most bytes of a piece, in whole [`PIECE`]s and granules.
@@ -326,6 +370,7 @@ impl<'a> Batches<'a> {
         match form {
             Form::Compressed => self.plan.segment,
             Form::Raw { granule } => PIECE.max(granule.unwrap_or(0).into()),
+            Form::Later => PIECE,
         }
     }
 
@@ -335,21 +380,23 @@ impl<'a> Batches<'a> {
     }
 
     fn open_large(&mut self) -> Result<Option<Large<'a>>, BuildError> {
-        let Some(inode) = self.plan.order.get(self.next).copied() else {
+        let Some(inode) = self.order().get(self.next).copied() else {
             return Ok(None);
         };
-        let Sources { tree, contents, options } = self.sources;
-        let Kind::Regular { size } = tree.get(inode).kind else {
+        let options = self.sources.options;
+        let Kind::Regular { size } = self.sources.node(inode).kind else {
             return Ok(None);
         };
         self.next += 1;
-        let content: Arc<dyn Content + 'a> = Arc::from(contents.open(tree, inode)?);
+        let content: Arc<dyn Content + 'a> = Arc::from(self.sources.open(inode)?);
         let sparse = || options.has_holes().then(|| is_mostly_hole(&*content, size, options.block));
         let form = match options.compression {
-            Some(_) if !sparse().transpose()?.unwrap_or(false) => Form::Compressed,
+            _ if matches!(self.pass, Pass::Look(_)) => Form::Later,
+            Some(_) if !sparse().transpose()?.unwrap_or(false) => self.form(inode, size),
             _ => self.raw(size),
         };
         let piece = self.piece_size(form);
-        Ok(Some(Large { inode, content, form, size, position: 0, piece }))
+        let may_leave_rest = self.may_leave_rest(inode);
+        Ok(Some(Large { inode, content, form, size, position: 0, piece, may_leave_rest }))
     }
 }

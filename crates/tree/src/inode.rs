@@ -127,6 +127,12 @@ pub struct Inode {
 }
 
 impl Inode {
+    /// An inode that is in no tree, as if it had one name.
+    #[must_use]
+    pub const fn nameless(metadata: Metadata, kind: Kind) -> Self {
+        Self { metadata, kind, links: 1, parent: InodeIndex::ROOT, name: None }
+    }
+
     /// The directory, if it is one.
     #[must_use]
     pub const fn as_directory(&self) -> Option<&Directory> {

@@ -159,6 +159,13 @@ impl Tree {
         self.inodes.iter_mut()
     }
 
+    /// The number behind all others, which no inode of this tree has.
+    #[must_use]
+    pub fn next_index(&self) -> InodeIndex {
+        // `add` makes no more inodes than this.
+        InodeIndex(u32::try_from(self.inodes.len()).unwrap_or(u32::MAX))
+    }
+
     /// How many inodes there are, also those that lost their names.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -4,18 +4,28 @@
 //! [`Worker`] turns one batch into blocks without knowing where in the image they will lie; so any
 //! number of workers gives the same blocks.
 
+mod duplicates;
+mod packed;
 mod pclusters;
+mod sketch;
 mod sparse;
 
-use std::{ops::Range, sync::Arc};
+use std::{
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 use lith_format::{addr::BlockBits, zmap::EncodedExtent};
-use lith_tree::{Content, Contents, InodeIndex, Tree};
+use lith_tree::{Content, ContentError, Contents, Inode, InodeIndex, Tree};
 
+pub(crate) use duplicates::{candidates, originals};
+pub(crate) use packed::{Fragment, Packed};
 pub(crate) use pclusters::PclusterWriter;
+pub(crate) use sketch::Sketch;
 pub(crate) use sparse::{granule_for, is_mostly_hole};
 
-use crate::{BuildError, Options, digest::Digest};
+use self::packed::PackedContent;
+use crate::{BuildError, DigestOfPieces, Options, digest::Digest};
 
 /// Where a piece's bytes come from.
 pub(crate) enum Origin<'a> {
@@ -28,8 +38,10 @@ pub(crate) enum Origin<'a> {
 /// How a piece is to be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Compressed, if that gains anything.
+    /// Compressed, if that gains anything; its last bytes may become a fragment.
     Compressed,
+    /// Not yet: it is only looked at.
+    Later,
     /// As it is. Stretches of zeros are left out if a granule, in bytes, is given: what begins and ends at
     /// multiples of it.
     Raw { granule: Option<u32> },
@@ -49,6 +61,8 @@ pub(crate) struct Piece<'a> {
     pub(crate) inline_tail: u32,
     /// The last piece of its file.
     pub(crate) last: bool,
+    /// What is left of it at the end may become a fragment.
+    pub(crate) may_leave_rest: bool,
 }
 
 impl Piece<'_> {
@@ -72,6 +86,24 @@ pub(crate) enum Stored {
     Raw,
     /// As it is, but for some granules of zeros: true is a hole.
     Sparse { holes: Vec<bool> },
+    /// Not yet.
+    Later,
+}
+
+/// What is known of bytes that are not stored yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rest {
+    pub(crate) len: u32,
+    pub(crate) digest: Digest,
+    pub(crate) sketch: Sketch,
+}
+
+impl Rest {
+    fn of(bytes: &[u8], digest: Digest) -> Self {
+        // A piece at most.
+        let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        Self { len, digest, sketch: Sketch::of(bytes) }
+    }
 }
 
 /// What became of a piece; its blocks are in [`Blocks`].
@@ -83,6 +115,8 @@ pub(crate) struct Outcome {
     pub(crate) blocks: u32,
     /// Bytes of an inline tail.
     pub(crate) tail: u32,
+    /// What no pcluster holds, at the piece's end.
+    pub(crate) rest: Option<Rest>,
 }
 
 /// The blocks and inline tails of a batch's pieces, end to end.
@@ -111,6 +145,36 @@ pub(crate) struct Sources<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) contents: &'a dyn Contents,
     pub(crate) options: &'a Options,
+    /// The packed inode, once it is known what belongs there.
+    pub(crate) packed: &'a OnceLock<Packed>,
+}
+
+impl<'a> Sources<'a> {
+    /// An inode of the tree, or the packed one.
+    pub(crate) fn node(self, index: InodeIndex) -> &'a Inode {
+        match self.packed.get() {
+            Some(packed) if packed.index == index => &packed.node,
+            _ => self.tree.get(index),
+        }
+    }
+
+    /// Opens a regular file of the tree, or the packed inode.
+    pub(crate) fn open(self, index: InodeIndex) -> Result<Box<dyn Content + 'a>, ContentError> {
+        match self.packed.get() {
+            Some(packed) if packed.index == index => {
+                Ok(Box::new(PackedContent { sources: self, packed }))
+            }
+            _ => self.contents.open(self.tree, index),
+        }
+    }
+
+    /// Where an inode is in the tree; nowhere for the packed one.
+    pub(crate) fn path(self, index: InodeIndex) -> Vec<u8> {
+        match self.packed.get() {
+            Some(packed) if packed.index == index => Vec::new(),
+            _ => self.tree.path(index),
+        }
+    }
 }
 
 /// Turns pieces into blocks, with memory that it uses again and again.
@@ -137,11 +201,10 @@ impl<'a> Worker<'a> {
         piece: &Piece<'a>,
         blocks: &mut Blocks,
     ) -> Result<Outcome, BuildError> {
-        let Sources { tree, contents, .. } = self.sources;
         let opened;
         let content: &dyn Content = match &piece.origin {
             Origin::Whole => {
-                opened = contents.open(tree, piece.inode)?;
+                opened = self.sources.open(piece.inode)?;
                 &*opened
             }
             Origin::Part(content) => &**content,
@@ -149,6 +212,7 @@ impl<'a> Worker<'a> {
         let outcome = match piece.form {
             Form::Compressed => self.store_compressed(piece, content, blocks)?,
             Form::Raw { granule } => self.store_raw(piece, granule, content, blocks)?,
+            Form::Later => self.look_at(piece, content)?,
         };
         if piece.is_whole() {
             content.check_unchanged()?;
@@ -167,34 +231,52 @@ impl<'a> Worker<'a> {
         blocks: &mut Blocks,
     ) -> Result<Outcome, BuildError> {
         let len = piece.len();
-        if self.input.len() < len {
-            self.input.resize(len, 0);
-        }
-        let Some((input, _)) = self.input.split_at_mut_checked(len) else {
-            return self.store_raw(piece, None, content, blocks);
-        };
-        content.read_at(input, piece.range.start)?;
+        let input = read(&mut self.input, piece, content)?;
         let digests = Digest::of_pieces(input);
         let start = blocks.data.len();
         blocks.data.reserve_exact(len);
         let mut extents = Vec::new();
+        let mut rest = &[][..];
         if let Some(pclusters) = &mut self.pclusters {
-            pclusters.write(input, &mut blocks.data, &mut extents).map_err(|source| {
-                BuildError::Codec { path: self.sources.tree.path(piece.inode), source }
-            })?;
+            let written =
+                pclusters.write(input, piece.may_leave_rest, &mut blocks.data, &mut extents);
+            let path = || self.sources.path(piece.inode);
+            rest = written.map_err(|source| BuildError::Codec { path: path(), source })?;
         }
+        let tail = match &self.pclusters {
+            Some(pclusters)
+                if piece.last && rest.is_empty() && self.sources.options.tail_packing =>
+            {
+                pclusters.cut_tail(&mut blocks.data, &extents)
+            }
+            _ => Vec::new(),
+        };
         let written = blocks.data.len() - start;
-        if piece.is_whole() && !is_gain(self.sources.options, len as u64, written as u64) {
+        let (before, after) = ((len - rest.len()) as u64, (written + tail.len()) as u64);
+        let is_gain = extents.is_empty() || is_gain(self.sources.options, before, after);
+        if piece.is_whole() && !is_gain {
             blocks.data.truncate(start);
             blocks.data.extend_from_slice(input);
             return Ok(finish_raw(piece, self.block, digests, start, blocks));
         }
+        blocks.tails.extend_from_slice(&tail);
         Ok(Outcome {
             stored: Stored::Pclusters(extents),
             digests,
             blocks: count(self.block, written),
-            tail: 0,
+            // Less than a block.
+            tail: u32::try_from(tail.len()).unwrap_or(u32::MAX),
+            rest: (!rest.is_empty()).then(|| Rest::of(rest, digest_of(rest))),
         })
+    }
+
+    /// Reads a piece that is stored later.
+    fn look_at(&mut self, piece: &Piece<'a>, content: &dyn Content) -> Result<Outcome, BuildError> {
+        let input = read(&mut self.input, piece, content)?;
+        let digests = Digest::of_pieces(input);
+        let rest =
+            Some(Rest::of(input, digests.iter().copied().collect::<DigestOfPieces>().finish()));
+        Ok(Outcome { stored: Stored::Later, digests, blocks: 0, tail: 0, rest })
     }
 
     fn store_raw(
@@ -219,8 +301,28 @@ impl<'a> Worker<'a> {
         };
         let written = pad(&mut blocks.data, start, self.block);
         let stored = Stored::Sparse { holes };
-        Ok(Outcome { stored, digests, blocks: count(self.block, written), tail: 0 })
+        Ok(Outcome { stored, digests, blocks: count(self.block, written), tail: 0, rest: None })
     }
+}
+
+/// The piece's bytes, in memory that is used again.
+fn read<'i>(
+    memory: &'i mut Vec<u8>,
+    piece: &Piece<'_>,
+    content: &dyn Content,
+) -> Result<&'i [u8], BuildError> {
+    let len = piece.len();
+    if memory.len() < len {
+        memory.resize(len, 0);
+    }
+    let input = memory.get_mut(..len).unwrap_or_default();
+    content.read_at(input, piece.range.start)?;
+    Ok(input)
+}
+
+/// The digest of a file that holds nothing else.
+fn digest_of(bytes: &[u8]) -> Digest {
+    Digest::of_pieces(bytes).into_iter().collect::<DigestOfPieces>().finish()
 }
 
 /// Whether `written` bytes of blocks, with their index, are enough less than `size` bytes stored plain.
@@ -245,7 +347,7 @@ fn finish_raw(
     blocks.tails.extend_from_slice(blocks.data.get(cut..).unwrap_or_default());
     blocks.data.truncate(cut);
     let written = pad(&mut blocks.data, start, block);
-    Outcome { stored: Stored::Raw, digests, blocks: count(block, written), tail }
+    Outcome { stored: Stored::Raw, digests, blocks: count(block, written), tail, rest: None }
 }
 
 /// Fills the last block of the bytes from `start` on with zeros and says how many bytes there are now.

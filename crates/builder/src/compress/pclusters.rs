@@ -6,12 +6,17 @@ use lith_format::{
     zmap::{EncodedExtent, HeadKind, MAX_EXTENT_LEN},
 };
 
+/// Bytes of its block that a pcluster beside its inode leaves free: a place for both can then always be found.
+const ROOM_BESIDE_TAIL: usize = 64;
+
 /// Cuts bytes into extents that each fill a pcluster of fixed size.
 #[derive(Debug)]
 pub(crate) struct PclusterWriter {
     encoder: Encoder,
     pcluster: usize,
     block: usize,
+    /// Bytes of the last stream, or of the last plain block.
+    last: usize,
 }
 
 impl PclusterWriter {
@@ -20,19 +25,33 @@ impl PclusterWriter {
             encoder: Encoder::new(&compressor),
             pcluster: pcluster as usize,
             block: block.size() as usize,
+            last: 0,
         }
     }
 
     /// Appends the pclusters of `input` to `out` and its extents to `extents`.
-    pub(crate) fn write(
+    ///
+    /// With `may_leave_rest` it leaves what would not fill the last pcluster, and returns it.
+    pub(crate) fn write<'i>(
         &mut self,
-        input: &[u8],
+        input: &'i [u8],
+        may_leave_rest: bool,
         out: &mut Vec<u8>,
         extents: &mut Vec<EncodedExtent>,
-    ) -> Result<(), CodecError> {
+    ) -> Result<&'i [u8], CodecError> {
         let mut rest = input;
-        while !rest.is_empty() {
+        let left = if may_leave_rest { self.pcluster } else { 0 };
+        while rest.len() > left {
+            let start = out.len();
             let consumed = match self.compressed(rest, out)? {
+                Some(extent)
+                    if may_leave_rest
+                        && extent.llen as usize == rest.len()
+                        && self.last < self.pcluster =>
+                {
+                    out.truncate(start);
+                    break;
+                }
                 Some(extent) => {
                     extents.push(extent);
                     extent.llen as usize
@@ -41,7 +60,21 @@ impl PclusterWriter {
             };
             rest = rest.get(consumed..).unwrap_or_default();
         }
-        Ok(())
+        Ok(rest)
+    }
+
+    /// Takes the last pcluster, if it is less than a block, off `out` again, so that it can lie beside its inode.
+    pub(crate) fn cut_tail(&self, out: &mut Vec<u8>, extents: &[EncodedExtent]) -> Vec<u8> {
+        let Some(extent) = extents.last() else { return Vec::new() };
+        if extent.blocks != 1 || self.last > self.block - ROOM_BESIDE_TAIL {
+            return Vec::new();
+        }
+        let block = out.split_off(out.len() - self.block);
+        let stream = match extent.kind {
+            HeadKind::Plain => block.get(..self.last),
+            _ => block.get(self.block - self.last..),
+        };
+        stream.unwrap_or_default().to_vec()
     }
 
     /// Appends one compressed pcluster, if that is smaller than what it holds.
@@ -64,6 +97,7 @@ impl PclusterWriter {
             out.truncate(start);
             return Ok(None);
         };
+        self.last = fit.written;
         let size = fit.written.next_multiple_of(self.block);
         let padding = size - fit.written;
         out.copy_within(start..start + fit.written, start + padding);
@@ -85,6 +119,7 @@ impl PclusterWriter {
             let start = out.len();
             out.extend_from_slice(bytes);
             out.resize(start + self.block, 0);
+            self.last = bytes.len();
             extents.push(self.extent(bytes.len(), self.block, HeadKind::Plain));
         }
         run
@@ -148,7 +183,7 @@ mod tests {
             let mut writer = PclusterWriter::new(compressor, pcluster, BlockBits::DEFAULT);
             for len in [1, 4096, 4097, 100_000, 300_001] {
                 let (input, mut out, mut extents) = (mixed(len), Vec::new(), Vec::new());
-                writer.write(&input, &mut out, &mut extents).unwrap();
+                assert!(writer.write(&input, false, &mut out, &mut extents).unwrap().is_empty());
                 assert_eq!(decoded(&extents, &out), input);
                 if len > 100_000 {
                     assert!(extents.iter().any(|e| e.kind == HeadKind::Plain));

@@ -86,9 +86,10 @@ impl<'a> Records<'a> {
         &self.plan.xattrs.shared_area
     }
 
-    /// How many inodes the tree has, also nameless ones.
+    /// How many inodes there are, also those that lost their names.
     pub(crate) fn inodes(&self) -> usize {
-        self.sources.tree.len()
+        // One more for the packed inode.
+        self.sources.tree.len() + 1
     }
 
     pub(crate) fn xattr_pool(&self) -> &'a XattrPool {
@@ -96,12 +97,13 @@ impl<'a> Records<'a> {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Record> {
-        self.plan.order.iter().zip(1..).map(|(index, ino)| self.record(*index, ino))
+        let packed = self.sources.packed.get().map(|packed| &packed.index);
+        self.plan.order.iter().chain(packed).zip(1..).map(|(index, ino)| self.record(*index, ino))
     }
 
     fn record(&self, index: InodeIndex, ino: u32) -> Record {
         let Self { sources, plan, .. } = *self;
-        let node = sources.tree.get(index);
+        let node = sources.node(index);
         let xattrs = plan.xattrs.body_size(node.metadata.xattrs);
         let file = self.files.get(index.index()).copied().unwrap_or_default();
         let mut inode = bare_inode(sources, plan, index, content_size(&node.kind, self.block()));
@@ -114,7 +116,11 @@ impl<'a> Records<'a> {
             }
             Kind::Regular { .. } => match file.data {
                 FileData::Empty | FileData::Flat { .. } => record.inline = file.payload.len.into(),
-                _ => record.table = file.payload.len.into(),
+                FileData::Compressed { inline, .. } => {
+                    record.inline = inline.into();
+                    record.table = u64::from(file.payload.len) - record.inline;
+                }
+                FileData::Chunked(_) => record.table = file.payload.len.into(),
             },
             _ => {}
         }
@@ -127,7 +133,7 @@ impl Record {
     fn set_layout(&mut self, data: FileData) {
         let has_full_blocks = self.inode.size > self.inline;
         (self.inode.layout, self.inode.data) = match (self.inode.data, data) {
-            (InodeData::Blocks { .. }, FileData::Compressed { blocks, index }) => {
+            (InodeData::Blocks { .. }, FileData::Compressed { blocks, index, .. }) => {
                 let layout = match index {
                     IndexForm::Compact => Layout::CompressedCompact,
                     IndexForm::Full => Layout::CompressedFull,
@@ -154,7 +160,7 @@ impl Record {
 
 /// An inode without its content's address.
 fn bare_inode(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -> Inode {
-    let node = sources.tree.get(index);
+    let node = sources.node(index);
     let metadata = node.metadata;
     let file_type = file_type(&node.kind);
     let body = plan.xattrs.body_size(metadata.xattrs);
@@ -246,14 +252,14 @@ pub(crate) fn dirent_type(kind: &Kind) -> u8 {
 /// Bytes at the end of a regular file that can lie beside its inode, if it is stored plain.
 pub(crate) fn inline_tail(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -> u32 {
     let inode = bare_inode(sources, plan, index, size);
-    let body = plan.xattrs.body_size(sources.tree.get(index).metadata.xattrs);
+    let body = plan.xattrs.body_size(sources.node(index).metadata.xattrs);
     tail_beside((inode.size_on_disk() + body) as u64, size, sources.options.block)
 }
 
 /// Where the map header of a compressed file stands behind its inode's start.
 pub(crate) fn map_header(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -> u64 {
     let inode = bare_inode(sources, plan, index, size);
-    let body = plan.xattrs.body_size(sources.tree.get(index).metadata.xattrs);
+    let body = plan.xattrs.body_size(sources.node(index).metadata.xattrs);
     ((inode.size_on_disk() + body) as u64).next_multiple_of(8)
 }
 

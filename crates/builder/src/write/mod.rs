@@ -6,14 +6,15 @@ mod window;
 use std::{fs::File, os::unix::fs::FileExt};
 
 use lith_format::dirent::DirPacker;
-use lith_tree::{Directory, InodeIndex, Kind, Tree};
+use lith_tree::{Directory, InodeIndex, Kind};
 use xxhash_rust::xxh3::Xxh3;
 
 pub(crate) use superblock::{superblock_size, write_superblock};
 
 use self::window::Window;
 use crate::{
-    BuildError, Digest, Options,
+    BuildError, Digest,
+    compress::Sources,
     data::StoredFile,
     place::{
         GROUP_BLOCKS, Leads, OPEN_BLOCKS, Placement, Record, Records, context, dirent_type,
@@ -25,8 +26,7 @@ use crate::{
 
 /// Everything that is known before metadata is written.
 pub(crate) struct Finished<'a> {
-    pub(crate) tree: &'a Tree,
-    pub(crate) options: &'a Options,
+    pub(crate) sources: Sources<'a>,
     pub(crate) plan: &'a Plan,
     pub(crate) placement: &'a Placement,
     pub(crate) files: &'a [StoredFile],
@@ -40,7 +40,7 @@ impl Finished<'_> {
     /// files' content hash to.
     pub(crate) fn write_metadata(&self, records: &Records<'_>) -> Result<Digest, BuildError> {
         let bodies = self.xattr_bodies(records)?;
-        let block = self.options.block;
+        let block = self.sources.options.block;
         let window = (OPEN_BLOCKS + 2 * GROUP_BLOCKS) * block.size() as usize;
         let start = self.placement.shared_start;
         let mut metadata = Window::new(self.image, start - start % u64::from(block.size()), window);
@@ -55,7 +55,7 @@ impl Finished<'_> {
             let (in_blocks, inline) = split_at(&content, record.content_in_blocks());
             self.write_blocks(in_blocks, content_start)?;
             content_start += block.blocks_for(in_blocks.len() as u64);
-            let body = bodies.get(self.tree.get(record.index).metadata.xattrs.index());
+            let body = bodies.get(self.sources.node(record.index).metadata.xattrs.index());
             self.encode(&record, body.map_or(&[], |body| body), &mut bytes)?;
             bytes.extend_from_slice(inline);
             hasher.update(in_blocks);
@@ -69,7 +69,7 @@ impl Finished<'_> {
     }
 
     fn xattr_bodies(&self, records: &Records<'_>) -> Result<Vec<Vec<u8>>, BuildError> {
-        let first = self.placement.shared_start % u64::from(self.options.block.size()) / 4;
+        let first = self.placement.shared_start % u64::from(self.sources.options.block.size()) / 4;
         // At most a block's worth.
         let first = u32::try_from(first).unwrap_or(u32::MAX);
         self.plan
@@ -99,7 +99,7 @@ impl Finished<'_> {
 
     /// The content of a directory or symlink.
     fn own_content(&self, record: &Record) -> Result<Vec<u8>, BuildError> {
-        match &self.tree.get(record.index).kind {
+        match &self.sources.node(record.index).kind {
             Kind::Directory(directory) => self.directory(record.index, directory),
             Kind::Symlink(target) => Ok(target.to_vec()),
             _ => Ok(Vec::new()),
@@ -107,14 +107,14 @@ impl Finished<'_> {
     }
 
     fn directory(&self, index: InodeIndex, directory: &Directory) -> Result<Vec<u8>, BuildError> {
-        let mut packer = DirPacker::new(self.options.block);
+        let mut packer = DirPacker::new(self.sources.options.block);
         for (name, leads) in entries_with_dots(directory) {
             let inode = match leads {
                 Leads::Here => index,
-                Leads::Up => self.tree.get(index).parent(),
+                Leads::Up => self.sources.node(index).parent(),
                 Leads::To(inode) => inode,
             };
-            let kind = dirent_type(&self.tree.get(inode).kind);
+            let kind = dirent_type(&self.sources.node(inode).kind);
             packer
                 .push(name, self.placement.nid(inode), kind)
                 .map_err(|error| self.unencodable(index, "directory", &error))?;
@@ -126,7 +126,7 @@ impl Finished<'_> {
         if bytes.is_empty() {
             return Ok(());
         }
-        let block = self.options.block.size();
+        let block = self.sources.options.block.size();
         let mut padded = bytes.to_vec();
         padded.resize(bytes.len().next_multiple_of(block as usize), 0);
         self.image
@@ -140,7 +140,7 @@ impl Finished<'_> {
         part: &'static str,
         error: &impl ToString,
     ) -> BuildError {
-        BuildError::Encode { path: self.tree.path(index), part, problem: error.to_string() }
+        BuildError::Encode { path: self.sources.path(index), part, problem: error.to_string() }
     }
 }
 

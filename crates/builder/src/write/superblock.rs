@@ -35,7 +35,7 @@ fn lz4_record(options: &Options) -> Configs {
 
 /// Writes the superblock, with the checksum of block 0 as it is by now.
 pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Result<(), BuildError> {
-    let options = finished.options;
+    let options = finished.sources.options;
     let mut head = superblock(finished, content).encode().map_err(|error| unencodable(&error))?;
     if is_compressed(finished) && has_big_pclusters(options) {
         lz4_record(options).encode_into(&mut head);
@@ -59,13 +59,22 @@ fn is_compressed(finished: &Finished<'_>) -> bool {
     finished.files.iter().any(|f| matches!(f.data, FileData::Compressed { .. }))
 }
 
+fn has_inline(finished: &Finished<'_>) -> bool {
+    finished.files.iter().any(|f| matches!(f.data, FileData::Compressed { inline: 1.., .. }))
+}
+
 fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
-    let Finished { options, plan, placement, .. } = finished;
+    let Finished { sources, plan, placement, .. } = finished;
+    let options = sources.options;
     let mut sb = Superblock::new(options.block);
     sb.compat = Compat::SB_CHKSUM | Compat::MTIME;
     sb.compat.set(Compat::XATTR_FILTER, plan.xattrs.is_used());
     sb.root_nid = placement.nid(InodeIndex::ROOT);
-    sb.inos = plan.order.len() as u64;
+    let packed = sources.packed.get();
+    sb.inos = (plan.order.len() + usize::from(packed.is_some())) as u64;
+    sb.packed_nid = packed.map(|packed| placement.nid(packed.index));
+    sb.incompat.set(Incompat::FRAGMENTS, packed.is_some());
+    sb.incompat.set(Incompat::ZTAILPACKING, has_inline(finished));
     sb.blocks = placement.blocks;
     sb.epoch = plan.epoch.sec;
     sb.fixed_nsec = plan.epoch.nsec;

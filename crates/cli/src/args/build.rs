@@ -8,7 +8,10 @@ use lith::{
     format::kernel::KernelVersion, source, source::Excludes, tree::Timestamp,
 };
 
-use super::value::{self, Compress, Size};
+use super::{
+    extended::Extended,
+    value::{self, Compress, Size},
+};
 
 /// What compresses files when nothing else is said: small, and as quick to read as LZ4 ever is.
 const DEFAULT_COMPRESS: &str = "lz4hc,12";
@@ -96,6 +99,12 @@ struct DataWords {
     /// reads [default: 64K, or one block for a kernel before 5.13]
     #[arg(short = 'C', long, value_name = "SIZE")]
     pcluster: Option<Size>,
+
+    /// Ways of saving space, with commas between: fragments (ends of files and small files share pclusters),
+    /// all-fragments (all files do), ztailpacking (ends of files lie beside inodes), legacy-compress (full indexes);
+    /// `^` before a word switches it off; can be repeated
+    #[arg(short = 'E', value_name = "WORD,...", allow_hyphen_values = true)]
+    extended: Vec<String>,
 
     /// What compression must save, in percent of a file; a file that saves less is stored as it is
     #[arg(long, value_name = "PERCENT", default_value = DEFAULT_MIN_SAVING, value_parser = value::percent)]
@@ -244,7 +253,7 @@ impl Words {
     fn into_request(self) -> Result<Build, String> {
         let memory = self.work.memory()?;
         let workers = super::workers(self.work.workers);
-        let options = builder::Options {
+        let mut options = builder::Options {
             block: self.data.block_size,
             compression: self.data.compression()?,
             index: self.data.index.into(),
@@ -254,6 +263,7 @@ impl Words {
             memory: memory.builder,
             ..builder::Options::default()
         };
+        Extended::parse(&self.data.extended)?.apply(&mut options);
         options.check().map_err(|error| error.to_string())?;
         let adjust = self.attributes.adjust(source_date_epoch()?)?;
         let (id, verify) = (self.attributes.uuid, !self.work.no_verify);

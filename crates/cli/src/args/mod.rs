@@ -8,6 +8,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod diff;
 pub(crate) mod dump;
+mod extended;
 pub(crate) mod extract;
 pub(crate) mod image;
 pub(crate) mod info;
