@@ -337,7 +337,9 @@ impl<'a> DataWriter<'a> {
 
     /// Which of the files that were only looked at have the bytes of another, which comes first. Both have the same
     /// room beside their inodes, so that what is stored of one does for the other.
-    pub(crate) fn take_duplicates(&mut self) -> Result<HashMap<InodeIndex, InodeIndex>, BuildError> {
+    pub(crate) fn take_duplicates(
+        &mut self,
+    ) -> Result<HashMap<InodeIndex, InodeIndex>, BuildError> {
         let looked_at = std::mem::take(&mut self.fragments);
         let files: Vec<Fragment> = looked_at.into_iter().map(|(file, _)| file).collect();
         let originals = originals(self.sources, &files)?;

@@ -32,8 +32,8 @@ pub use report::Report;
 use crate::{
     compress::{Sources, candidates},
     data::{DataWriter, FileData},
-    place::{Placement, Records},
     pipeline::Pass,
+    place::{Placement, Records},
     plan::Plan,
     write::{Finished, superblock_size, write_superblock},
 };

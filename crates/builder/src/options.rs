@@ -206,7 +206,7 @@ impl Options {
         match self.fragments {
             _ if self.compression.is_none() => 0,
             Fragments::None => 0,
-            Fragments::Tails => std::env::var("LIM").ok().and_then(|l| l.parse().ok()).unwrap_or(self.pcluster_size().into()),
+            Fragments::Tails => self.pcluster_size().into(),
             Fragments::All => u64::MAX,
         }
     }

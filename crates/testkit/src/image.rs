@@ -9,7 +9,7 @@ use std::{
 
 use lith::{
     BuildOptions,
-    builder::{Compression, IndexForm, Options, Progress, Report},
+    builder::{Compression, Fragments, IndexForm, Options, Progress, Report},
     codec::Compressor,
     device::{FileDevice, MemoryDevice},
     format::{addr::BlockBits, kernel::KernelVersion},
@@ -59,6 +59,12 @@ pub fn with_full_index(options: Options) -> Options {
     Options { index: IndexForm::Full, ..options }
 }
 
+/// The same with ends of files beside their inodes, in the packed inode, or with all of every file there.
+#[must_use]
+pub fn with_packing(options: Options, fragments: Fragments, tail_packing: bool) -> Options {
+    Options { fragments, tail_packing, ..options }
+}
+
 /// Every kind of image that there is, each with its name, for page sizes up to `most` bits.
 #[must_use]
 pub fn matrix(most: u8) -> Vec<(String, Options)> {
@@ -73,8 +79,20 @@ pub fn matrix(most: u8) -> Vec<(String, Options)> {
         let level = if pcluster == 64 << 10 { 12 } else { 5 };
         all.push((format!("lz4hc,{level} {kib}K"), compressed(lz4hc(level), pcluster)));
     }
+    for fragments in [Fragments::None, Fragments::Tails, Fragments::All] {
+        for pcluster in [4 << 10, 64 << 10] {
+            let options = compressed(Compressor::Lz4, pcluster);
+            let name = format!("lz4 {}K, fragments: {fragments:?}, tail packing", pcluster >> 10);
+            let options = with_packing(options, fragments, true);
+            all.push((format!("{name}, full"), with_full_index(options.clone())));
+            all.push((name, options));
+        }
+    }
     for bits in (9..=most).filter(|bits| *bits != 12) {
         let block = 1_u32 << bits;
+        let packed = with_blocks(compressed(Compressor::Lz4, block * 4), bits);
+        let packed = with_packing(packed, Fragments::Tails, true);
+        all.push((format!("lz4, fragments, tail packing, blocks of {block}"), packed));
         all.push((format!("plain, blocks of {block}"), with_blocks(plain(), bits)));
         for pcluster in [block, (block * 8).min(1 << 20)] {
             let options = with_blocks(compressed(Compressor::Lz4, pcluster), bits);

@@ -9,7 +9,7 @@ use std::fs;
 
 use lith::{
     BuildOptions,
-    builder::{IndexForm, Options, Progress},
+    builder::{Fragments, IndexForm, Options, Progress},
     codec::Compressor,
     source::Source,
 };
@@ -23,8 +23,11 @@ fn options() -> impl Strategy<Value = Options> {
         (1..=12_u8).prop_map(|level| Some(image::lz4hc(level))),
     ];
     let bits = prop_oneof![4 => Just(12_u8), 3 => 9..=16_u8];
-    (compressor, bits, 0..=8_u32, any::<bool>(), 1..=3_usize, 0..40_u8).prop_map(
-        |(compressor, bits, larger, full, workers, saving)| {
+    let fragments =
+        prop_oneof![Just(Fragments::None), Just(Fragments::Tails), Just(Fragments::All)];
+    let layout = (any::<bool>(), any::<bool>(), any::<bool>(), fragments);
+    (compressor, bits, 0..=8_u32, layout, 1..=3_usize, 0..40_u8).prop_map(
+        |(compressor, bits, larger, layout, workers, saving)| {
             let options = match compressor {
                 None => image::plain(),
                 Some(compressor) => {
@@ -32,6 +35,9 @@ fn options() -> impl Strategy<Value = Options> {
                 }
             };
             let mut options = image::with_workers(image::with_blocks(options, bits), workers);
+            let (full, fragments);
+            (full, options.tail_packing, options.share_duplicates, fragments) = layout;
+            options.fragments = fragments;
             options.index = if full { IndexForm::Full } else { IndexForm::Compact };
             if let Some(compression) = &mut options.compression {
                 compression.min_saving = saving;

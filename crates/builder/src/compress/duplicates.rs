@@ -16,7 +16,8 @@ pub(crate) fn candidates(sources: Sources<'_>, order: &[InodeIndex]) -> Vec<Inod
     for size in order.iter().filter_map(size_of) {
         *sizes.entry(size).or_default() += 1;
     }
-    let is_shared = |inode: &InodeIndex| size_of(inode).is_some_and(|size| sizes.get(&size) > Some(&1));
+    let is_shared =
+        |inode: &InodeIndex| size_of(inode).is_some_and(|size| sizes.get(&size) > Some(&1));
     order.iter().copied().filter(is_shared).collect()
 }
 
@@ -56,4 +57,3 @@ fn is_same(sources: Sources<'_>, a: &Fragment, b: &Fragment) -> Result<bool, Con
     }
     Ok(true)
 }
-
