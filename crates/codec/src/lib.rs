@@ -10,8 +10,11 @@ mod decode;
 mod encode;
 mod ffi;
 mod lz4opt;
+mod zstd;
 
 pub use algorithm::Algorithm;
 pub use compressor::{Compressor, ParseCompressorError};
 pub use decode::{DecodeError, decode, decode_partial, strip_padding};
 pub use encode::{CodecError, Encoder, Fit};
+#[doc(hidden)]
+pub use zstd::Zstd;
