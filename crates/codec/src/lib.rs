@@ -10,6 +10,10 @@ mod decode;
 mod encode;
 mod ffi;
 mod lz4opt;
+#[allow(dead_code, reason = "not wired into Encoder and decode yet")]
+mod lzma;
+#[doc(hidden)]
+pub mod trial;
 
 pub use algorithm::Algorithm;
 pub use compressor::{Compressor, ParseCompressorError};
