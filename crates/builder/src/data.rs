@@ -19,6 +19,7 @@ use crate::{
         is_gain, originals,
     },
     holes,
+    options::algorithm_of,
     place::map_header,
     plan::Plan,
     spool::{Spool, Spooled},
@@ -309,8 +310,9 @@ impl<'a> DataWriter<'a> {
     ) -> Result<(), BuildError> {
         let Pclusters { inode, size, start, .. } = *file;
         let options = self.sources.options;
-        let mut params = EncodeParams::new(options.block, size, Blkaddr(start), 0);
-        params.big_pcluster = options.pcluster_size() > options.block.size();
+        let algorithm = options.compression.map_or(0, |c| algorithm_of(c.compressor).id());
+        let mut params = EncodeParams::new(options.block, size, Blkaddr(start), algorithm);
+        params.big_pcluster = options.has_configs();
         params.tail = tail;
         let header = map_header(self.sources, self.plan, inode, size);
         // Packs of 14 KiB lclusters and more can't hold an offset inside, and none the upper half of a fragment's.

@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicU64, thread};
 
 use lith_codec::Compressor;
-use lith_format::{addr::BlockBits, kernel::KernelVersion};
+use lith_format::{addr::BlockBits, compression::Algorithm, kernel::KernelVersion};
 
 use crate::BuildError;
 
@@ -122,6 +122,16 @@ const FRAGMENTS_SINCE: KernelVersion = KernelVersion::new(6, 1);
 /// The first kernel that reads chunk-based files, which can have holes.
 const CHUNKS_SINCE: KernelVersion = KernelVersion::new(5, 15);
 
+/// The format's name for what an encoder writes.
+pub(crate) const fn algorithm_of(compressor: Compressor) -> Algorithm {
+    match compressor.algorithm() {
+        lith_codec::Algorithm::Lz4 => Algorithm::Lz4,
+        lith_codec::Algorithm::Lzma => Algorithm::Lzma,
+        lith_codec::Algorithm::Deflate => Algorithm::Deflate,
+        lith_codec::Algorithm::Zstd => Algorithm::Zstd,
+    }
+}
+
 impl Options {
     /// Memory used when nothing else is said.
     pub const DEFAULT_MEMORY: usize = 160 << 20;
@@ -145,6 +155,10 @@ impl Options {
         }
         if self.tail_packing {
             self.require(TAIL_PACKING_SINCE, || "a pcluster beside an inode".into())?;
+        }
+        if let Some(compression) = self.compression {
+            let algorithm = algorithm_of(compression.compressor);
+            self.require(algorithm.since(), || format!("{algorithm} compression"))?;
         }
         self.compression.and_then(|c| c.pcluster).map_or(Ok(()), |size| self.check_pcluster(size))
     }
@@ -209,6 +223,14 @@ impl Options {
             Fragments::Tails => self.pcluster_size().into(),
             Fragments::All => u64::MAX,
         }
+    }
+
+    /// Whether readers are told of the algorithm's parameters: all but those of LZ4 in pclusters of one block.
+    pub(crate) fn has_configs(&self) -> bool {
+        self.compression.is_some_and(|compression| {
+            algorithm_of(compression.compressor) != Algorithm::Lz4
+                || self.pcluster_size() > self.block.size()
+        })
     }
 
     /// Whether files can have holes.

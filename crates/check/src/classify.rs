@@ -52,9 +52,6 @@ impl Reading {
     pub(crate) const fn rule(self, error: &Error) -> Rule {
         match error {
             Error::Corrupt { source, .. } => self.rule_of_corruption(source),
-            Error::Unsupported { source: Unsupported::Algorithm { .. }, .. } => {
-                Rule::AlgorithmUnsupported
-            }
             Error::Unsupported { source: Unsupported::Extent(_), .. } => Rule::MapUnsupported,
             Error::Unsupported { .. } => self.unsupported,
             Error::Device { source: DeviceError::PastEnd { .. }, .. } => self.beyond,

@@ -3,22 +3,16 @@
 //! Who walks the inodes feeds pieces of files; the other threads, and the walker itself when they are all busy,
 //! read and decode them.
 
-use std::{
-    collections::BTreeMap,
-    ops::Range,
-    sync::{Mutex, PoisonError, atomic::Ordering},
-};
+use std::{ops::Range, sync::atomic::Ordering};
 
 use crossbeam_channel::{Receiver, Sender, TrySendError};
-use lith_format::compression::Algorithm;
-use lith_reader::{Error, File, Image, Inode, Unsupported};
+use lith_reader::{Error, File, Image, Inode};
 
 use crate::{
     classify::Reading,
     findings::{Findings, Log, Phase},
     limits::BAD_EXTENTS,
     options::Progress,
-    rule::Rule,
 };
 
 /// Bytes of a file that are read at once, but for extents that are longer: they are not cut.
@@ -49,39 +43,20 @@ pub(crate) struct Batch {
     bytes: u64,
 }
 
-/// Algorithms that can't be decoded here: the first piece of each, whose it is, and how many bytes there are in all.
-type Missing = BTreeMap<Algorithm, (Piece, u64)>;
-
 /// What all threads that decode share.
 pub(crate) struct Decoding<'a> {
     image: &'a Image,
     findings: &'a Findings,
     progress: &'a Progress,
-    missing: Mutex<Missing>,
 }
 
 impl<'a> Decoding<'a> {
-    pub(crate) fn new(image: &'a Image, findings: &'a Findings, progress: &'a Progress) -> Self {
-        Self { image, findings, progress, missing: Mutex::default() }
-    }
-
-    /// Tells of algorithms that can't be decoded here.
-    pub(crate) fn tell_missing(&self) {
-        let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
-        for (algorithm, (piece, bytes)) in missing.iter() {
-            let log = piece_log(self.findings, piece);
-            let detail = format!("{bytes} bytes that {algorithm} decodes, which is not there yet");
-            log.inode(Rule::AlgorithmUnsupported, piece.inode.nid, detail);
-        }
-    }
-
-    fn miss(&self, algorithm: Algorithm, piece: &Piece) {
-        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (first, bytes) = missing.entry(algorithm).or_insert_with(|| (piece.clone(), 0));
-        *bytes = bytes.saturating_add(piece.len());
-        if (piece.number, piece.range.start) < (first.number, first.range.start) {
-            *first = piece.clone();
-        }
+    pub(crate) const fn new(
+        image: &'a Image,
+        findings: &'a Findings,
+        progress: &'a Progress,
+    ) -> Self {
+        Self { image, findings, progress }
     }
 }
 
@@ -147,7 +122,7 @@ impl<'a> Decoder<'a> {
         let log = piece_log(self.shared.findings, piece);
         let extents = match self.shared.image.file(&piece.inode) {
             Ok(file) => file.extents_from(piece.range.start),
-            Err(_) => return self.fail(piece, error, &log),
+            Err(_) => return log.error(Reading::DATA, error),
         };
         let (mut found, mut at) = (0, piece.range.start);
         for extent in extents {
@@ -155,7 +130,7 @@ impl<'a> Decoder<'a> {
             let end = extent.end().min(piece.range.end);
             let part = Piece { range: at..end, ..piece.clone() };
             if let Err(error) = self.read(&part) {
-                self.fail(&part, &error, &log);
+                log.error(Reading::DATA, &error);
                 found += 1;
             }
             at = end;
@@ -164,16 +139,7 @@ impl<'a> Decoder<'a> {
             }
         }
         if found == 0 {
-            self.fail(piece, error, &log);
-        }
-    }
-
-    fn fail(&self, piece: &Piece, error: &Error, log: &Log<'_>) {
-        match error {
-            Error::Unsupported { source: Unsupported::Algorithm { algorithm }, .. } => {
-                self.shared.miss(*algorithm, piece);
-            }
-            _ => log.error(Reading::DATA, error),
+            log.error(Reading::DATA, error);
         }
     }
 }

@@ -166,7 +166,7 @@ mod tests {
         report.by_rule.insert(Rule::SbInos, 2);
         assert!(!report.is_clean() && report.is_sound());
         report.by_rule.insert(Rule::DirLoop, 3);
-        report.by_rule.insert(Rule::AlgorithmUnsupported, 1);
+        report.by_rule.insert(Rule::MapUnsupported, 1);
         assert!(!report.is_sound());
         assert_eq!((report.errors(), report.unsupported(), report.warnings()), (3, 1, 2));
     }

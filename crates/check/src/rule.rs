@@ -172,8 +172,6 @@ rules! {
         "A fragment lies within the packed inode.";
     DataUndecodable "data-undecodable" Error
         "A pcluster decodes to the bytes that its extent has.";
-    AlgorithmUnsupported "algorithm-unsupported" Unsupported
-        "There is a decoder here for the data.";
     DeviceFailed "device-failed" Error
         "A device can be read.";
     WorkLimit "work-limit" Error

@@ -65,7 +65,6 @@ fn look_at_everything(
     } else {
         walk.run();
     }
-    decoding.tell_missing();
     walk.conclude()
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::Algorithm;
 
-/// An encoder and its level, as `lz4`, `lz4hc` or `lz4hc,12` name it.
+/// An encoder and its effort, as `lz4`, `lz4hc,12`, `zstd,15` or `lzma,level=9,dictsize=8m` name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Compressor {
     /// LZ4 at its one, fast effort.
@@ -15,7 +15,59 @@ pub enum Compressor {
         /// Effort, 1 to 12; values outside are clamped by the encoder.
         level: u8,
     },
+    /// LZMA.
+    Lzma(LzmaEffort),
+    /// DEFLATE.
+    Deflate {
+        /// Effort in libdeflate's sense, 1 to 12.
+        level: u8,
+    },
+    /// Zstandard.
+    Zstd {
+        /// Effort, -7 to 22.
+        level: i8,
+        /// The farthest that matches reach back, a power of two from 1 KiB to 1 MiB; nothing for what suits the
+        /// pcluster size.
+        window: Option<u32>,
+    },
 }
+
+/// What the LZMA encoder does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LzmaEffort {
+    /// Effort, 0 to 9.
+    pub level: u8,
+    /// Much more time for a little more.
+    pub extreme: bool,
+    /// The farthest that matches reach back, 4 KiB to 8 MiB; nothing for what suits the pcluster size.
+    pub dictionary: Option<u32>,
+    /// Bits of the byte before that choose a literal's statistics, 0 to 4.
+    pub lc: u8,
+    /// Bits of the position that do, 0 to 4 - `lc`.
+    pub lp: u8,
+    /// Bits of the position that choose a match's, 0 to 4.
+    pub pb: u8,
+}
+
+impl LzmaEffort {
+    /// Levels 100 to 109 are 0 to 9 with more time, as mkfs.erofs has it.
+    const EXTREME: u8 = 100;
+
+    /// A level, 0 to 9, with everything else as usual.
+    #[must_use]
+    pub const fn new(level: u8) -> Self {
+        Self { level, extreme: false, dictionary: None, lc: 3, lp: 0, pb: 2 }
+    }
+}
+
+/// The smallest dictionary that is chosen for LZMA.
+const LEAST_LZMA_DICTIONARY: u32 = 32 << 10;
+/// The largest dictionary that kernels allow LZMA.
+const MOST_LZMA_DICTIONARY: u32 = 8 << 20;
+/// The window of DEFLATE.
+const DEFLATE_WINDOW: u32 = 32 << 10;
+/// The largest window that kernels allow Zstandard.
+const MOST_ZSTD_WINDOW: u32 = 1 << 20;
 
 impl Compressor {
     /// The level that `lz4hc` means when none is given.
@@ -28,15 +80,48 @@ impl Compressor {
     pub const fn algorithm(&self) -> Algorithm {
         match self {
             Self::Lz4 | Self::Lz4Hc { .. } => Algorithm::Lz4,
+            Self::Lzma(_) => Algorithm::Lzma,
+            Self::Deflate { .. } => Algorithm::Deflate,
+            Self::Zstd { .. } => Algorithm::Zstd,
+        }
+    }
+
+    /// How many bytes back matches reach at most in pclusters of up to `pcluster` bytes, which is what a reader must
+    /// keep: LZMA's dictionary, the window of the others.
+    #[must_use]
+    pub fn window(&self, pcluster: u32) -> u32 {
+        match *self {
+            Self::Lz4 | Self::Lz4Hc { .. } => u16::MAX.into(),
+            Self::Lzma(LzmaEffort { dictionary, .. }) => dictionary.unwrap_or_else(|| {
+                pcluster.saturating_mul(4).clamp(LEAST_LZMA_DICTIONARY, MOST_LZMA_DICTIONARY)
+            }),
+            Self::Deflate { .. } => DEFLATE_WINDOW,
+            Self::Zstd { window, .. } => {
+                let suits = pcluster.saturating_mul(8).clamp(1 << 10, MOST_ZSTD_WINDOW);
+                window.unwrap_or(1 << suits.ilog2())
+            }
         }
     }
 }
 
 impl fmt::Display for Compressor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        match *self {
             Self::Lz4 => f.write_str("lz4"),
             Self::Lz4Hc { level } => write!(f, "lz4hc,{level}"),
+            Self::Deflate { level } => write!(f, "deflate,{level}"),
+            Self::Zstd { level, window } => {
+                write!(f, "zstd,{level}")?;
+                window.map_or(Ok(()), |window| write!(f, ",dictsize={window}"))
+            }
+            Self::Lzma(LzmaEffort { level, extreme, dictionary, lc, lp, pb }) => {
+                write!(f, "lzma,{}", if extreme { level + LzmaEffort::EXTREME } else { level })?;
+                dictionary.map_or(Ok(()), |bytes| write!(f, ",dictsize={bytes}"))?;
+                if (lc, lp, pb) == (3, 0, 2) {
+                    return Ok(());
+                }
+                write!(f, ",lc={lc},lp={lp},pb={pb}")
+            }
         }
     }
 }
@@ -45,7 +130,9 @@ impl fmt::Display for Compressor {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseCompressorError {
     /// The format or this program has no encoder of that name.
-    #[error("unknown compressor {name:?}; known are lz4 and lz4hc")]
+    #[error(
+        "unknown compressor {name:?}; known are lz4, lz4hc, lzma, deflate (libdeflate) and zstd"
+    )]
     UnknownName {
         /// The word found.
         name: String,
@@ -58,52 +145,162 @@ pub enum ParseCompressorError {
         /// The option found.
         option: String,
     },
-    /// The level is no number or outside the range.
-    #[error("level {found:?} of {name} is not a number from 1 to {max}")]
-    Level {
+    /// The level, or another number, is none or outside the range.
+    #[error("{option} {found:?} of {name} is not {expected}")]
+    Value {
         /// The encoder.
         name: &'static str,
+        /// The option.
+        option: &'static str,
         /// The word found.
         found: String,
-        /// The highest level.
-        max: u8,
+        /// What would be right.
+        expected: &'static str,
     },
+}
+
+/// A number of an option: its name and what it may be.
+struct Number {
+    name: &'static str,
+    option: &'static str,
+    expected: &'static str,
+}
+
+impl Number {
+    fn parse<T: FromStr>(
+        &self,
+        word: &str,
+        is_allowed: impl Fn(&T) -> bool,
+    ) -> Result<T, ParseCompressorError> {
+        self.accept(word.parse().ok().filter(is_allowed), word)
+    }
+
+    /// Bytes with an optional suffix `k` or `m`.
+    fn parse_size(
+        &self,
+        word: &str,
+        is_allowed: impl Fn(&u32) -> bool,
+    ) -> Result<u32, ParseCompressorError> {
+        let shift = match word.as_bytes().last() {
+            Some(b'k' | b'K') => 10,
+            Some(b'm' | b'M') => 20,
+            _ => 0,
+        };
+        let digits = if shift > 0 { word.get(..word.len() - 1) } else { Some(word) };
+        let number: Option<u32> = digits.and_then(|digits| digits.parse().ok());
+        let bytes = number.and_then(|number| number.checked_mul(1 << shift));
+        self.accept(bytes.filter(is_allowed), word)
+    }
+
+    fn accept<T>(&self, value: Option<T>, word: &str) -> Result<T, ParseCompressorError> {
+        let Self { name, option, expected } = *self;
+        let found = word.to_owned();
+        value.ok_or(ParseCompressorError::Value { name, option, found, expected })
+    }
 }
 
 impl FromStr for Compressor {
     type Err = ParseCompressorError;
 
     fn from_str(words: &str) -> Result<Self, Self::Err> {
-        let (name, option) = match words.split_once(',') {
-            Some((name, option)) => (name, Some(option)),
+        let (name, options) = match words.split_once(',') {
+            Some((name, options)) => (name, Some(options)),
             None => (words, None),
         };
-        match (name, option) {
-            ("lz4", None) => Ok(Self::Lz4),
-            ("lz4", Some(option)) => Err(unknown_option("lz4", option)),
-            ("lz4hc", None) => Ok(Self::Lz4Hc { level: Self::LZ4HC_DEFAULT_LEVEL }),
-            ("lz4hc", Some(option)) => Ok(Self::Lz4Hc { level: parse_level(option)? }),
-            _ => Err(ParseCompressorError::UnknownName { name: name.to_owned() }),
+        let mut compressor = match name {
+            "lz4" => Self::Lz4,
+            "lz4hc" => Self::Lz4Hc { level: Self::LZ4HC_DEFAULT_LEVEL },
+            "lzma" => Self::Lzma(LzmaEffort::new(6)),
+            "deflate" | "libdeflate" => Self::Deflate { level: 9 },
+            "zstd" => Self::Zstd { level: 3, window: None },
+            _ => return Err(ParseCompressorError::UnknownName { name: name.to_owned() }),
+        };
+        for option in options.into_iter().flat_map(|options| options.split(',')) {
+            let (key, word) = option.split_once('=').unwrap_or(("level", option));
+            compressor.set(key, word, option)?;
+        }
+        match compressor {
+            Self::Lzma(effort) if effort.lc + effort.lp > 4 => Err(ParseCompressorError::Value {
+                name: "lzma",
+                option: "lc + lp",
+                found: (effort.lc + effort.lp).to_string(),
+                expected: "at most 4",
+            }),
+            _ => Ok(compressor),
         }
     }
 }
 
-/// Reads `12` or `level=12`.
-fn parse_level(option: &str) -> Result<u8, ParseCompressorError> {
-    let word = match option.split_once('=') {
-        None => option,
-        Some(("level", word)) => word,
-        Some(_) => return Err(unknown_option("lz4hc", option)),
-    };
-    let max = Compressor::LZ4HC_MAX_LEVEL;
-    word.parse()
-        .ok()
-        .filter(|level| (1..=max).contains(level))
-        .ok_or_else(|| ParseCompressorError::Level { name: "lz4hc", found: word.to_owned(), max })
+impl Compressor {
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Lz4 => "lz4",
+            Self::Lz4Hc { .. } => "lz4hc",
+            Self::Lzma(_) => "lzma",
+            Self::Deflate { .. } => "deflate",
+            Self::Zstd { .. } => "zstd",
+        }
+    }
+
+    /// Sets what `key` names to `word`; `option` is both as they were given.
+    fn set(&mut self, key: &str, word: &str, option: &str) -> Result<(), ParseCompressorError> {
+        let name = self.name();
+        let number = |option, expected| Number { name, option, expected };
+        match (self, key) {
+            (Self::Lz4Hc { level }, "level") => {
+                let max = Self::LZ4HC_MAX_LEVEL;
+                *level = number("level", "a number from 1 to 12")
+                    .parse(word, |level| (1..=max).contains(level))?;
+            }
+            (Self::Deflate { level }, "level") => {
+                *level = number("level", "a number from 1 to 12")
+                    .parse(word, |level| (1..=12).contains(level))?;
+            }
+            (Self::Zstd { level, .. }, "level") => {
+                *level = number("level", "a number from -7 to 22")
+                    .parse(word, |level| (-7..=22).contains(level))?;
+            }
+            (Self::Zstd { window, .. }, "dictsize") => {
+                let is_allowed = |bytes: &u32| {
+                    bytes.is_power_of_two() && (1 << 10..=MOST_ZSTD_WINDOW).contains(bytes)
+                };
+                let size = number("dictsize", "a power of two from 1K to 1M");
+                *window = Some(size.parse_size(word, is_allowed)?);
+            }
+            (Self::Lzma(effort), _) => return effort.set(key, word, option),
+            _ => {
+                return Err(ParseCompressorError::UnknownOption { name, option: option.to_owned() });
+            }
+        }
+        Ok(())
+    }
 }
 
-fn unknown_option(name: &'static str, option: &str) -> ParseCompressorError {
-    ParseCompressorError::UnknownOption { name, option: option.to_owned() }
+impl LzmaEffort {
+    fn set(&mut self, key: &str, word: &str, option: &str) -> Result<(), ParseCompressorError> {
+        let number = |option, expected| Number { name: "lzma", option, expected };
+        let bits = |option| number(option, "a number from 0 to 4").parse(word, |bits| *bits <= 4);
+        match key {
+            "level" => {
+                let level: u8 = number("level", "a number from 0 to 9, or from 100 to 109")
+                    .parse(word, |level| *level % Self::EXTREME <= 9 && *level <= 109)?;
+                (self.level, self.extreme) = (level % Self::EXTREME, level >= Self::EXTREME);
+            }
+            "dictsize" => {
+                let size = number("dictsize", "a size from 4K to 8M");
+                let range = 4 << 10..=MOST_LZMA_DICTIONARY;
+                self.dictionary = Some(size.parse_size(word, |bytes| range.contains(bytes))?);
+            }
+            "lc" => self.lc = bits("lc")?,
+            "lp" => self.lp = bits("lp")?,
+            "pb" => self.pb = bits("pb")?,
+            _ => {
+                let option = option.to_owned();
+                return Err(ParseCompressorError::UnknownOption { name: "lzma", option });
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -112,11 +309,22 @@ mod tests {
 
     #[test]
     fn words_and_display_agree() {
+        let lzma = LzmaEffort::new(9);
         for (words, expected) in [
             ("lz4", Compressor::Lz4),
             ("lz4hc", Compressor::Lz4Hc { level: 9 }),
             ("lz4hc,12", Compressor::Lz4Hc { level: 12 }),
             ("lz4hc,level=1", Compressor::Lz4Hc { level: 1 }),
+            ("lzma", Compressor::Lzma(LzmaEffort::new(6))),
+            ("lzma,109", Compressor::Lzma(LzmaEffort { extreme: true, ..lzma })),
+            (
+                "lzma,level=9,dictsize=8m,lc=0,pb=0",
+                Compressor::Lzma(LzmaEffort { dictionary: Some(8 << 20), lc: 0, pb: 0, ..lzma }),
+            ),
+            ("libdeflate,12", Compressor::Deflate { level: 12 }),
+            ("deflate", Compressor::Deflate { level: 9 }),
+            ("zstd,-7", Compressor::Zstd { level: -7, window: None }),
+            ("zstd,22,dictsize=64K", Compressor::Zstd { level: 22, window: Some(65536) }),
         ] {
             let parsed: Compressor = words.parse().unwrap();
             assert_eq!(parsed, expected, "{words}");
@@ -126,22 +334,38 @@ mod tests {
 
     #[test]
     fn wrong_words_are_refused_by_name() {
-        let level = |found: &str| ParseCompressorError::Level {
-            name: "lz4hc",
-            found: found.to_owned(),
-            max: 12,
-        };
         for (words, expected) in [
-            ("", ParseCompressorError::UnknownName { name: String::new() }),
-            ("lz5", ParseCompressorError::UnknownName { name: "lz5".to_owned() }),
-            ("lz4,9", unknown_option("lz4", "9")),
-            ("lz4hc,dict=9", unknown_option("lz4hc", "dict=9")),
-            ("lz4hc,", level("")),
-            ("lz4hc,0", level("0")),
-            ("lz4hc,13", level("13")),
-            ("lz4hc,level=-1", level("-1")),
+            ("", "unknown compressor \"\""),
+            ("lz5", "unknown compressor \"lz5\""),
+            ("lz4,9", "lz4 has no option \"9\""),
+            ("lz4hc,dict=9", "lz4hc has no option \"dict=9\""),
+            ("lz4hc,", "level \"\" of lz4hc"),
+            ("lz4hc,0", "level \"0\" of lz4hc is not a number from 1 to 12"),
+            ("lz4hc,level=-1", "level \"-1\" of lz4hc"),
+            ("lzma,10", "level \"10\" of lzma"),
+            ("lzma,110", "level \"110\" of lzma"),
+            ("lzma,lc=3,lp=2", "lc + lp \"5\" of lzma is not at most 4"),
+            ("lzma,dictsize=9m", "dictsize \"9m\" of lzma"),
+            ("zstd,23", "level \"23\" of zstd"),
+            ("zstd,dictsize=3k", "dictsize \"3k\" of zstd"),
+            ("deflate,13", "level \"13\" of deflate"),
         ] {
-            assert_eq!(words.parse::<Compressor>(), Err(expected), "{words}");
+            let refused = words.parse::<Compressor>().unwrap_err().to_string();
+            assert!(refused.contains(expected), "{words}: {refused}");
         }
+    }
+
+    #[test]
+    fn windows_suit_the_pclusters() {
+        let zstd = Compressor::Zstd { level: 3, window: None };
+        assert_eq!(
+            [4 << 10, 64 << 10, 1 << 20].map(|size| zstd.window(size)),
+            [32 << 10, 512 << 10, 1 << 20]
+        );
+        let lzma = Compressor::Lzma(LzmaEffort::new(6));
+        assert_eq!(
+            [4 << 10, 64 << 10, 1 << 20].map(|size| lzma.window(size)),
+            [32 << 10, 256 << 10, 4 << 20]
+        );
     }
 }

@@ -1,17 +1,12 @@
 //! What bytes does a pcluster hold?
 
 use crate::Algorithm;
-use crate::ffi::lz4;
+use crate::deflate;
+use crate::ffi::{lz4, lzma, zstd};
 
 /// Why a stream could not be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// This program has no decoder for the algorithm.
-    #[error("{algorithm} data cannot be decoded by this version")]
-    Unsupported {
-        /// The algorithm that is missing.
-        algorithm: Algorithm,
-    },
     /// The first block has no byte of a stream.
     #[error("the first {block} bytes of a compressed pcluster are all zero")]
     AllPadding {
@@ -43,13 +38,15 @@ pub enum DecodeError {
 /// Decodes a whole stream, which must hold exactly `output.len()` bytes.
 ///
 /// # Errors
-/// [`DecodeError::Unsupported`] by name for an algorithm without decoder, `Corrupt` or `TooShort` for
-/// a stream that does not hold what it should; `output` may hold anything then.
+/// [`DecodeError::Corrupt`] or `TooShort` for a stream that does not hold what it should; `output` may hold anything then.
 pub fn decode(algorithm: Algorithm, input: &[u8], output: &mut [u8]) -> Result<(), DecodeError> {
-    match algorithm {
-        Algorithm::Lz4 => check(algorithm, lz4::decompress(input, output), input, output),
-        _ => Err(DecodeError::Unsupported { algorithm }),
-    }
+    let decoded = match algorithm {
+        Algorithm::Lz4 => lz4::decompress(input, output),
+        Algorithm::Lzma => lzma::decompress(input, output),
+        Algorithm::Deflate => deflate::decompress(input, output),
+        Algorithm::Zstd => zstd::decompress(input, output),
+    };
+    check(algorithm, decoded, input, output)
 }
 
 /// Decodes the first `output.len()` bytes of a stream that may hold more.
@@ -63,10 +60,13 @@ pub fn decode_partial(
     input: &[u8],
     output: &mut [u8],
 ) -> Result<(), DecodeError> {
-    match algorithm {
-        Algorithm::Lz4 => check(algorithm, lz4::decompress_partial(input, output), input, output),
-        _ => Err(DecodeError::Unsupported { algorithm }),
-    }
+    let decoded = match algorithm {
+        Algorithm::Lz4 => lz4::decompress_partial(input, output),
+        Algorithm::Lzma => lzma::decompress_partial(input, output),
+        Algorithm::Deflate => deflate::decompress_partial(input, output),
+        Algorithm::Zstd => zstd::decompress_partial(input, output),
+    };
+    check(algorithm, decoded, input, output)
 }
 
 /// The stream inside a right-aligned pcluster: `pcluster` without its leading zero bytes.

@@ -1,8 +1,11 @@
 //! How much of an input fits one pcluster, and as what bytes?
 
+use crate::deflate::Deflate;
 use crate::ffi::lz4;
 use crate::lz4opt::{Effort, Gain, Optimal};
-use crate::{Algorithm, Compressor};
+use crate::lzma::{self, Lzma};
+use crate::zstd::Zstd;
+use crate::{Algorithm, Compressor, LzmaEffort};
 
 /// Outputs shorter than this hold no stream that is worth storing.
 const MIN_OUTPUT: usize = 16;
@@ -56,13 +59,46 @@ enum Engine {
     Chain { state: lz4::HcState, level: u8 },
     /// Our own encoder.
     Optimal(Box<Optimal>),
+    /// liblzma.
+    Lzma(Lzma),
+    /// Ours around libdeflate.
+    Deflate(Deflate),
+    /// Ours around libzstd.
+    Zstd(Box<Zstd>),
+}
+
+impl Engine {
+    const fn algorithm(&self) -> Algorithm {
+        match self {
+            Self::Fast | Self::Chain { .. } | Self::Optimal(_) => Algorithm::Lz4,
+            Self::Lzma(_) => Algorithm::Lzma,
+            Self::Deflate(_) => Algorithm::Deflate,
+            Self::Zstd(_) => Algorithm::Zstd,
+        }
+    }
 }
 
 impl Encoder {
-    /// An encoder for `compressor`.
+    /// An encoder for `compressor`, for outputs of any length.
     #[must_use]
     pub fn new(compressor: &Compressor) -> Self {
+        Self::for_pclusters(compressor, 1 << 20)
+    }
+
+    /// An encoder for `compressor`, whose matches reach as far back as suits outputs of up to `pcluster` bytes.
+    #[must_use]
+    pub fn for_pclusters(compressor: &Compressor, pcluster: u32) -> Self {
+        let window = compressor.window(pcluster);
         match *compressor {
+            Compressor::Lzma(LzmaEffort { level, extreme, lc, lp, pb, .. }) => {
+                let dictionary = window;
+                let params = lzma::Params { level, extreme, dictionary, lc, lp, pb };
+                Self::with(Engine::Lzma(Lzma::new(&params)))
+            }
+            Compressor::Deflate { level } => Self::with(Engine::Deflate(Deflate::new(level))),
+            Compressor::Zstd { level, .. } => {
+                Self::with(Engine::Zstd(Box::new(Zstd::new(level.into(), window.ilog2()))))
+            }
             Compressor::Lz4Hc { level } if level >= FIRST_OPTIMAL_LEVEL => {
                 Self::with(Engine::Optimal(Box::new(Optimal::new(Effort::of_level(level)))))
             }
@@ -80,6 +116,7 @@ impl Encoder {
                 let level = level.clamp(1, Compressor::LZ4HC_MAX_LEVEL);
                 Self::with(Engine::Chain { state: lz4::HcState::new(), level })
             }
+            _ => Self::new(compressor),
         }
     }
 
@@ -105,10 +142,13 @@ impl Encoder {
             Engine::Chain { state, level } => lz4::fill_hc(state, input, output, *level),
             Engine::Optimal(_) if !self.gain.possible(input, output.len()) => return Ok(None),
             Engine::Optimal(optimal) => optimal.fill(input, output),
+            Engine::Lzma(lzma) => lzma.fill(input, output),
+            Engine::Deflate(deflate) => deflate.fill(input, output),
+            Engine::Zstd(zstd) => zstd.fill(input, output),
         };
         if fit.consumed > input.len() || fit.written > output.len() {
             return Err(CodecError::Library {
-                algorithm: Algorithm::Lz4,
+                algorithm: self.engine.algorithm(),
                 consumed: fit.consumed,
                 input: input.len(),
                 written: fit.written,
@@ -126,12 +166,13 @@ impl Encoder {
     /// must be all that later calls would be given. A fill of `room` bytes that begins at a block in
     /// between certainly could not save a block over plain storage, so trying each of them in
     /// turn would give the same pclusters, only much later. The fast encoder has no time for such
-    /// certainty: there it is the stretch that the failed fill took.
+    /// certainty, and the algorithms other than LZ4 also gain by other things than matches: there it is the stretch
+    /// that the failed fill took.
     pub fn plain_run(&mut self, input: &[u8], room: usize, block: usize) -> usize {
         let block = block.max(1);
         match self.engine {
-            Engine::Fast => (self.last_consumed / block * block).max(block).min(input.len()),
-            _ => self.gain.next_chance(input, room, block),
+            Engine::Chain { .. } | Engine::Optimal(_) => self.gain.next_chance(input, room, block),
+            _ => (self.last_consumed / block * block).max(block).min(input.len()),
         }
     }
 }

@@ -7,13 +7,17 @@
 mod algorithm;
 mod compressor;
 mod decode;
+mod deflate;
 mod encode;
 mod ffi;
 mod lz4opt;
+mod lzma;
+#[doc(hidden)]
+pub mod trial;
 mod zstd;
 
 pub use algorithm::Algorithm;
-pub use compressor::{Compressor, ParseCompressorError};
+pub use compressor::{Compressor, LzmaEffort, ParseCompressorError};
 pub use decode::{DecodeError, decode, decode_partial, strip_padding};
 pub use encode::{CodecError, Encoder, Fit};
 #[doc(hidden)]

@@ -7,7 +7,7 @@ use lith_format::{
 };
 
 use crate::{
-    decode::{self, Stream},
+    decode::Stream,
     error::{Corruption, Error, Fault},
     image::Image,
     inode::Inode,
@@ -216,7 +216,6 @@ impl Content<'_> {
         out: &mut [u8],
         window: &mut Window,
     ) -> Result<(), Fault> {
-        decode::check_supported(stream.algorithm)?;
         let (block, plen) = (self.image.superblock().block, size(part.extent.plen));
         match part.extent.place {
             Place::Device(at) => {

@@ -1,10 +1,9 @@
 //! What does the stream in a pcluster hold?
 
-use lith_codec::DecodeError;
 use lith_format::{addr::BlockBits, compression::Algorithm};
 
 use crate::{
-    error::{Corruption, Fault, Unsupported},
+    error::{Corruption, Fault},
     map::Extent,
 };
 
@@ -35,24 +34,7 @@ impl Stream<'_> {
                 lith_codec::decode_partial(algorithm, stream, out)
             }
         });
-        decoded.map_err(|source| match source {
-            DecodeError::Unsupported { .. } => self.unsupported(),
-            source => Corruption::Decode { la: self.extent.la, source }.into(),
-        })
-    }
-
-    const fn unsupported(&self) -> Fault {
-        Fault::Unsupported(Unsupported::Algorithm { algorithm: self.algorithm })
-    }
-}
-
-/// Refuses an algorithm without decoder, before anything is read for it.
-pub(crate) const fn check_supported(algorithm: Algorithm) -> Result<(), Fault> {
-    match algorithm {
-        Algorithm::Lz4 => Ok(()),
-        Algorithm::Lzma | Algorithm::Deflate | Algorithm::Zstd => {
-            Err(Fault::Unsupported(Unsupported::Algorithm { algorithm }))
-        }
+        decoded.map_err(|source| Corruption::Decode { la: self.extent.la, source }.into())
     }
 }
 

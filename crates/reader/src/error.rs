@@ -266,12 +266,6 @@ pub enum Corruption {
 /// What an inode uses that this version can't read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Unsupported {
-    /// An algorithm without a decoder here.
-    #[error("unsupported algorithm {algorithm}")]
-    Algorithm {
-        /// The algorithm.
-        algorithm: Algorithm,
-    },
     /// A form of inode.
     #[error(transparent)]
     Inode(InodeError),

@@ -22,7 +22,7 @@ pub(crate) struct PclusterWriter {
 impl PclusterWriter {
     pub(crate) fn new(compressor: Compressor, pcluster: u32, block: BlockBits) -> Self {
         Self {
-            encoder: Encoder::new(&compressor),
+            encoder: Encoder::for_pclusters(&compressor, pcluster),
             pcluster: pcluster as usize,
             block: block.size() as usize,
             last: 0,

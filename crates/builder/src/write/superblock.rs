@@ -3,7 +3,9 @@
 use std::os::unix::fs::FileExt;
 
 use lith_format::{
-    compression::{Algorithm, AlgorithmSet, Configs, Lz4Config},
+    compression::{
+        Algorithm, AlgorithmSet, Configs, DeflateConfig, Lz4Config, LzmaConfig, ZstdConfig,
+    },
     features::{Compat, Incompat},
     superblock::{
         SUPERBLOCK_POSITION, SUPERBLOCK_SIZE, Superblock, SuperblockError, checksum,
@@ -13,32 +15,40 @@ use lith_format::{
 use lith_tree::InodeIndex;
 
 use super::Finished;
-use crate::{BuildError, Digest, ImageId, Options, data::FileData};
+use crate::{BuildError, Digest, ImageId, Options, data::FileData, options::algorithm_of};
 
 /// Bytes of the superblock and the config records that may follow it.
 pub(crate) fn superblock_size(options: &Options) -> u64 {
-    let records = if has_big_pclusters(options) { lz4_record(options).size() } else { 0 };
-    (SUPERBLOCK_SIZE + records) as u64
+    (SUPERBLOCK_SIZE + configs(options).map_or(0, |records| records.size())) as u64
 }
 
-fn has_big_pclusters(options: &Options) -> bool {
-    options.compression.is_some() && options.pcluster_size() > options.block.size()
-}
-
-fn lz4_record(options: &Options) -> Configs {
-    let blocks = options.pcluster_size() / options.block.size();
-    // Options allow at most 256 blocks.
-    let max_pcluster_blocks = u16::try_from(blocks).unwrap_or(u16::MAX);
-    let lz4 = Lz4Config { max_distance: Lz4Config::MAX_DISTANCE, max_pcluster_blocks };
-    Configs { lz4: Some(lz4), ..Configs::default() }
+/// What a reader must know of the algorithm.
+fn configs(options: &Options) -> Option<Configs> {
+    let compressor = options.compression.filter(|_| options.has_configs())?.compressor;
+    let (pcluster, block) = (options.pcluster_size(), options.block.size());
+    let window = compressor.window(pcluster);
+    let window_log = u8::try_from(window.ilog2()).unwrap_or(u8::MAX);
+    let mut configs = Configs::default();
+    match algorithm_of(compressor) {
+        Algorithm::Lz4 => {
+            // Options allow at most 256 blocks.
+            let max_pcluster_blocks = u16::try_from(pcluster / block).unwrap_or(u16::MAX);
+            let max_distance = Lz4Config::MAX_DISTANCE;
+            configs.lz4 = Some(Lz4Config { max_distance, max_pcluster_blocks });
+        }
+        Algorithm::Lzma => configs.lzma = Some(LzmaConfig { dict_size: window }),
+        Algorithm::Deflate => configs.deflate = Some(DeflateConfig { window_bits: window_log }),
+        Algorithm::Zstd => configs.zstd = Some(ZstdConfig { window_log }),
+    }
+    Some(configs)
 }
 
 /// Writes the superblock, with the checksum of block 0 as it is by now.
 pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Result<(), BuildError> {
     let options = finished.sources.options;
     let mut head = superblock(finished, content).encode().map_err(|error| unencodable(&error))?;
-    if is_compressed(finished) && has_big_pclusters(options) {
-        lz4_record(options).encode_into(&mut head);
+    if let Some(configs) = configs(options).filter(|_| is_compressed(finished)) {
+        configs.encode_into(&mut head);
     }
     let failed = |action| move |source| BuildError::Output { action, source };
     finished.image.write_all_at(&head, SUPERBLOCK_POSITION).map_err(failed("write"))?;
@@ -87,10 +97,10 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
     for (to, from) in sb.volume_name.iter_mut().zip(&options.label) {
         *to = *from;
     }
-    if is_compressed(finished) {
+    if let Some(compression) = options.compression.filter(|_| is_compressed(finished)) {
         sb.incompat |= Incompat::LZ4_0PADDING;
-        sb.algorithms = AlgorithmSet::from(Algorithm::Lz4);
-        if has_big_pclusters(options) {
+        sb.algorithms = AlgorithmSet::from(algorithm_of(compression.compressor));
+        if configs(options).is_some() {
             sb.incompat |= Incompat::COMPR_CFGS;
         } else {
             sb.lz4_max_distance = Lz4Config::MAX_DISTANCE;

@@ -91,7 +91,8 @@ struct Words {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Compression and layout")]
 struct DataWords {
-    /// How files are compressed: none, lz4, or lz4hc with a level of 1 to 12
+    /// How files are compressed: none, lz4, lz4hc (levels 1 to 12), zstd (-7 to 22), deflate (1 to 12) or lzma (0 to 9,
+    /// and 100 to 109 with more time); dictsize=SIZE says how far zstd and lzma look back, lc=, lp= and pb= tune lzma
     #[arg(short = 'z', long, value_name = "ALGORITHM[,LEVEL]", default_value = DEFAULT_COMPRESS)]
     compress: Compress,
 

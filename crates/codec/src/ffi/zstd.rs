@@ -115,8 +115,7 @@ impl Frame<'_> {
     pub(crate) fn append(&mut self, len: usize) -> Option<&[u8]> {
         let first = self.at == 0;
         let size = self.at.checked_add(len.min(MAX_BLOCK))?.min(self.input.len());
-        let mut input =
-            ZSTD_inBuffer { src: self.input.as_ptr().cast(), size, pos: self.at };
+        let mut input = ZSTD_inBuffer { src: self.input.as_ptr().cast(), size, pos: self.at };
         let blocks = &mut self.compressor.blocks;
         let mut output =
             ZSTD_outBuffer { dst: blocks.as_mut_ptr().cast(), size: blocks.len(), pos: 0 };
@@ -195,8 +194,7 @@ impl Decompressor {
 
     fn partial(&mut self, input: &[u8], output: &mut [u8]) -> Option<usize> {
         let mut from = ZSTD_inBuffer { src: input.as_ptr().cast(), size: input.len(), pos: 0 };
-        let mut to =
-            ZSTD_outBuffer { dst: output.as_mut_ptr().cast(), size: output.len(), pos: 0 };
+        let mut to = ZSTD_outBuffer { dst: output.as_mut_ptr().cast(), size: output.len(), pos: 0 };
         let only = ZSTD_ResetDirective::ZSTD_reset_session_only;
         // SAFETY: the context is live and exclusively borrowed. Resetting a session cannot fail.
         unsafe { zstd_sys::ZSTD_DCtx_reset(self.context.as_ptr(), only) };
@@ -205,11 +203,7 @@ impl Decompressor {
             // SAFETY: as in `whole`; both descriptions keep their addresses and lengths, and the
             // library moves each `pos` only forward and never beyond `size`.
             let hint = succeeded(unsafe {
-                zstd_sys::ZSTD_decompressStream(
-                    self.context.as_ptr(),
-                    &raw mut to,
-                    &raw mut from,
-                )
+                zstd_sys::ZSTD_decompressStream(self.context.as_ptr(), &raw mut to, &raw mut from)
             })?;
             if hint == 0 {
                 break;
@@ -265,11 +259,7 @@ fn admissible(input: &[u8]) -> Option<()> {
     };
     // SAFETY: `header` is live and exclusive; `input` is readable for its exact length.
     let missing = unsafe {
-        zstd_sys::ZSTD_getFrameHeader(
-            &raw mut header,
-            input.as_ptr().cast::<c_void>(),
-            input.len(),
-        )
+        zstd_sys::ZSTD_getFrameHeader(&raw mut header, input.as_ptr().cast::<c_void>(), input.len())
     };
     let sound = succeeded(missing)? == 0
         && header.frameType == ZSTD_FrameType_e::ZSTD_frame

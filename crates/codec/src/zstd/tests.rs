@@ -27,10 +27,17 @@ fn holds_what_was_consumed() {
             assert!(fit.written <= room);
             let mut back = vec![0; fit.consumed];
             if fit.consumed > 0 {
-                assert_eq!(decompress(&output[..fit.written], &mut back), Some(fit.consumed), "{level} {room} {fit:?}");
+                assert_eq!(
+                    decompress(&output[..fit.written], &mut back),
+                    Some(fit.consumed),
+                    "{level} {room} {fit:?}"
+                );
                 assert_eq!(back, &rest[..fit.consumed]);
                 back.fill(0);
-                assert_eq!(decompress_partial(&output[..fit.written], &mut back), Some(fit.consumed));
+                assert_eq!(
+                    decompress_partial(&output[..fit.written], &mut back),
+                    Some(fit.consumed)
+                );
                 assert_eq!(back, &rest[..fit.consumed]);
             }
             at += fit.consumed;

@@ -1,0 +1,122 @@
+//! How much of an input fits one DEFLATE stream?
+//!
+//! libdeflate finds the matches, but neither fills a given output nor stops. So its streams are
+//! read back into tokens, a stretch of the input at a time; those are split into blocks anew,
+//! and what fits is written here. The library's search runs about once over what is consumed.
+
+mod bits;
+mod block;
+mod cut;
+mod decode;
+mod gather;
+mod huffman;
+mod parse;
+mod split;
+mod token;
+
+pub(crate) use decode::{decompress, decompress_partial};
+
+use crate::Fit;
+use bits::Writer;
+use block::Block;
+use cut::Cut;
+use gather::Gatherer;
+use token::Token;
+
+/// Most input bytes that one stream holds.
+const MAX_CONSUMED: usize = 12 << 20;
+/// An unused bit of a stored block's first byte, which must not look like padding.
+const STORED_MARK: u8 = 8;
+
+/// A DEFLATE encoder with the memory it works in.
+#[derive(Debug)]
+pub(crate) struct Deflate {
+    /// `None` if there was no memory for it.
+    gatherer: Option<Gatherer>,
+    /// Tokens after short matches gave way to cheaper literals.
+    tokens: Vec<Token>,
+}
+
+impl Deflate {
+    /// An encoder with the match search of libdeflate's level, 1 to 12.
+    pub(crate) fn new(level: u8) -> Self {
+        Self { gatherer: Gatherer::new(level), tokens: Vec::new() }
+    }
+
+    /// Encodes the longest prefix of `input` that fits `output`; all zero if none does.
+    pub(crate) fn fill(&mut self, input: &[u8], output: &mut [u8]) -> Fit {
+        let input = input.get(..MAX_CONSUMED).unwrap_or(input);
+        self.try_fill(input, output).unwrap_or(Fit { consumed: 0, written: 0 })
+    }
+
+    fn try_fill(&mut self, input: &[u8], output: &mut [u8]) -> Option<Fit> {
+        let gatherer = self.gatherer.as_mut()?;
+        let room = 8 * output.len() as u64;
+        gatherer.begin();
+        let mut step = first_step(output.len());
+        loop {
+            let end = input.len().min(gatherer.covered() + step);
+            gatherer.extend(input, end)?;
+            step = next_step(gatherer, room);
+            if end < input.len() && gatherer.bits() < room + room / 64 {
+                continue;
+            }
+            let cut = plan(gatherer.tokens(), &mut self.tokens, input, room);
+            if !cut.is_whole || end == input.len() {
+                return write(&self.tokens, &cut, input, output);
+            }
+        }
+    }
+}
+
+/// Bytes to begin with, where nothing is known.
+const fn first_step(room: usize) -> usize {
+    room + room / 2
+}
+
+/// Bytes that the room left probably takes, and a little more.
+fn next_step(gatherer: &Gatherer, room: u64) -> usize {
+    let (covered, bits) = (gatherer.covered() as u64, gatherer.bits().max(1));
+    let missing = (room + room / 16).saturating_sub(bits).max(room / 16);
+    let step = (missing * covered / bits).min(4 * (covered + room / 8));
+    usize::try_from(step).unwrap_or(MAX_CONSUMED) + 256
+}
+
+/// Decides on the blocks; `cheaper` has the tokens afterwards.
+fn plan(tokens: &[Token], cheaper: &mut Vec<Token>, input: &[u8], room: u64) -> Cut {
+    cheaper.clear();
+    let mut lengths = split::split(tokens);
+    let (mut rest, mut content) = (tokens, input);
+    for length in &mut lengths {
+        let before = cheaper.len();
+        let (block, after) = rest.split_at_checked(*length).unwrap_or((rest, &[]));
+        split::spell(block, content, cheaper);
+        content = content.get(bytes_of(block)..).unwrap_or_default();
+        rest = after;
+        *length = cheaper.len() - before;
+    }
+    cut::cut(cheaper, &lengths, room)
+}
+
+fn bytes_of(tokens: &[Token]) -> usize {
+    tokens.iter().map(|token| token.len()).sum()
+}
+
+/// Writes the blocks that fit.
+fn write(tokens: &[Token], cut: &Cut, input: &[u8], output: &mut [u8]) -> Option<Fit> {
+    let mut writer = Writer::new(output);
+    let (mut rest, mut consumed) = (tokens, 0);
+    for (at, piece) in cut.pieces.iter().enumerate() {
+        let (tokens, after) = rest.split_at_checked(piece.tokens)?;
+        let end = consumed + bytes_of(tokens);
+        let content = input.get(consumed..end)?;
+        let is_last = at + 1 == cut.pieces.len();
+        Block { tokens, content, form: piece.form, is_last }.write(&mut writer);
+        (rest, consumed) = (after, end);
+    }
+    let written = writer.finish()?;
+    if let Some(first @ 0) = output.first_mut() {
+        *first = STORED_MARK;
+    }
+    (consumed > 0).then_some(Fit { consumed, written })
+}

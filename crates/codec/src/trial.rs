@@ -1,0 +1,92 @@
+//! What do the encoders and decoders do that are not wired in yet? For tests and examples only.
+
+use crate::Fit;
+use crate::ffi::{deflate as ffi_deflate, lzma as ffi_lzma};
+use crate::{deflate, lzma};
+
+/// A MicroLZMA encoder.
+#[derive(Debug)]
+pub struct Lzma(lzma::Lzma);
+
+impl Lzma {
+    /// Level `level` for pclusters of `pcluster` bytes.
+    #[must_use]
+    pub fn new(level: u8, extreme: bool, pcluster: usize) -> Self {
+        Self(lzma::Lzma::new(&lzma::Params { extreme, ..lzma::Params::new(level, pcluster) }))
+    }
+
+    /// As `new`, with a dictionary and `[lc, lp, pb]`.
+    #[must_use]
+    pub fn with(level: u8, dictionary: u32, [lc, lp, pb]: [u8; 3]) -> Self {
+        Self(lzma::Lzma::new(&lzma::Params {
+            dictionary,
+            lc,
+            lp,
+            pb,
+            ..lzma::Params::new(level, 0)
+        }))
+    }
+
+    /// Fills `output`.
+    pub fn fill(&mut self, input: &[u8], output: &mut [u8]) -> Fit {
+        self.0.fill(input, output)
+    }
+}
+
+/// Decodes a whole MicroLZMA stream.
+#[must_use]
+pub fn unlzma(input: &[u8], output: &mut [u8]) -> Option<usize> {
+    ffi_lzma::decompress(input, output)
+}
+
+/// Decodes the beginning of a MicroLZMA stream.
+#[must_use]
+pub fn unlzma_partial(input: &[u8], output: &mut [u8]) -> Option<usize> {
+    ffi_lzma::decompress_partial(input, output)
+}
+
+/// A DEFLATE encoder.
+#[derive(Debug)]
+pub struct Deflate(deflate::Deflate);
+
+impl Deflate {
+    /// Level `level`, 1 to 12.
+    #[must_use]
+    pub fn new(level: u8) -> Self {
+        Self(deflate::Deflate::new(level))
+    }
+
+    /// Fills `output`.
+    pub fn fill(&mut self, input: &[u8], output: &mut [u8]) -> Fit {
+        self.0.fill(input, output)
+    }
+}
+
+/// Decodes a whole DEFLATE stream.
+#[must_use]
+pub fn inflate(input: &[u8], output: &mut [u8]) -> Option<usize> {
+    deflate::decompress(input, output)
+}
+
+/// Decodes the beginning of a DEFLATE stream.
+#[must_use]
+pub fn inflate_partial(input: &[u8], output: &mut [u8]) -> Option<usize> {
+    deflate::decompress_partial(input, output)
+}
+
+/// libdeflate's own whole call.
+#[derive(Debug)]
+pub struct Libdeflate(Option<ffi_deflate::Compressor>);
+
+impl Libdeflate {
+    /// Level `level`, 1 to 12.
+    #[must_use]
+    pub fn new(level: u8) -> Self {
+        Self(ffi_deflate::Compressor::new(level))
+    }
+
+    /// Compresses all of `input`, if it fits.
+    pub fn compress(&mut self, input: &[u8], output: &mut [u8]) -> Option<usize> {
+        self.0.as_mut()?.compress(input, output)
+    }
+}
