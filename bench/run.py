@@ -32,7 +32,7 @@ CORPORA = pathlib.Path(os.environ.get("LITH_CORPORA") or pathlib.Path.home() / "
 SID = CORPORA / "sid"
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
 
-SUITES = ("build", "extract", "check")
+SUITES = ("build", "pack", "extract", "check")
 TREES = ("debian", "libreoffice")
 CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 0x1000, 0x4000, 0x40000
 
@@ -89,6 +89,16 @@ def build_case(corpus, algorithm, pcluster, targets):
     ), targets)
 
 
+def pack_case(corpus, algorithm, targets):
+    """Pclusters of 64 KiB with fragments in the packed inode."""
+    options = f"-E fragments -z {algorithm} -C 65536"
+    return Case("pack", corpus, f"{algorithm}, 64 KiB, fragments", (
+        Contender("lith", lith_build(f"--kernel 6.12 {options}")),
+        Contender("mkfs.erofs", "mkfs.erofs --quiet --workers=2 -T0 -U clear "
+                  f"-Efragments -z{algorithm} -C65536 IMAGE SOURCE", rival=True),
+    ), targets)
+
+
 def all_cases():
     hc_image = {"IMAGE": Contender("lith", lith_build("-z lz4hc,12 -C 65536"))}
     for corpus in TREES:
@@ -98,6 +108,12 @@ def all_cases():
         for pcluster in (4096, 16384, 65536, 131072):
             yield build_case(corpus, "lz4hc,12", pcluster, {"cpu": 0.9, "wall": 0.9, "size": 1.0})
     yield build_case("silesia7", "lz4hc,12", 65536, {"wall": 0.6})
+    yield pack_case("debian", "lz4hc,12", {"cpu": 0.65, "wall": 0.65, "size": 0.97})
+    for corpus, size in (("debian", 0.98), ("libreoffice", 1.0)):
+        for level in (3, 9, 15, 19):
+            yield pack_case(corpus, f"zstd,{level}", {"cpu": 0.15, "wall": 0.15, "size": size})
+    yield pack_case("debian", "libdeflate,9", {"cpu": 0.2, "wall": 0.2, "size": 1.0})
+    yield pack_case("debian", "lzma,6", {"cpu": 0.75, "wall": 0.75, "size": 1.0})
     for corpus in TREES:
         squash = Contender("mksquashfs", rival=True, command=
                            "mksquashfs SOURCE SQUASH -comp lz4 -Xhc -b 65536 -noappend -quiet -no-progress")

@@ -269,7 +269,10 @@ impl Compressor {
             }
             (Self::Lzma(effort), _) => return effort.set(key, word, option),
             _ => {
-                return Err(ParseCompressorError::UnknownOption { name, option: option.to_owned() });
+                return Err(ParseCompressorError::UnknownOption {
+                    name,
+                    option: option.to_owned(),
+                });
             }
         }
         Ok(())

@@ -70,14 +70,13 @@ fn lengths_must_match() {
 }
 
 #[test]
-fn missing_decoders_are_named() {
+fn streams_of_other_algorithms_are_refused_by_name() {
     for (algorithm, name) in
         [(Algorithm::Lzma, "lzma"), (Algorithm::Deflate, "deflate"), (Algorithm::Zstd, "zstd")]
     {
-        let error = decode(algorithm, &[1, 2, 3], &mut [0; 8]).unwrap_err();
-        assert_eq!(error, DecodeError::Unsupported { algorithm });
-        assert_eq!(decode_partial(algorithm, &[1], &mut [0; 8]), Err(error.clone()));
+        let error = decode(algorithm, &[7, 2, 3], &mut [0; 8]).unwrap_err();
         assert!(error.to_string().contains(name), "{error}");
+        assert!(decode_partial(algorithm, &[7], &mut [0; 8]).is_err());
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
 use lith_builder::{Built, Digest, DigestOfPieces, PIECE};
 use lith_device::FileDevice;
 use lith_format::{addr::Nid, file_type::FileType, inode::InodeData};
-use lith_reader::{Image, Inode};
+use lith_reader::{Image, Inode, Place};
 use lith_tree::{DisplayPath, InodeIndex, Kind, Tree};
 
 /// How an image differs from its source.
@@ -213,6 +213,9 @@ struct Content<'a> {
 
 impl Content<'_> {
     fn compare_all(&self, files: &[(InodeIndex, Nid)], workers: usize) -> Result<(), Mismatch> {
+        let mut files = files.to_vec();
+        // What lies in the same pcluster is wanted while that is still decoded.
+        files.sort_by_cached_key(|(_, nid)| self.fragment_of(*nid));
         let pieces: Vec<Piece> =
             files.iter().flat_map(|(index, nid)| self.pieces(*index, *nid)).collect();
         let next = AtomicUsize::new(0);
@@ -231,6 +234,15 @@ impl Content<'_> {
             }
         }
         self.compare_digests(&pieces, &digests)
+    }
+
+    /// Where in the packed inode a file is, if it is there. If that can't be told, reading the file will say why.
+    fn fragment_of(&self, nid: Nid) -> Option<u64> {
+        let inode = self.image.inode(nid).ok()?;
+        match self.image.extents(&inode).ok()?.next()?.ok()?.place {
+            Place::Packed { offset } => Some(offset),
+            _ => None,
+        }
     }
 
     fn pieces(&self, index: InodeIndex, nid: Nid) -> impl Iterator<Item = Piece> + use<> {

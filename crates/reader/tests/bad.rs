@@ -468,13 +468,3 @@ fn streams() {
     let error = lz4().put(start, &vec![0; plen]).read("text");
     assert!(error.to_string().contains(&format!("inode {}", text.nid)), "{error}");
 }
-
-#[test]
-fn algorithms_without_decoder_are_named() {
-    for (name, algorithm) in [("34-lzma", "lzma"), ("35-deflate", "deflate"), ("36-zstd", "zstd")] {
-        let error = Patient::new(name).read("text");
-        let cause = std::error::Error::source(&error).unwrap().to_string();
-        assert_eq!(cause, format!("unsupported algorithm {algorithm}"));
-        assert_eq!(error.errno(), libc::EOPNOTSUPP);
-    }
-}

@@ -10,7 +10,7 @@ use std::fs;
 use lith::{
     BuildOptions,
     builder::{Fragments, IndexForm, Options, Progress},
-    codec::Compressor,
+    codec::{Compressor, LzmaEffort},
     source::Source,
 };
 use lith_testkit::{compare, image, nasty, nasty::Nasty, place, recipe};
@@ -21,6 +21,9 @@ fn options() -> impl Strategy<Value = Options> {
         Just(None),
         Just(Some(Compressor::Lz4)),
         (1..=12_u8).prop_map(|level| Some(image::lz4hc(level))),
+        (1..=12_u8).prop_map(|level| Some(Compressor::Deflate { level })),
+        (-7..=19_i8).prop_map(|level| Some(Compressor::Zstd { level, window: None })),
+        (0..=9_u8).prop_map(|level| Some(Compressor::Lzma(LzmaEffort::new(level)))),
     ];
     let bits = prop_oneof![4 => Just(12_u8), 3 => 9..=16_u8];
     let fragments =
