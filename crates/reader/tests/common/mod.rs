@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};
 
 use lith_device::{FileDevice, MemoryDevice, ReadAt};
 use lith_format::{addr::Nid, file_type::FileType, inode::InodeData};
-use lith_reader::{DataRange, Error, Image, Inode, Options, Unsupported};
+use lith_reader::{DataRange, Error, Image, Inode, Options};
 use sha2::{Digest, Sha256};
 
 /// A line of images.txt.
