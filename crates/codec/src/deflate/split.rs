@@ -1,6 +1,7 @@
 //! Where should one block end and the next begin?
 
-use super::block::{Codes, Histogram, cheapest};
+use super::block::{Codes, Histogram};
+use super::estimate::block_bits;
 use super::token::Token;
 
 /// Tokens that are never taken apart.
@@ -8,16 +9,18 @@ const UNIT: usize = 768;
 /// Longest match for which literals may be cheaper.
 const MAX_SPELLED: u32 = 8;
 
-/// Neighbouring units that share their codes.
-struct Group {
-    tokens: usize,
-    histogram: Histogram,
+/// Neighbouring tokens that share their codes.
+pub(super) struct Group {
+    /// How many they are.
+    pub(super) tokens: usize,
+    pub(super) histogram: Histogram,
+    /// About what they cost.
     bits: u64,
 }
 
 impl Group {
     fn new(tokens: usize, histogram: Histogram) -> Box<Self> {
-        let (_, bits) = cheapest(&histogram, 0);
+        let bits = block_bits(&histogram);
         Box::new(Self { tokens, histogram, bits })
     }
 
@@ -42,10 +45,10 @@ impl Union {
     }
 }
 
-/// Splits tokens into blocks; the number of tokens of each.
+/// Splits tokens into blocks.
 ///
 /// Beginning with small units, the two neighbours are joined that save most, until none saves anything.
-pub(super) fn split(tokens: &[Token]) -> Vec<usize> {
+pub(super) fn split(tokens: &[Token]) -> Vec<Box<Group>> {
     let mut groups: Vec<_> =
         tokens.chunks(UNIT).map(|unit| Group::new(unit.len(), Histogram::of(unit))).collect();
     let pairs = groups.iter().zip(groups.iter().skip(1));
@@ -62,7 +65,7 @@ pub(super) fn split(tokens: &[Token]) -> Vec<usize> {
             }
         }
     }
-    groups.iter().map(|group| group.tokens).collect()
+    groups
 }
 
 /// The union that saves most; the first of equals.
@@ -72,11 +75,13 @@ fn best(unions: &mut [Option<Union>]) -> Option<(usize, Union)> {
     Some((at, unions.get_mut(at)?.take()?))
 }
 
-/// Appends `tokens` to `cheaper`, with literals where those cost less than a short match.
+/// Appends the tokens of `group` to `cheaper`, with literals where those cost less than a short match; the
+/// group changes with them.
 ///
-/// `content` is what the tokens stand for; they are one block of their own.
-pub(super) fn spell(tokens: &[Token], content: &[u8], cheaper: &mut Vec<Token>) {
-    let codes = Codes::of(&Histogram::of(tokens));
+/// `content` begins with what the tokens stand for.
+pub(super) fn spell(group: &mut Group, tokens: &[Token], content: &[u8], cheaper: &mut Vec<Token>) {
+    let codes = Codes::of(&group.histogram);
+    let before = cheaper.len();
     let mut rest = content;
     for &token in tokens {
         let Some((bytes, after)) = rest.split_at_checked(token.len()) else { return };
@@ -86,9 +91,11 @@ pub(super) fn spell(tokens: &[Token], content: &[u8], cheaper: &mut Vec<Token>) 
                 if bytes.iter().map(|&byte| codes.literal_bits(byte)).sum::<u32>()
                     < codes.match_bits(len, distance) =>
             {
+                group.histogram.spell(token, bytes);
                 cheaper.extend(bytes.iter().copied().map(Token::literal));
             }
             _ => cheaper.push(token),
         }
     }
+    group.tokens = cheaper.len() - before;
 }
