@@ -77,7 +77,7 @@ impl Deflate {
 
 /// Bytes to begin with, where nothing is known.
 const fn first_step(room: usize) -> usize {
-    room + room / 2
+    2 * room + room / 4
 }
 
 /// Bytes that the room left probably takes, and a little more.
