@@ -175,20 +175,18 @@ impl Search {
         while too_much > found.consumed + 1 {
             guess = guess.max(found.consumed + 1).min(too_much - 1);
             let piece = input.get(..guess).unwrap_or_default();
-            match self.library.compress(piece, &mut spare).filter(|&written| written <= room) {
-                Some(written) => {
-                    found = Fit { consumed: guess, written };
-                    output.copy_from_slice(spare.get(..room).unwrap_or_default());
-                    if written + 22usize.saturating_sub(2 * self.level) >= room {
-                        break;
-                    }
-                    guess = room * guess / written;
-                }
-                None => {
-                    too_much = guess;
-                    guess = found.consumed.midpoint(too_much);
-                }
+            let written = self.library.compress(piece, &mut spare).filter(|&size| size <= room);
+            let Some(written) = written else {
+                too_much = guess;
+                guess = found.consumed.midpoint(too_much);
+                continue;
+            };
+            found = Fit { consumed: guess, written };
+            output.copy_from_slice(spare.get(..room).unwrap_or_default());
+            if written + 22usize.saturating_sub(2 * self.level) >= room {
+                break;
             }
+            guess = room * guess / written;
         }
         self.last = found.consumed;
         found

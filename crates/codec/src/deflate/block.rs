@@ -11,6 +11,7 @@ use super::token::{
 pub(super) const PRECODE_ORDER: [usize; 19] =
     [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 /// Code lengths of the fixed code.
+#[expect(clippy::indexing_slicing, reason = "known when this is compiled")]
 pub(super) const FIXED_LITLENS: [u8; 288] = {
     let mut lengths = [8; 288];
     let mut at = 144;
@@ -46,7 +47,9 @@ impl Histogram {
     }
 
     pub(super) fn add_all(&mut self, tokens: &[Token]) {
-        tokens.iter().for_each(|&token| self.add(token));
+        for &token in tokens {
+            self.add(token);
+        }
     }
 
     #[inline]

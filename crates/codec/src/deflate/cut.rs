@@ -36,7 +36,7 @@ struct Open {
 }
 
 /// Fills `room` bits with the blocks of `tokens` that `groups` tell.
-pub(super) fn cut(tokens: &[Token], groups: &[Box<Group>], room: u64) -> Cut {
+pub(super) fn cut(tokens: &[Token], groups: &[Group], room: u64) -> Cut {
     let mut rest = tokens;
     let mut pieces = Vec::new();
     let mut open = Open::new(0);
@@ -51,7 +51,8 @@ pub(super) fn cut(tokens: &[Token], groups: &[Box<Group>], room: u64) -> Cut {
         }
         let piece = Piece { tokens: group.tokens, form };
         pieces.push(piece);
-        open = Open { histogram: group.histogram.clone(), start, bits, piece: Some(piece) };
+        open =
+            Open { histogram: Histogram::clone(&group.histogram), start, bits, piece: Some(piece) };
         rest = after;
     }
     Cut { pieces, is_whole: true }

@@ -10,6 +10,7 @@ const FRACTION: u32 = 12;
 const TABLE: usize = 2048;
 
 /// Base-2 logarithms; that of 0 counts as 0.
+#[expect(clippy::indexing_slicing, reason = "known when this is compiled")]
 static LOG2: [u32; TABLE] = {
     let mut table = [0; TABLE];
     let mut number = 1;

@@ -3,7 +3,7 @@
 use super::bits::Reader;
 use super::block::{FIXED_LITLENS, PRECODE_ORDER};
 use super::huffman::Decoder;
-use super::token::{END, FIRST_LENGTH, Token, distance_of, length_of};
+use super::token::{END, FIRST_LENGTH_SYMBOL, Token, distance_of, length_of};
 
 /// Reads streams into tokens.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Parser {
             if symbol as usize == END {
                 return Some(());
             }
-            let (bits, shortest) = length_of(symbol.checked_sub(FIRST_LENGTH as u32)?);
+            let (bits, shortest) = length_of(symbol.checked_sub(FIRST_LENGTH_SYMBOL)?);
             let len = shortest + reader.take(bits);
             let (symbol, bits) = self.distances.decode(reader.peek())?;
             reader.skip(bits);

@@ -13,19 +13,19 @@ const MAX_SPELLED: u32 = 8;
 pub(super) struct Group {
     /// How many they are.
     pub(super) tokens: usize,
-    pub(super) histogram: Histogram,
+    pub(super) histogram: Box<Histogram>,
     /// About what they cost.
     bits: u64,
 }
 
 impl Group {
-    fn new(tokens: usize, histogram: Histogram) -> Box<Self> {
+    fn new(tokens: usize, histogram: Histogram) -> Self {
         let bits = block_bits(&histogram);
-        Box::new(Self { tokens, histogram, bits })
+        Self { tokens, histogram: Box::new(histogram), bits }
     }
 
-    fn with(&self, other: &Self) -> Box<Self> {
-        let mut histogram = self.histogram.clone();
+    fn with(&self, other: &Self) -> Self {
+        let mut histogram = Histogram::clone(&self.histogram);
         histogram.merge(&other.histogram);
         Self::new(self.tokens + other.tokens, histogram)
     }
@@ -33,7 +33,7 @@ impl Group {
 
 /// Two neighbours as one, and the bits that saves.
 struct Union {
-    group: Box<Group>,
+    group: Group,
     saved: u64,
 }
 
@@ -48,7 +48,7 @@ impl Union {
 /// Splits tokens into blocks.
 ///
 /// Beginning with small units, the two neighbours are joined that save most, until none saves anything.
-pub(super) fn split(tokens: &[Token]) -> Vec<Box<Group>> {
+pub(super) fn split(tokens: &[Token]) -> Vec<Group> {
     let mut groups: Vec<_> =
         tokens.chunks(UNIT).map(|unit| Group::new(unit.len(), Histogram::of(unit))).collect();
     let pairs = groups.iter().zip(groups.iter().skip(1));

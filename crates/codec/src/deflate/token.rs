@@ -7,7 +7,9 @@ pub(super) const DISTANCES: usize = 30;
 /// The symbol that ends a block.
 pub(super) const END: usize = 256;
 /// The symbol of the shortest length.
-pub(super) const FIRST_LENGTH: usize = 257;
+pub(super) const FIRST_LENGTH_SYMBOL: u32 = 257;
+/// The same as an index.
+pub(super) const FIRST_LENGTH: usize = FIRST_LENGTH_SYMBOL as usize;
 /// Shortest match.
 pub(super) const MIN_MATCH: u32 = 3;
 /// Longest match; it has a symbol of its own.
@@ -122,13 +124,13 @@ mod tests {
     fn lengths_and_distances_code_and_decode() {
         for len in MIN_MATCH..=MAX_MATCH {
             let coded = code_length(len);
-            let (bits, base) = length_of(coded.symbol as u32);
+            let (bits, base) = length_of(coded.symbol.try_into().unwrap());
             assert_eq!((bits, base + coded.extra), (coded.extra_bits, len));
             assert!(coded.symbol < 29);
         }
         for distance in 1..=32768 {
             let coded = code_distance(distance);
-            let (bits, base) = distance_of(coded.symbol as u32);
+            let (bits, base) = distance_of(coded.symbol.try_into().unwrap());
             assert_eq!((bits, base + coded.extra), (coded.extra_bits, distance));
             assert!(coded.symbol < DISTANCES);
         }
