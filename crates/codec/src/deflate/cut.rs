@@ -91,7 +91,7 @@ impl Open {
         let room = room.checked_sub(self.start)?;
         let before = self.piece.map_or(0, |piece| piece.tokens);
         let (mut low, mut high) = (0, tokens.len() + 1);
-        let mut free = room.saturating_sub(self.bits).max(1);
+        let mut free = room.saturating_sub(self.bits).max(NEGLIGIBLE + 1);
         let mut excess = bits.saturating_sub(room).max(1);
         while high - low > 1 && free > NEGLIGIBLE {
             let share = (high - low) as u64 * free / (free + excess);

@@ -1,11 +1,11 @@
 //! Where should one block end and the next begin?
 
-use super::block::{Codes, Histogram};
+use super::block::{Codes, Histogram, cheapest};
 use super::estimate::block_bits;
 use super::token::Token;
 
 /// Tokens that are never taken apart.
-const UNIT: usize = 768;
+const UNIT: usize = 512;
 /// Longest match for which literals may be cheaper.
 const MAX_SPELLED: u32 = 8;
 
@@ -18,16 +18,19 @@ pub(super) struct Group {
     bits: u64,
 }
 
+/// What a block takes, exactly or about.
+type Price = fn(&Histogram) -> u64;
+
 impl Group {
-    fn new(tokens: usize, histogram: Histogram) -> Self {
-        let bits = block_bits(&histogram);
+    fn new(tokens: usize, histogram: Histogram, price: Price) -> Self {
+        let bits = price(&histogram);
         Self { tokens, histogram: Box::new(histogram), bits }
     }
 
-    fn with(&self, other: &Self) -> Self {
+    fn with(&self, other: &Self, price: Price) -> Self {
         let mut histogram = Histogram::clone(&self.histogram);
         histogram.merge(&other.histogram);
-        Self::new(self.tokens + other.tokens, histogram)
+        Self::new(self.tokens + other.tokens, histogram, price)
     }
 }
 
@@ -38,8 +41,8 @@ struct Union {
 }
 
 impl Union {
-    fn of(a: &Group, b: &Group) -> Option<Self> {
-        let group = a.with(b);
+    fn of(a: &Group, b: &Group, price: Price) -> Option<Self> {
+        let group = a.with(b, price);
         let saved = (a.bits + b.bits).checked_sub(group.bits)?;
         Some(Self { group, saved })
     }
@@ -47,12 +50,25 @@ impl Union {
 
 /// Splits tokens into blocks.
 ///
-/// Beginning with small units, the two neighbours are joined that save most, until none saves anything.
+/// Beginning with small units, neighbours are joined: first by quick estimates, then the few groups
+/// left by what they really take.
 pub(super) fn split(tokens: &[Token]) -> Vec<Group> {
-    let mut groups: Vec<_> =
-        tokens.chunks(UNIT).map(|unit| Group::new(unit.len(), Histogram::of(unit))).collect();
+    let units = tokens.chunks(UNIT);
+    let units = units.map(|unit| Group::new(unit.len(), Histogram::of(unit), block_bits));
+    let mut groups = units.collect();
+    join(&mut groups, block_bits);
+    let exact: Price = |histogram| cheapest(histogram, 0).1;
+    for group in &mut groups {
+        group.bits = exact(&group.histogram);
+    }
+    join(&mut groups, exact);
+    groups
+}
+
+/// Joins the two neighbours that save most, until none saves anything.
+fn join(groups: &mut Vec<Group>, price: Price) {
     let pairs = groups.iter().zip(groups.iter().skip(1));
-    let mut unions: Vec<_> = pairs.map(|(a, b)| Union::of(a, b)).collect();
+    let mut unions: Vec<_> = pairs.map(|(a, b)| Union::of(a, b, price)).collect();
     while let Some((at, union)) = best(&mut unions) {
         unions.remove(at);
         groups.remove(at + 1);
@@ -61,11 +77,10 @@ pub(super) fn split(tokens: &[Token]) -> Vec<Group> {
         }
         for pair in [at.checked_sub(1), Some(at)].into_iter().flatten() {
             if let (Some(free), Some([a, b])) = (unions.get_mut(pair), groups.get(pair..pair + 2)) {
-                *free = Union::of(a, b);
+                *free = Union::of(a, b, price);
             }
         }
     }
-    groups
 }
 
 /// The union that saves most; the first of equals.
