@@ -20,8 +20,8 @@ pub(super) struct Piece {
 #[derive(Debug)]
 pub(super) struct Cut {
     pub(super) pieces: Vec<Piece>,
-    /// Do all tokens fit?
-    pub(super) is_whole: bool,
+    /// If all tokens fit, the bits they take.
+    pub(super) whole: Option<u64>,
 }
 
 /// A block that can still grow.
@@ -41,13 +41,13 @@ pub(super) fn cut(tokens: &[Token], groups: &[Group], room: u64) -> Cut {
     let mut pieces = Vec::new();
     let mut open = Open::new(0);
     for group in groups {
-        let start = open.start + if open.piece.is_some() { open.bits } else { 0 };
+        let start = open.end();
         let (tokens, after) = rest.split_at_checked(group.tokens).unwrap_or((rest, &[]));
         let (form, bits) = cheapest(&group.histogram, start);
         if start + bits > room {
             let alone = Open::new(start).grown(tokens, bits, room);
             finish(&mut pieces, alone, open, tokens, room);
-            return Cut { pieces, is_whole: false };
+            return Cut { pieces, whole: None };
         }
         let piece = Piece { tokens: group.tokens, form };
         pieces.push(piece);
@@ -55,7 +55,7 @@ pub(super) fn cut(tokens: &[Token], groups: &[Group], room: u64) -> Cut {
             Open { histogram: Histogram::clone(&group.histogram), start, bits, piece: Some(piece) };
         rest = after;
     }
-    Cut { pieces, is_whole: true }
+    Cut { pieces, whole: Some(open.end()) }
 }
 
 /// Ends with as many of `tokens` as fit: as a block `alone`, or with the block `before`.
@@ -81,6 +81,11 @@ fn finish(
 impl Open {
     const fn new(start: u64) -> Self {
         Self { histogram: Histogram::new(), start, bits: HEADER, piece: None }
+    }
+
+    /// Bits up to the end of the block.
+    const fn end(&self) -> u64 {
+        if self.piece.is_some() { self.start + self.bits } else { self.start }
     }
 
     /// The block with as many of `tokens` as `room` bits allow; `bits` is about what it takes with all.

@@ -56,6 +56,11 @@ impl Gatherer {
         self.bits
     }
 
+    /// Tells how many they really take.
+    pub(super) const fn correct_bits(&mut self, bits: u64) {
+        self.bits = bits;
+    }
+
     /// Adds tokens up to `end` of `input`; `None` if the library failed.
     ///
     /// The stretch is compressed together with the window before it, so its tokens continue those that

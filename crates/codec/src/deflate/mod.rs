@@ -63,14 +63,14 @@ impl Deflate {
         loop {
             let end = input.len().min(gatherer.covered() + step);
             gatherer.extend(input, end)?;
+            if end == input.len() || gatherer.bits() >= room + room / 64 {
+                let cut = plan(gatherer.tokens(), &mut self.tokens, input, room);
+                match cut.whole {
+                    Some(bits) if end < input.len() => gatherer.correct_bits(bits),
+                    _ => return write(&self.tokens, &cut, input, output),
+                }
+            }
             step = next_step(gatherer, room);
-            if end < input.len() && gatherer.bits() < room + room / 64 {
-                continue;
-            }
-            let cut = plan(gatherer.tokens(), &mut self.tokens, input, room);
-            if !cut.is_whole || end == input.len() {
-                return write(&self.tokens, &cut, input, output);
-            }
         }
     }
 }
