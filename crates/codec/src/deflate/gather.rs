@@ -110,7 +110,7 @@ impl Gatherer {
         let (at, index) = ends.last().copied().unwrap_or((start, 0));
         let Some(over) = self.stretch.get(index).copied() else { return };
         let end = at + over.len();
-        let rest = u32::try_from(end - self.covered).unwrap_or(0);
+        let rest = u32::try_from(end.saturating_sub(self.covered)).unwrap_or(0);
         match over.as_match() {
             Some((_, distance)) if rest >= MIN_MATCH => {
                 self.tokens.push(Token::matched(rest, distance));
