@@ -6,6 +6,8 @@ use super::token::Token;
 
 /// What a header takes, about: a block of no tokens is taken to cost so many bits.
 const HEADER: u64 = 500;
+/// An end of more tokens is worth a header of its own, as the split has found.
+const JOINABLE: usize = 4096;
 /// A rest of so many bits is not worth another look.
 const NEGLIGIBLE: u64 = 3;
 
@@ -67,7 +69,7 @@ fn finish(
     room: u64,
 ) {
     let reached = alone.map_or(0, |piece| piece.tokens);
-    let joined = before.piece.and_then(|piece| {
+    let joined = before.piece.filter(|_| reached < JOINABLE).and_then(|piece| {
         let more = before.bits * tokens.len() as u64 / piece.tokens.max(1) as u64;
         let bits = before.bits + more;
         before.grown(tokens, bits, room).filter(|joined| joined.tokens > piece.tokens + reached)

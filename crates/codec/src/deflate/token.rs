@@ -97,6 +97,7 @@ const fn code(value: u32, below: u32) -> Coded {
 }
 
 /// Extra bits and the shortest length of length symbol `symbol`, counted from 0.
+#[inline]
 pub(super) const fn length_of(symbol: u32) -> (u32, u32) {
     if symbol >= 28 {
         return (0, MAX_MATCH);
@@ -106,11 +107,13 @@ pub(super) const fn length_of(symbol: u32) -> (u32, u32) {
 }
 
 /// Extra bits and the nearest distance of distance symbol `symbol`.
+#[inline]
 pub(super) const fn distance_of(symbol: u32) -> (u32, u32) {
     let (bits, base) = base_of(symbol, 1);
     (bits, base + 1)
 }
 
+#[inline]
 const fn base_of(symbol: u32, below: u32) -> (u32, u32) {
     let extra_bits = (symbol >> below).saturating_sub(1);
     (extra_bits, (symbol - (extra_bits << below)) << extra_bits)
