@@ -1,12 +1,12 @@
 //! How many pclusters, bytes and CPU seconds do our LZMA and DEFLATE encoders need, and the libraries?
 //!
 //! `cargo run --release -p lith-codec --example fit_lzma_deflate -- [-z lzma|deflate] [-l LEVEL]...
-//! [-C 65536]... [-m MEGABYTES] [-n ROUNDS] FILE...`
+//! [-C 65536]... [-m MEGABYTES] [-n ROUNDS] [--ours] FILE...`
 //!
 //! Each file is cut into segments of 16 MiB; each segment is packed pcluster by pcluster, one plain
 //! block where that gains nothing. Every stream is decoded and compared. Rows:
 //!
-//! - `ours`: one fill for each pcluster;
+//! - `ours`: one fill for each pcluster; where it gains nothing, all blocks it took are plain;
 //! - `call`: the library's plain call on each piece that ours consumed (LZMA: a new stream for each);
 //! - `search`: DEFLATE only, the plain call again and again until a prefix fills the pcluster.
 //!
@@ -22,6 +22,18 @@ const BLOCK: usize = 4096;
 const SEGMENT: usize = 16 << 20;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// Decodes a whole stream.
+type Decode = fn(&[u8], &mut [u8]) -> Option<usize>;
+
+/// How a segment is packed.
+#[derive(Clone, Copy)]
+struct Packing {
+    size: usize,
+    decode: Decode,
+    /// After a fill that gained nothing, are all blocks that it took plain, or only one?
+    whole_stretch: bool,
+}
 
 struct Options {
     is_lzma: bool,
@@ -91,22 +103,25 @@ fn parse() -> Outcome<Options> {
 
 fn compare(options: &Options, data: &[u8], size: usize, level: u8) -> Outcome<()> {
     let rounds = options.rounds;
+    let decode: Decode = if options.is_lzma { trial::unlzma } else { trial::inflate };
+    let ours = Packing { size, decode, whole_stretch: true };
+    let theirs = Packing { whole_stretch: false, ..ours };
     let (ours, call, search) = if options.is_lzma {
         let mut lzma = trial::Lzma::new(level, false, size);
-        let ours = best(rounds, data, size, trial::unlzma, |i, o| lzma.fill(i, o))?;
+        let ours = best(rounds, data, ours, |i, o| lzma.fill(i, o))?;
         let fresh = |i: &[u8], o: &mut [u8]| trial::Lzma::new(level, false, size).fill(i, o);
-        (ours, best(rounds, data, size, trial::unlzma, fresh)?, None)
+        (ours, best(rounds, data, theirs, fresh)?, None)
     } else {
         let mut deflate = trial::Deflate::new(level);
-        let ours = best(rounds, data, size, trial::inflate, |i, o| deflate.fill(i, o))?;
+        let packing = ours;
+        let ours = best(rounds, data, packing, |i, o| deflate.fill(i, o))?;
         if options.ours_only {
             print("ours", size, level, &ours, &ours);
             return Ok(());
         }
-        let call = plain_calls(rounds, data, size, level)?;
+        let call = plain_calls(rounds, data, packing, level)?;
         let mut search = Search::new(level);
-        let search = best(rounds, data, size, trial::inflate, |i, o| search.fill(i, o))?;
-        (ours, call, Some(search))
+        (ours, call, Some(best(rounds, data, theirs, |i, o| search.fill(i, o))?))
     };
     let yardstick = search.unwrap_or(call);
     print("ours", size, level, &ours, &yardstick);
@@ -129,14 +144,14 @@ fn print(name: &str, size: usize, level: u8, tally: &Tally, yardstick: &Tally) {
 }
 
 /// The library's call on the pieces that our encoder consumes.
-fn plain_calls(rounds: usize, data: &[u8], size: usize, level: u8) -> Outcome<Tally> {
+fn plain_calls(rounds: usize, data: &[u8], packing: Packing, level: u8) -> Outcome<Tally> {
     let mut deflate = trial::Deflate::new(level);
     let mut library = trial::Libdeflate::new(level);
     let mut room = vec![0; 1 << 20];
     let mut least = Tally::default();
     for round in 0..rounds {
         let (mut time, mut bytes) = (Duration::ZERO, 0);
-        let mut tally = pack(data, size, trial::inflate, |input, output| {
+        let mut tally = pack(data, packing, |input, output| {
             let fit = deflate.fill(input, output);
             let piece = input.get(..fit.consumed).unwrap_or_default();
             room.resize(piece.len() + piece.len() / 64 + 1024, 0);
@@ -175,20 +190,18 @@ impl Search {
         while too_much > found.consumed + 1 {
             guess = guess.max(found.consumed + 1).min(too_much - 1);
             let piece = input.get(..guess).unwrap_or_default();
-            match self.library.compress(piece, &mut spare).filter(|&written| written <= room) {
-                Some(written) => {
-                    found = Fit { consumed: guess, written };
-                    output.copy_from_slice(spare.get(..room).unwrap_or_default());
-                    if written + 22usize.saturating_sub(2 * self.level) >= room {
-                        break;
-                    }
-                    guess = room * guess / written;
-                }
-                None => {
-                    too_much = guess;
-                    guess = found.consumed.midpoint(too_much);
-                }
+            let written = self.library.compress(piece, &mut spare).filter(|&size| size <= room);
+            let Some(written) = written else {
+                too_much = guess;
+                guess = found.consumed.midpoint(too_much);
+                continue;
+            };
+            found = Fit { consumed: guess, written };
+            output.copy_from_slice(spare.get(..room).unwrap_or_default());
+            if written + 22usize.saturating_sub(2 * self.level) >= room {
+                break;
             }
+            guess = room * guess / written;
         }
         self.last = found.consumed;
         found
@@ -198,13 +211,12 @@ impl Search {
 fn best(
     rounds: usize,
     data: &[u8],
-    size: usize,
-    decode: fn(&[u8], &mut [u8]) -> Option<usize>,
+    packing: Packing,
     mut fill: impl FnMut(&[u8], &mut [u8]) -> Fit,
 ) -> Outcome<Tally> {
-    let mut least = pack(data, size, decode, &mut fill)?;
+    let mut least = pack(data, packing, &mut fill)?;
     for _ in 1..rounds {
-        let tally = pack(data, size, decode, &mut fill)?;
+        let tally = pack(data, packing, &mut fill)?;
         if tally.time < least.time {
             least = tally;
         }
@@ -214,10 +226,10 @@ fn best(
 
 fn pack(
     data: &[u8],
-    size: usize,
-    decode: fn(&[u8], &mut [u8]) -> Option<usize>,
+    packing: Packing,
     mut fill: impl FnMut(&[u8], &mut [u8]) -> Fit,
 ) -> Outcome<Tally> {
+    let Packing { size, decode, whole_stretch } = packing;
     let mut tally = Tally::default();
     let mut output = vec![0; size];
     for segment in data.chunks(SEGMENT) {
@@ -239,10 +251,12 @@ fn pack(
                 tally.blocks += fit.written.div_ceil(BLOCK);
                 fit.consumed
             } else {
-                tally.plain += 1;
-                tally.bytes += BLOCK.min(rest.len());
-                tally.blocks += 1;
-                BLOCK.min(rest.len())
+                let stretch = if whole_stretch { fit.consumed / BLOCK * BLOCK } else { 0 };
+                let taken = stretch.max(BLOCK).min(rest.len());
+                tally.plain += taken.div_ceil(BLOCK);
+                tally.bytes += taken;
+                tally.blocks += taken.div_ceil(BLOCK);
+                taken
             };
             rest = rest.get(taken..).ok_or("more consumed than there is")?;
         }

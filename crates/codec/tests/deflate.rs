@@ -1,6 +1,6 @@
 //! Does the DEFLATE encoder fill a pcluster with what the decoders give back, and do they refuse the rest?
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
+#![expect(clippy::indexing_slicing, reason = "a test may panic")]
 
 mod common;
 
@@ -41,7 +41,8 @@ fn check(fit: &Fit, stream: &[u8], input: &[u8], room: usize) {
     assert_eq!(inflate(&[stream, &[1]].concat(), &mut whole), None);
     assert_eq!(inflate(stream, &mut whole[1..]), None);
     if fit.consumed < input.len() {
-        assert!(fit.written + 8 >= room, "room left: {} of {room}", fit.written);
+        // Where the next bytes would be stored, a match of theirs is the smallest step.
+        assert!(fit.written + 264 >= room, "only {} of {room} written", fit.written);
     }
 }
 

@@ -21,7 +21,7 @@ impl<'a> Reader<'a> {
         if let Some(bytes) = self.bytes.get(self.taken..).and_then(<[u8]>::first_chunk) {
             self.held |= u64::from_le_bytes(*bytes) << self.count;
             self.taken += ((63 - self.count) >> 3) as usize;
-            self.count |= 56;
+            self.count |= 0x38;
         } else {
             self.refill_slowly();
         }
@@ -51,6 +51,7 @@ impl<'a> Reader<'a> {
 
     /// Takes up to 16 bits that are held.
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "up to 16 bits are left")]
     pub(super) const fn take(&mut self, bits: u32) -> u32 {
         let value = (self.held & ((1 << bits) - 1)) as u32;
         self.skip(bits);

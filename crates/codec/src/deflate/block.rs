@@ -11,6 +11,7 @@ use super::token::{
 pub(super) const PRECODE_ORDER: [usize; 19] =
     [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 /// Code lengths of the fixed code.
+#[expect(clippy::indexing_slicing, reason = "known when this is compiled")]
 pub(super) const FIXED_LITLENS: [u8; 288] = {
     let mut lengths = [8; 288];
     let mut at = 144;
@@ -29,8 +30,8 @@ const PRECODE_MAX_BITS: usize = 7;
 /// How often each symbol occurs, and how many bytes that is.
 #[derive(Clone, Debug)]
 pub(super) struct Histogram {
-    litlens: [u32; 288],
-    distances: [u32; 32],
+    pub(super) litlens: [u32; 288],
+    pub(super) distances: [u32; 32],
     pub(super) bytes: usize,
 }
 
@@ -46,7 +47,9 @@ impl Histogram {
     }
 
     pub(super) fn add_all(&mut self, tokens: &[Token]) {
-        tokens.iter().for_each(|&token| self.add(token));
+        for &token in tokens {
+            self.add(token);
+        }
     }
 
     #[inline]
@@ -67,6 +70,23 @@ impl Histogram {
         self.bytes += token.len();
     }
 
+    /// Counts `bytes` as literals instead of a match.
+    pub(super) fn spell(&mut self, token: Token, bytes: &[u8]) {
+        let Some((len, distance)) = token.as_match() else { return };
+        let symbol = FIRST_LENGTH + code_length(len).symbol;
+        if let Some(count) = self.litlens.get_mut(symbol) {
+            *count = count.saturating_sub(1);
+        }
+        if let Some(count) = self.distances.get_mut(code_distance(distance).symbol) {
+            *count = count.saturating_sub(1);
+        }
+        for &byte in bytes {
+            if let Some(count) = self.litlens.get_mut(usize::from(byte)) {
+                *count += 1;
+            }
+        }
+    }
+
     pub(super) fn merge(&mut self, other: &Self) {
         for (count, &more) in self.litlens.iter_mut().zip(&other.litlens) {
             *count += more;
@@ -78,7 +98,7 @@ impl Histogram {
     }
 
     /// Bits beside the codes.
-    fn extra_bits(&self) -> u64 {
+    pub(super) fn extra_bits(&self) -> u64 {
         let lengths = (0..).zip(self.litlens.iter().skip(FIRST_LENGTH));
         let distances = (0..).zip(&self.distances);
         let lengths =

@@ -56,6 +56,11 @@ impl Gatherer {
         self.bits
     }
 
+    /// Tells how many they really take.
+    pub(super) const fn correct_bits(&mut self, bits: u64) {
+        self.bits = bits;
+    }
+
     /// Adds tokens up to `end` of `input`; `None` if the library failed.
     ///
     /// The stretch is compressed together with the window before it, so its tokens continue those that
@@ -105,7 +110,7 @@ impl Gatherer {
         let (at, index) = ends.last().copied().unwrap_or((start, 0));
         let Some(over) = self.stretch.get(index).copied() else { return };
         let end = at + over.len();
-        let rest = u32::try_from(end - self.covered).unwrap_or(0);
+        let rest = u32::try_from(end.saturating_sub(self.covered)).unwrap_or(0);
         match over.as_match() {
             Some((_, distance)) if rest >= MIN_MATCH => {
                 self.tokens.push(Token::matched(rest, distance));

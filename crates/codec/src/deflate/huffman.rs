@@ -135,7 +135,7 @@ fn shorten(counts: &mut Counts, limit: usize) {
         if let Some(count) = shorter.get_mut(at) {
             *count -= 1;
         }
-        *longest -= 1;
+        *longest = longest.saturating_sub(1);
         match shorter.get_mut(at + 1) {
             Some(count) => *count += 2,
             None => *longest += 2,
@@ -152,7 +152,7 @@ pub(super) fn codes(lengths: &[u8], codes: &mut [u16]) {
             continue;
         };
         *code = (*value << (16 - u32::from(length))).reverse_bits();
-        *value += 1;
+        *value = value.wrapping_add(1);
     }
 }
 

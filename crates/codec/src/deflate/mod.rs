@@ -8,6 +8,7 @@ mod bits;
 mod block;
 mod cut;
 mod decode;
+mod estimate;
 mod gather;
 mod huffman;
 mod parse;
@@ -57,21 +58,21 @@ impl Deflate {
         loop {
             let end = input.len().min(gatherer.covered() + step);
             gatherer.extend(input, end)?;
+            if end == input.len() || gatherer.bits() >= room + room / 64 {
+                let cut = plan(gatherer.tokens(), &mut self.tokens, input, room);
+                match cut.whole {
+                    Some(bits) if end < input.len() => gatherer.correct_bits(bits),
+                    _ => return write(&self.tokens, &cut, input, output),
+                }
+            }
             step = next_step(gatherer, room);
-            if end < input.len() && gatherer.bits() < room + room / 64 {
-                continue;
-            }
-            let cut = plan(gatherer.tokens(), &mut self.tokens, input, room);
-            if !cut.is_whole || end == input.len() {
-                return write(&self.tokens, &cut, input, output);
-            }
         }
     }
 }
 
 /// Bytes to begin with, where nothing is known.
 const fn first_step(room: usize) -> usize {
-    room + room / 2
+    2 * room + room / 4
 }
 
 /// Bytes that the room left probably takes, and a little more.
@@ -85,17 +86,15 @@ fn next_step(gatherer: &Gatherer, room: u64) -> usize {
 /// Decides on the blocks; `cheaper` has the tokens afterwards.
 fn plan(tokens: &[Token], cheaper: &mut Vec<Token>, input: &[u8], room: u64) -> Cut {
     cheaper.clear();
-    let mut lengths = split::split(tokens);
+    let mut groups = split::split(tokens);
     let (mut rest, mut content) = (tokens, input);
-    for length in &mut lengths {
-        let before = cheaper.len();
-        let (block, after) = rest.split_at_checked(*length).unwrap_or((rest, &[]));
-        split::spell(block, content, cheaper);
-        content = content.get(bytes_of(block)..).unwrap_or_default();
+    for group in &mut groups {
+        let (tokens, after) = rest.split_at_checked(group.tokens).unwrap_or((rest, &[]));
+        split::spell(group, tokens, content, cheaper);
+        content = content.get(group.histogram.bytes..).unwrap_or_default();
         rest = after;
-        *length = cheaper.len() - before;
     }
-    cut::cut(cheaper, &lengths, room)
+    cut::cut(cheaper, &groups, room)
 }
 
 fn bytes_of(tokens: &[Token]) -> usize {

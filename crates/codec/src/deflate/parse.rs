@@ -3,7 +3,7 @@
 use super::bits::Reader;
 use super::block::{FIXED_LITLENS, PRECODE_ORDER};
 use super::huffman::Decoder;
-use super::token::{END, FIRST_LENGTH, Token, distance_of, length_of};
+use super::token::{END, FIRST_LENGTH_SYMBOL, Token, distance_of, length_of};
 
 /// Reads streams into tokens.
 #[derive(Debug)]
@@ -49,6 +49,9 @@ impl Parser {
     fn block(&self, reader: &mut Reader<'_>, tokens: &mut Vec<Token>) -> Option<()> {
         loop {
             reader.refill();
+            if reader.is_past_end() {
+                return None;
+            }
             let (symbol, bits) = self.litlens.decode(reader.peek())?;
             reader.skip(bits);
             if let Ok(byte) = u8::try_from(symbol) {
@@ -58,15 +61,12 @@ impl Parser {
             if symbol as usize == END {
                 return Some(());
             }
-            let (bits, shortest) = length_of(symbol.checked_sub(FIRST_LENGTH as u32)?);
+            let (bits, shortest) = length_of(symbol.checked_sub(FIRST_LENGTH_SYMBOL)?);
             let len = shortest + reader.take(bits);
             let (symbol, bits) = self.distances.decode(reader.peek())?;
             reader.skip(bits);
             let (bits, nearest) = distance_of(symbol);
             tokens.push(Token::matched(len, nearest + reader.take(bits)));
-            if reader.is_past_end() {
-                return None;
-            }
         }
     }
 
@@ -110,4 +110,51 @@ fn stored(reader: &mut Reader<'_>, tokens: &mut Vec<Token>) -> Option<()> {
     }
     tokens.extend(reader.bytes(len as usize)?.iter().copied().map(Token::literal));
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ffi::deflate::Compressor;
+    use proptest::prelude::*;
+
+    /// What tokens stand for.
+    fn expand(tokens: &[Token]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for token in tokens {
+            match token.as_match() {
+                None => bytes.push(u8::try_from(token.byte()).unwrap()),
+                Some((len, distance)) => {
+                    for _ in 0..len {
+                        bytes.push(bytes[bytes.len() - distance as usize]);
+                    }
+                }
+            }
+        }
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn streams_of_the_library_are_read(
+            units in prop::collection::vec((any::<u16>(), 1..300_usize), 0..200), level in 1..=12_u8,
+        ) {
+            let units = units.iter().flat_map(|&(seed, len)| {
+                (0..len).map(move |at| u8::try_from(usize::from(seed) * at / 7 % 251 % usize::from(seed / 999 + 2)).unwrap())
+            });
+            let input: Vec<u8> = units.collect();
+            let mut stream = vec![0; 2 * input.len() + 100];
+            let len = Compressor::new(level).unwrap().compress(&input, &mut stream).unwrap();
+            let mut tokens = Vec::new();
+            prop_assert_eq!(Parser::new().parse(&stream[..len], &mut tokens), Some(()));
+            prop_assert!(expand(&tokens) == input);
+        }
+
+        #[test]
+        fn broken_streams_end(stream in prop::collection::vec(any::<u8>(), 0..300)) {
+            let mut tokens = Vec::new();
+            let _ = Parser::new().parse(&stream, &mut tokens);
+            prop_assert!(tokens.len() <= 8 * stream.len());
+        }
+    }
 }

@@ -1,55 +1,74 @@
 //! Where should one block end and the next begin?
 
 use super::block::{Codes, Histogram, cheapest};
+use super::estimate::block_bits;
 use super::token::Token;
 
 /// Tokens that are never taken apart.
-const UNIT: usize = 768;
+const UNIT: usize = 512;
 /// Longest match for which literals may be cheaper.
 const MAX_SPELLED: u32 = 8;
 
-/// Neighbouring units that share their codes.
-struct Group {
-    tokens: usize,
-    histogram: Histogram,
+/// Neighbouring tokens that share their codes.
+pub(super) struct Group {
+    /// How many they are.
+    pub(super) tokens: usize,
+    pub(super) histogram: Box<Histogram>,
+    /// About what they cost.
     bits: u64,
 }
 
+/// What a block takes, exactly or about.
+type Price = fn(&Histogram) -> u64;
+
 impl Group {
-    fn new(tokens: usize, histogram: Histogram) -> Box<Self> {
-        let (_, bits) = cheapest(&histogram, 0);
-        Box::new(Self { tokens, histogram, bits })
+    fn new(tokens: usize, histogram: Histogram, price: Price) -> Self {
+        let bits = price(&histogram);
+        Self { tokens, histogram: Box::new(histogram), bits }
     }
 
-    fn with(&self, other: &Self) -> Box<Self> {
-        let mut histogram = self.histogram.clone();
+    fn with(&self, other: &Self, price: Price) -> Self {
+        let mut histogram = Histogram::clone(&self.histogram);
         histogram.merge(&other.histogram);
-        Self::new(self.tokens + other.tokens, histogram)
+        Self::new(self.tokens + other.tokens, histogram, price)
     }
 }
 
 /// Two neighbours as one, and the bits that saves.
 struct Union {
-    group: Box<Group>,
+    group: Group,
     saved: u64,
 }
 
 impl Union {
-    fn of(a: &Group, b: &Group) -> Option<Self> {
-        let group = a.with(b);
+    fn of(a: &Group, b: &Group, price: Price) -> Option<Self> {
+        let group = a.with(b, price);
         let saved = (a.bits + b.bits).checked_sub(group.bits)?;
         Some(Self { group, saved })
     }
 }
 
-/// Splits tokens into blocks; the number of tokens of each.
+/// Splits tokens into blocks.
 ///
-/// Beginning with small units, the two neighbours are joined that save most, until none saves anything.
-pub(super) fn split(tokens: &[Token]) -> Vec<usize> {
-    let mut groups: Vec<_> =
-        tokens.chunks(UNIT).map(|unit| Group::new(unit.len(), Histogram::of(unit))).collect();
+/// Beginning with small units, neighbours are joined: first by quick estimates, then the few groups
+/// left by what they really take.
+pub(super) fn split(tokens: &[Token]) -> Vec<Group> {
+    let units = tokens.chunks(UNIT);
+    let units = units.map(|unit| Group::new(unit.len(), Histogram::of(unit), block_bits));
+    let mut groups = units.collect();
+    join(&mut groups, block_bits);
+    let exact: Price = |histogram| cheapest(histogram, 0).1;
+    for group in &mut groups {
+        group.bits = exact(&group.histogram);
+    }
+    join(&mut groups, exact);
+    groups
+}
+
+/// Joins the two neighbours that save most, until none saves anything.
+fn join(groups: &mut Vec<Group>, price: Price) {
     let pairs = groups.iter().zip(groups.iter().skip(1));
-    let mut unions: Vec<_> = pairs.map(|(a, b)| Union::of(a, b)).collect();
+    let mut unions: Vec<_> = pairs.map(|(a, b)| Union::of(a, b, price)).collect();
     while let Some((at, union)) = best(&mut unions) {
         unions.remove(at);
         groups.remove(at + 1);
@@ -58,11 +77,10 @@ pub(super) fn split(tokens: &[Token]) -> Vec<usize> {
         }
         for pair in [at.checked_sub(1), Some(at)].into_iter().flatten() {
             if let (Some(free), Some([a, b])) = (unions.get_mut(pair), groups.get(pair..pair + 2)) {
-                *free = Union::of(a, b);
+                *free = Union::of(a, b, price);
             }
         }
     }
-    groups.iter().map(|group| group.tokens).collect()
 }
 
 /// The union that saves most; the first of equals.
@@ -72,11 +90,13 @@ fn best(unions: &mut [Option<Union>]) -> Option<(usize, Union)> {
     Some((at, unions.get_mut(at)?.take()?))
 }
 
-/// Appends `tokens` to `cheaper`, with literals where those cost less than a short match.
+/// Appends the tokens of `group` to `cheaper`, with literals where those cost less than a short match; the
+/// group changes with them.
 ///
-/// `content` is what the tokens stand for; they are one block of their own.
-pub(super) fn spell(tokens: &[Token], content: &[u8], cheaper: &mut Vec<Token>) {
-    let codes = Codes::of(&Histogram::of(tokens));
+/// `content` begins with what the tokens stand for.
+pub(super) fn spell(group: &mut Group, tokens: &[Token], content: &[u8], cheaper: &mut Vec<Token>) {
+    let codes = Codes::of(&group.histogram);
+    let before = cheaper.len();
     let mut rest = content;
     for &token in tokens {
         let Some((bytes, after)) = rest.split_at_checked(token.len()) else { return };
@@ -86,9 +106,11 @@ pub(super) fn spell(tokens: &[Token], content: &[u8], cheaper: &mut Vec<Token>) 
                 if bytes.iter().map(|&byte| codes.literal_bits(byte)).sum::<u32>()
                     < codes.match_bits(len, distance) =>
             {
+                group.histogram.spell(token, bytes);
                 cheaper.extend(bytes.iter().copied().map(Token::literal));
             }
             _ => cheaper.push(token),
         }
     }
+    group.tokens = cheaper.len() - before;
 }

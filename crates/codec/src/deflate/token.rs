@@ -7,7 +7,9 @@ pub(super) const DISTANCES: usize = 30;
 /// The symbol that ends a block.
 pub(super) const END: usize = 256;
 /// The symbol of the shortest length.
-pub(super) const FIRST_LENGTH: usize = 257;
+pub(super) const FIRST_LENGTH_SYMBOL: u32 = 257;
+/// The same as an index.
+pub(super) const FIRST_LENGTH: usize = FIRST_LENGTH_SYMBOL as usize;
 /// Shortest match.
 pub(super) const MIN_MATCH: u32 = 3;
 /// Longest match; it has a symbol of its own.
@@ -95,6 +97,7 @@ const fn code(value: u32, below: u32) -> Coded {
 }
 
 /// Extra bits and the shortest length of length symbol `symbol`, counted from 0.
+#[inline]
 pub(super) const fn length_of(symbol: u32) -> (u32, u32) {
     if symbol >= 28 {
         return (0, MAX_MATCH);
@@ -104,11 +107,13 @@ pub(super) const fn length_of(symbol: u32) -> (u32, u32) {
 }
 
 /// Extra bits and the nearest distance of distance symbol `symbol`.
+#[inline]
 pub(super) const fn distance_of(symbol: u32) -> (u32, u32) {
     let (bits, base) = base_of(symbol, 1);
     (bits, base + 1)
 }
 
+#[inline]
 const fn base_of(symbol: u32, below: u32) -> (u32, u32) {
     let extra_bits = (symbol >> below).saturating_sub(1);
     (extra_bits, (symbol - (extra_bits << below)) << extra_bits)
@@ -122,13 +127,13 @@ mod tests {
     fn lengths_and_distances_code_and_decode() {
         for len in MIN_MATCH..=MAX_MATCH {
             let coded = code_length(len);
-            let (bits, base) = length_of(coded.symbol as u32);
+            let (bits, base) = length_of(coded.symbol.try_into().unwrap());
             assert_eq!((bits, base + coded.extra), (coded.extra_bits, len));
             assert!(coded.symbol < 29);
         }
         for distance in 1..=32768 {
             let coded = code_distance(distance);
-            let (bits, base) = distance_of(coded.symbol as u32);
+            let (bits, base) = distance_of(coded.symbol.try_into().unwrap());
             assert_eq!((bits, base + coded.extra), (coded.extra_bits, distance));
             assert!(coded.symbol < DISTANCES);
         }

@@ -1,0 +1,99 @@
+//! About how many bits would a block take?
+//!
+//! In whole numbers only, so that every machine decides alike.
+
+use super::block::Histogram;
+
+/// Bits behind the point of a logarithm.
+const FRACTION: u32 = 12;
+/// Numbers below this have their logarithm in a table.
+const TABLE: usize = 2048;
+
+/// Base-2 logarithms; that of 0 counts as 0.
+#[expect(clippy::indexing_slicing, reason = "known when this is compiled")]
+static LOG2: [u32; TABLE] = {
+    let mut table = [0; TABLE];
+    let mut number = 1;
+    while number < TABLE {
+        table[number] = log2(number as u64);
+        number += 1;
+    }
+    table
+};
+
+/// The logarithm, digit by digit: each squaring of what lies between 1 and 2 gives one.
+const fn log2(number: u64) -> u32 {
+    let whole = number.ilog2();
+    let mut rest = number << (31 - whole);
+    let mut log = whole;
+    let mut digit = 0;
+    while digit < FRACTION {
+        rest = (rest * rest) >> 31;
+        log <<= 1;
+        if rest >= 1 << 32 {
+            rest >>= 1;
+            log |= 1;
+        }
+        digit += 1;
+    }
+    log
+}
+
+#[inline]
+fn log_of(count: u32) -> u32 {
+    let over = (u32::BITS - count.leading_zeros()).saturating_sub(TABLE.ilog2());
+    let log = LOG2.get((count >> over) as usize).copied().unwrap_or(0);
+    log + (over << FRACTION)
+}
+
+/// Bits of the header by what a symbol's code length has to do with the one before.
+const NEW_LENGTH: u64 = 13;
+const SAME_LENGTH: u64 = 5;
+const ZERO_RUN: u64 = 22;
+
+/// Bits for the symbols of one code with these frequencies, and for the lengths of their codes.
+fn code_bits(counts: &[u32]) -> u64 {
+    let total: u32 = counts.iter().sum();
+    let log_total = log_of(total);
+    let (mut bits, mut quarters) = (0, 0);
+    let mut before = 0;
+    for &count in counts {
+        let mut length = 0;
+        if count > 0 {
+            let log = (log_total - log_of(count)).max(1 << (FRACTION - 1));
+            bits += u64::from(count) * u64::from(log);
+            length = (log + (1 << (FRACTION - 1))) >> FRACTION;
+        }
+        quarters += match (length == before, length) {
+            (true, 0) => 0,
+            (true, _) => SAME_LENGTH,
+            (false, 0) => ZERO_RUN,
+            (false, _) => NEW_LENGTH,
+        };
+        before = length;
+    }
+    (bits >> FRACTION) + quarters / 4
+}
+
+/// About how many bits a block takes in its cheapest form.
+pub(super) fn block_bits(histogram: &Histogram) -> u64 {
+    let dynamic = 60
+        + code_bits(&histogram.litlens)
+        + code_bits(&histogram.distances)
+        + histogram.extra_bits();
+    dynamic.min(40 + 8 * histogram.bytes as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms_are_right() {
+        for count in [1, 2, 3, 7, 1000, 2047, 2048, 5000, 1 << 20, u32::MAX] {
+            let expected = f64::from(count).log2() * f64::from(1 << FRACTION);
+            let log = f64::from(log_of(count));
+            assert!((log - expected).abs() < 8.0, "{count}: {log} {expected}");
+        }
+    }
+}
