@@ -1,6 +1,7 @@
 //! How much of an input fits one pcluster, and as what bytes?
 
 use crate::ffi::lz4;
+use crate::lz4fast::Fast;
 use crate::lz4opt::{Effort, Gain, Optimal};
 use crate::{Algorithm, Compressor};
 
@@ -50,11 +51,13 @@ pub struct Encoder {
 
 #[derive(Debug)]
 enum Engine {
+    /// Our own fast encoder.
+    Fast(Fast),
     /// liblz4's fast encoder.
-    Fast,
+    LibraryFast,
     /// liblz4's hash chain encoder.
     Chain { state: lz4::HcState, level: u8 },
-    /// Our own encoder.
+    /// Our own encoder that prices its choices.
     Optimal(Box<Optimal>),
 }
 
@@ -63,10 +66,11 @@ impl Encoder {
     #[must_use]
     pub fn new(compressor: &Compressor) -> Self {
         match *compressor {
+            Compressor::Lz4 => Self::with(Engine::Fast(Fast::new())),
             Compressor::Lz4Hc { level } if level >= FIRST_OPTIMAL_LEVEL => {
                 Self::with(Engine::Optimal(Box::new(Optimal::new(Effort::of_level(level)))))
             }
-            _ => Self::of_library(compressor),
+            Compressor::Lz4Hc { .. } => Self::of_library(compressor),
         }
     }
 
@@ -75,7 +79,7 @@ impl Encoder {
     #[must_use]
     pub fn of_library(compressor: &Compressor) -> Self {
         match *compressor {
-            Compressor::Lz4 => Self::with(Engine::Fast),
+            Compressor::Lz4 => Self::with(Engine::LibraryFast),
             Compressor::Lz4Hc { level } => {
                 let level = level.clamp(1, Compressor::LZ4HC_MAX_LEVEL);
                 Self::with(Engine::Chain { state: lz4::HcState::new(), level })
@@ -101,7 +105,8 @@ impl Encoder {
             return Ok(None);
         }
         let fit = match &mut self.engine {
-            Engine::Fast => lz4::fill_fast(input, output),
+            Engine::Fast(fast) => fast.fill(input, output),
+            Engine::LibraryFast => lz4::fill_fast(input, output),
             Engine::Chain { state, level } => lz4::fill_hc(state, input, output, *level),
             Engine::Optimal(_) if !self.gain.possible(input, output.len()) => return Ok(None),
             Engine::Optimal(optimal) => optimal.fill(input, output),
@@ -125,12 +130,14 @@ impl Encoder {
     /// The answer is a whole number of `block` bytes, at least one, or the length of `input`, which
     /// must be all that later calls would be given. A fill of `room` bytes that begins at a block in
     /// between certainly could not save a block over plain storage, so trying each of them in
-    /// turn would give the same pclusters, only much later. The fast encoder has no time for such
+    /// turn would give the same pclusters, only much later. A fast encoder has no time for such
     /// certainty: there it is the stretch that the failed fill took.
     pub fn plain_run(&mut self, input: &[u8], room: usize, block: usize) -> usize {
         let block = block.max(1);
         match self.engine {
-            Engine::Fast => (self.last_consumed / block * block).max(block).min(input.len()),
+            Engine::Fast(_) | Engine::LibraryFast => {
+                (self.last_consumed / block * block).max(block).min(input.len())
+            }
             _ => self.gain.next_chance(input, room, block),
         }
     }

@@ -9,6 +9,7 @@ mod compressor;
 mod decode;
 mod encode;
 mod ffi;
+mod lz4fast;
 mod lz4opt;
 
 pub use algorithm::Algorithm;

@@ -1,9 +1,9 @@
 //! Where did the same few bytes stand before?
 
 /// Farthest distance an LZ4 match can have.
-pub(super) const MAX_DISTANCE: usize = 65_535;
+pub(crate) const MAX_DISTANCE: usize = 65_535;
 /// Most bytes of a text that an index can take in.
-pub(super) const MAX_TEXT: usize = 1 << 30;
+pub(crate) const MAX_TEXT: usize = 1 << 30;
 
 /// Most bits of a hash.
 const HEAD_BITS: u32 = 15;
@@ -131,7 +131,7 @@ pub(super) fn load(text: &[u8], at: usize) -> u64 {
 /// A length or offset that is known to be below 2^31.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "texts have at most MAX_TEXT bytes")]
-pub(super) const fn narrow(number: usize) -> u32 {
+pub(crate) const fn narrow(number: usize) -> u32 {
     number as u32
 }
 
