@@ -6,7 +6,7 @@
 use std::hint::{black_box, select_unpredictable};
 
 use super::emit::{MIN_MATCH, Sequence};
-use crate::lz4opt::{LAST_LITERALS, MAX_DISTANCE};
+use crate::lz4opt::{LAST_LITERALS, MAX_DISTANCE, chunk};
 
 /// Slots of a table, of which a [`Finder`] uses some.
 const SLOTS: usize = 1 << 14;
@@ -79,9 +79,9 @@ impl<'a, const GRAM: u32, const BITS: u32> Finder<'a, GRAM, BITS> {
         let mut step = 1_u32;
         loop {
             for _ in 0..PATIENCE {
-                let bytes = load(self.body, at)?;
+                let bytes = chunk(self.body, at)?;
                 let early = self.replace(bytes, at);
-                let differ = bytes ^ load(self.body, early)?;
+                let differ = bytes ^ chunk(self.body, early)?;
                 if first_four(differ) == 0 {
                     // Or else the compiler keeps all that is computed from `at` up to date in the loop.
                     return Some(Found { at: black_box(at), early, differ });
@@ -98,7 +98,7 @@ impl<'a, const GRAM: u32, const BITS: u32> Finder<'a, GRAM, BITS> {
     /// Makes `at` known to later searches.
     #[inline]
     pub(super) fn enter(&mut self, at: u32) {
-        if let Some(bytes) = load(self.body, at) {
+        if let Some(bytes) = chunk(self.body, at) {
             self.replace(bytes, at);
         }
     }
@@ -116,7 +116,7 @@ impl<'a, const GRAM: u32, const BITS: u32> Finder<'a, GRAM, BITS> {
     #[inline]
     pub(super) fn len(&self, found: &Found) -> u32 {
         let (at, early) = (found.at.wrapping_add(LOAD), found.early.wrapping_add(LOAD));
-        let (Some(a), Some(b)) = (load(self.body, at), load(self.body, early)) else {
+        let (Some(a), Some(b)) = (chunk(self.body, at), chunk(self.body, early)) else {
             return self.long_len(found, 0);
         };
         let (first, second) = (equal_bytes(found.differ), equal_bytes(a ^ b));
@@ -129,7 +129,7 @@ impl<'a, const GRAM: u32, const BITS: u32> Finder<'a, GRAM, BITS> {
     fn long_len(&self, found: &Found, mut len: u32) -> u32 {
         let (at, early) = (found.at, found.early);
         while let (Some(a), Some(b)) =
-            (load(self.body, at.wrapping_add(len)), load(self.body, early.wrapping_add(len)))
+            (chunk(self.body, at.wrapping_add(len)), chunk(self.body, early.wrapping_add(len)))
         {
             if a != b {
                 return len.wrapping_add(equal_bytes(a ^ b));
@@ -145,7 +145,7 @@ impl<'a, const GRAM: u32, const BITS: u32> Finder<'a, GRAM, BITS> {
     #[inline]
     pub(super) fn len_back(&self, found: &Found, most: u32) -> u32 {
         let (at, early) = (found.at.wrapping_sub(LOAD), found.early.wrapping_sub(LOAD));
-        if let (Some(a), Some(b)) = (load(self.body, at), load(self.body, early)) {
+        if let (Some(a), Some(b)) = (chunk(self.body, at), chunk(self.body, early)) {
             let len = ((a ^ b).leading_zeros() / 8).min(most);
             if len < LOAD {
                 return len;
@@ -160,13 +160,6 @@ impl<'a, const GRAM: u32, const BITS: u32> Finder<'a, GRAM, BITS> {
         let pairs = before(found.at).zip(before(found.early)).zip(0..most);
         pairs.take_while(|((a, b), _)| a == b).fold(0, |len, _| len + 1)
     }
-}
-
-/// Eight bytes of `text`, the first one lowest.
-#[inline]
-fn load(text: &[u8], at: u32) -> Option<u64> {
-    let at = at as usize;
-    Some(u64::from_le_bytes(*text.get(at..at + LOAD as usize)?.first_chunk()?))
 }
 
 /// How many bytes, from the first one on, are zero?

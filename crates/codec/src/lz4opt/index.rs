@@ -122,10 +122,16 @@ const fn link_slot(position: u32) -> usize {
 /// The first eight bytes of `text` at `at`, the first one lowest; zero where the text is too short.
 #[inline]
 pub(super) fn load(text: &[u8], at: usize) -> u64 {
-    match text.get(at..).and_then(<[u8]>::first_chunk) {
-        Some(bytes) => u64::from_le_bytes(*bytes),
-        None => 0,
-    }
+    chunk(text, narrow(at)).unwrap_or(0)
+}
+
+/// Eight bytes of `text` from `at` on, the first one lowest.
+///
+/// No sum of a `u32` and 8 overflows a `usize`, so this takes one comparison.
+#[inline]
+pub(crate) fn chunk(text: &[u8], at: u32) -> Option<u64> {
+    let at = at as usize;
+    Some(u64::from_le_bytes(*text.get(at..at + LOAD)?.first_chunk()?))
 }
 
 /// A length or offset that is known to be below 2^31.
