@@ -2,6 +2,7 @@
 
 use crate::deflate::Deflate;
 use crate::ffi::lz4;
+use crate::lz4fast::Fast;
 use crate::lz4opt::{Effort, Gain, Optimal};
 use crate::lzma::{self, Lzma};
 use crate::zstd::Zstd;
@@ -53,16 +54,18 @@ pub struct Encoder {
 
 #[derive(Debug)]
 enum Engine {
+    /// Our own fast encoder.
+    Fast(Fast),
     /// liblz4's fast encoder.
-    Fast,
+    LibraryFast,
     /// liblz4's hash chain encoder.
     Chain { state: lz4::HcState, level: u8 },
-    /// Our own encoder.
+    /// Our own encoder that prices its choices.
     Optimal(Box<Optimal>),
     /// liblzma.
-    Lzma(Lzma),
+    Lzma(Box<Lzma>),
     /// Ours around libdeflate.
-    Deflate(Deflate),
+    Deflate(Box<Deflate>),
     /// Ours around libzstd.
     Zstd(Box<Zstd>),
 }
@@ -70,7 +73,9 @@ enum Engine {
 impl Engine {
     const fn algorithm(&self) -> Algorithm {
         match self {
-            Self::Fast | Self::Chain { .. } | Self::Optimal(_) => Algorithm::Lz4,
+            Self::Fast(_) | Self::LibraryFast | Self::Chain { .. } | Self::Optimal(_) => {
+                Algorithm::Lz4
+            }
             Self::Lzma(_) => Algorithm::Lzma,
             Self::Deflate(_) => Algorithm::Deflate,
             Self::Zstd(_) => Algorithm::Zstd,
@@ -90,19 +95,22 @@ impl Encoder {
     pub fn for_pclusters(compressor: &Compressor, pcluster: u32) -> Self {
         let window = compressor.window(pcluster);
         match *compressor {
+            Compressor::Lz4 => Self::with(Engine::Fast(Fast::new())),
             Compressor::Lzma(LzmaEffort { level, extreme, lc, lp, pb, .. }) => {
                 let dictionary = window;
                 let params = lzma::Params { level, extreme, dictionary, lc, lp, pb };
-                Self::with(Engine::Lzma(Lzma::new(&params)))
+                Self::with(Engine::Lzma(Box::new(Lzma::new(&params))))
             }
-            Compressor::Deflate { level } => Self::with(Engine::Deflate(Deflate::new(level))),
+            Compressor::Deflate { level } => {
+                Self::with(Engine::Deflate(Box::new(Deflate::new(level))))
+            }
             Compressor::Zstd { level, .. } => {
                 Self::with(Engine::Zstd(Box::new(Zstd::new(level.into(), window.ilog2()))))
             }
             Compressor::Lz4Hc { level } if level >= FIRST_OPTIMAL_LEVEL => {
                 Self::with(Engine::Optimal(Box::new(Optimal::new(Effort::of_level(level)))))
             }
-            _ => Self::of_library(compressor),
+            Compressor::Lz4Hc { .. } => Self::of_library(compressor),
         }
     }
 
@@ -111,7 +119,7 @@ impl Encoder {
     #[must_use]
     pub fn of_library(compressor: &Compressor) -> Self {
         match *compressor {
-            Compressor::Lz4 => Self::with(Engine::Fast),
+            Compressor::Lz4 => Self::with(Engine::LibraryFast),
             Compressor::Lz4Hc { level } => {
                 let level = level.clamp(1, Compressor::LZ4HC_MAX_LEVEL);
                 Self::with(Engine::Chain { state: lz4::HcState::new(), level })
@@ -138,7 +146,8 @@ impl Encoder {
             return Ok(None);
         }
         let fit = match &mut self.engine {
-            Engine::Fast => lz4::fill_fast(input, output),
+            Engine::Fast(fast) => fast.fill(input, output),
+            Engine::LibraryFast => lz4::fill_fast(input, output),
             Engine::Chain { state, level } => lz4::fill_hc(state, input, output, *level),
             Engine::Optimal(_) if !self.gain.possible(input, output.len()) => return Ok(None),
             Engine::Optimal(optimal) => optimal.fill(input, output),

@@ -10,6 +10,7 @@ mod decode;
 mod deflate;
 mod encode;
 mod ffi;
+mod lz4fast;
 mod lz4opt;
 mod lzma;
 #[doc(hidden)]

@@ -24,7 +24,7 @@ pub(super) fn match_within(room: usize) -> Option<usize> {
 }
 
 /// Most literals whose price is at most `room`.
-pub(super) const fn literals_within(room: usize) -> usize {
+pub(crate) const fn literals_within(room: usize) -> usize {
     if room < TOKEN_LITERALS {
         return room;
     }

@@ -1,9 +1,9 @@
 //! Where did the same few bytes stand before?
 
 /// Farthest distance an LZ4 match can have.
-pub(super) const MAX_DISTANCE: usize = 65_535;
+pub(crate) const MAX_DISTANCE: usize = 65_535;
 /// Most bytes of a text that an index can take in.
-pub(super) const MAX_TEXT: usize = 1 << 30;
+pub(crate) const MAX_TEXT: usize = 1 << 30;
 
 /// Most bits of a hash.
 const HEAD_BITS: u32 = 15;
@@ -122,16 +122,22 @@ const fn link_slot(position: u32) -> usize {
 /// The first eight bytes of `text` at `at`, the first one lowest; zero where the text is too short.
 #[inline]
 pub(super) fn load(text: &[u8], at: usize) -> u64 {
-    match text.get(at..).and_then(<[u8]>::first_chunk) {
-        Some(bytes) => u64::from_le_bytes(*bytes),
-        None => 0,
-    }
+    chunk(text, narrow(at)).unwrap_or(0)
+}
+
+/// Eight bytes of `text` from `at` on, the first one lowest.
+///
+/// No sum of a `u32` and 8 overflows a `usize`, so this takes one comparison.
+#[inline]
+pub(crate) fn chunk(text: &[u8], at: u32) -> Option<u64> {
+    let at = at as usize;
+    Some(u64::from_le_bytes(*text.get(at..at + LOAD)?.first_chunk()?))
 }
 
 /// A length or offset that is known to be below 2^31.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "texts have at most MAX_TEXT bytes")]
-pub(super) const fn narrow(number: usize) -> u32 {
+pub(crate) const fn narrow(number: usize) -> u32 {
     number as u32
 }
 

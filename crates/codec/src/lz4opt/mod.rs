@@ -15,5 +15,7 @@ mod nodes;
 mod parse;
 mod place;
 
+pub(crate) use emit::literals_within;
 pub(crate) use gain::Gain;
-pub(crate) use parse::{Effort, Optimal};
+pub(crate) use index::{MAX_DISTANCE, MAX_TEXT, chunk, narrow};
+pub(crate) use parse::{Effort, LAST_LITERALS, MATCH_MARGIN, MAX_RATIO, Optimal};

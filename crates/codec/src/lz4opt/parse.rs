@@ -8,15 +8,15 @@ use super::place::Match;
 use crate::Fit;
 
 /// Literals that must end a block.
-const LAST_LITERALS: usize = 5;
+pub(crate) const LAST_LITERALS: usize = 5;
 /// Bytes that must follow the start of any match, up to the block's end.
-const MATCH_MARGIN: usize = 12;
+pub(crate) const MATCH_MARGIN: usize = 12;
 /// Literals that make any match before them keep both rules.
 const SAFE_LITERALS: usize = MATCH_MARGIN - MIN_MATCH;
 /// Most literals that a token counts by itself.
 const SHORT_RUN: usize = 14;
 /// Most input bytes that one output byte can stand for.
-const MAX_RATIO: usize = 255;
+pub(crate) const MAX_RATIO: usize = 255;
 /// Ends of matches to choose from where the room ends.
 const CUTS: usize = 16;
 

@@ -1,6 +1,6 @@
 //! Which candidates have more in common with this place than the best so far?
 
-use super::index::{Index, MAX_DISTANCE, load};
+use super::index::{Index, MAX_DISTANCE, chunk, load, narrow};
 
 /// `len` bytes equal those that stand `distance` before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,17 +80,17 @@ impl<'a> Place<'a> {
     /// How many bytes from `early` on equal those of the place?
     #[inline]
     fn common(&self, early: usize) -> usize {
-        let ahead = self.text.get(self.at..self.end).unwrap_or_default();
-        let behind = self.text.get(early..).and_then(|text| text.get(..ahead.len()));
-        let (ahead, ahead_rest) = ahead.as_chunks::<8>();
-        let (behind, behind_rest) = behind.unwrap_or_default().as_chunks::<8>();
-        for (done, (a, b)) in ahead.iter().zip(behind).enumerate() {
-            let differ = u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
-            if differ != 0 {
-                return done * 8 + differ.trailing_zeros() as usize / 8;
+        let text = self.text.get(..self.end).unwrap_or_default();
+        let (mut ahead, mut behind) = (narrow(self.at), narrow(early));
+        while let (Some(a), Some(b)) = (chunk(text, ahead), chunk(text, behind)) {
+            if a != b {
+                let equal = (a ^ b).trailing_zeros() / 8;
+                return ahead.wrapping_add(equal) as usize - self.at;
             }
+            (ahead, behind) = (ahead.wrapping_add(8), behind.wrapping_add(8));
         }
-        let rest = ahead_rest.iter().zip(behind_rest).take_while(|(a, b)| a == b).count();
-        ahead.len() * 8 + rest
+        let rest = |from: u32| text.get(from as usize..).unwrap_or_default().iter();
+        let equal = rest(ahead).zip(rest(behind)).take_while(|(a, b)| a == b).count();
+        ahead as usize - self.at + equal
     }
 }
