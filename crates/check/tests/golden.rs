@@ -12,7 +12,7 @@ use std::{
 };
 
 use common::{Bytes, check, devices, golden, goldens, ids, options, text, try_check};
-use lith_check::{CheckError, Options, Progress, Rule, Severity, check_devices};
+use lith_check::{CheckError, Options, Progress, Rule, check_devices};
 use lith_device::{DeviceError, MemoryDevice, ReadAt};
 use lith_reader::Image;
 

@@ -86,18 +86,18 @@ fn compare(options: &Options, data: &[u8], room: usize, level: i32) -> Outcome<(
     let window_log = options.window_log.unwrap_or((room * 8).min(1 << 20).ilog2());
     let (ours, pieces) = ours(data, room, level, window_log)?;
     let plain = plain(&pieces, level, window_log)?;
-    print("ours", room, level, &ours, &ours, &plain);
-    print("plain", room, level, &plain, &ours, &plain);
+    print("ours", (room, level), &ours, &ours, &plain);
+    print("plain", (room, level), &plain, &ours, &plain);
     if options.search {
         let (search, perfect) = search(data, room, level, window_log)?;
-        print("search", room, level, &search, &ours, &plain);
-        print("perfect", room, level, &perfect, &ours, &plain);
+        print("search", (room, level), &search, &ours, &plain);
+        print("perfect", (room, level), &perfect, &ours, &plain);
     }
     Ok(())
 }
 
 /// A line of the table; ratios are to the plain compression's time and to our pclusters.
-fn print(name: &str, room: usize, level: i32, tally: &Tally, ours: &Tally, plain: &Tally) {
+fn print(name: &str, (room, level): (usize, i32), tally: &Tally, ours: &Tally, plain: &Tally) {
     println!(
         "{room:>8} {level:>3} {name:<8} pclusters {:>6} ({:.4}) bytes {:>10} calls {:>6} cpu {:>8.3} s ({:.3})",
         tally.pclusters,
@@ -109,12 +109,7 @@ fn print(name: &str, room: usize, level: i32, tally: &Tally, ours: &Tally, plain
     );
 }
 
-fn ours<'a>(
-    data: &'a [u8],
-    room: usize,
-    level: i32,
-    window_log: u32,
-) -> Outcome<(Tally, Vec<&'a [u8]>)> {
+fn ours(data: &[u8], room: usize, level: i32, window_log: u32) -> Outcome<(Tally, Vec<&[u8]>)> {
     let mut zstd = Zstd::new(level, window_log);
     let (mut tally, mut pieces) = (Tally::default(), Vec::new());
     let mut output = vec![0; room];
@@ -217,9 +212,9 @@ fn largest(
         let size = library.compress(input.get(..next).unwrap_or(input))?;
         *calls += 1;
         if size <= room {
-            low = (next, size)
+            low = (next, size);
         } else {
-            high = Some((next, size))
+            high = Some((next, size));
         }
         if low.0 == most || room - low.1 < tolerance {
             return Ok(low);

@@ -167,8 +167,8 @@ impl Cutter {
 
     fn write_literals(&mut self, parts: &Parts<'_>, place: &Place) {
         let count = self.literals.len();
-        let (_, coded) = parts.literal_price(count, place.literal_bits);
-        let Some(codes) = parts.codes().filter(|_| coded) else {
+        let (_, worthwhile) = parts.literal_price(count, place.literal_bits);
+        let Some(codes) = parts.codes().filter(|_| worthwhile) else {
             let rle = parts.literals.coding == Coding::Rle && count > 0;
             push_raw_head(&mut self.block, count, rle);
             let stored = if rle { 1 } else { count };
