@@ -14,9 +14,9 @@ use crate::lz4opt::{MATCH_MARGIN, MAX_RATIO, MAX_TEXT};
 use emit::Block;
 use finder::{Finder, Table};
 
-/// Outputs of so many bytes take in enough input for a larger table and a longer gram to pay: less
+/// Outputs of so many bytes take in enough input for a larger table and a longer gram to pay: fewer
 /// matches, but no worse ones.
-const LARGE_ROOM: usize = 32 << 10;
+const LARGE_ROOM: usize = 64 << 10;
 
 /// A fixed-output encoder that takes the first match it meets.
 #[derive(Debug)]
