@@ -119,6 +119,16 @@ proptest! {
 }
 
 #[test]
+fn own_fast_encoder_packs_text_no_looser_than_the_library() {
+    let input: Vec<u8> = text(1).take(600_000).collect();
+    for room in [4096, 16384, 65536] {
+        let ours = pack(&mut Encoder::new(&Compressor::Lz4), &input, room);
+        let library = pack(&mut Encoder::of_library(&Compressor::Lz4), &input, room);
+        assert!(ours <= library + library / 100, "{ours} against {library} of {room}");
+    }
+}
+
+#[test]
 fn higher_levels_pack_tighter() {
     let input: Vec<u8> = text(1).take(600_000).collect();
     let mut sizes = [3, 9, 10, 11, 12]

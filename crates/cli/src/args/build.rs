@@ -10,11 +10,10 @@ use lith::{
 
 use super::{
     extended::Extended,
+    preset::Preset,
     value::{self, Compress, Size},
 };
 
-/// What compresses files when nothing else is said: small, and as quick to read as LZ4 ever is.
-const DEFAULT_COMPRESS: &str = "lz4hc,12";
 /// The part of a file that compression must save when nothing else is said, in percent.
 const DEFAULT_MIN_SAVING: &str = "2";
 /// The oldest kernel that an image mounts on when nothing else is said: that of Debian 12.
@@ -91,10 +90,15 @@ struct Words {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Compression and layout")]
 struct DataWords {
+    /// What -z, -C and -E are where they are not given: fast (quick to build), balanced (small, and quick to read),
+    /// small (much smaller, slower to read) or smallest (takes its time to build and to read)
+    #[arg(long, value_name = "NAME", default_value = "balanced", hide_possible_values = true)]
+    preset: Preset,
+
     /// How files are compressed: none, lz4, lz4hc (levels 1 to 12), zstd (-7 to 22), deflate (1 to 12) or lzma (0 to 9,
     /// and 100 to 109 with more time); dictsize=SIZE says how far zstd and lzma look back, lc=, lp= and pb= tune lzma
-    #[arg(short = 'z', long, value_name = "ALGORITHM[,LEVEL]", default_value = DEFAULT_COMPRESS)]
-    compress: Compress,
+    #[arg(short = 'z', long, value_name = "ALGORITHM[,LEVEL]")]
+    compress: Option<Compress>,
 
     /// Bytes that are decompressed at once on each read, 4K to 1M: larger is smaller, but slower for small
     /// reads [default: 64K, or one block for a kernel before 5.13]
@@ -264,7 +268,7 @@ impl Words {
             memory: memory.builder,
             ..builder::Options::default()
         };
-        Extended::parse(&self.data.extended)?.apply(&mut options);
+        self.data.extended()?.apply(&mut options);
         options.check().map_err(|error| error.to_string())?;
         let adjust = self.attributes.adjust(source_date_epoch()?)?;
         let (id, verify) = (self.attributes.uuid, !self.work.no_verify);
@@ -286,14 +290,25 @@ impl Words {
 
 impl DataWords {
     fn compression(&self) -> Result<Option<Compression>, String> {
-        let Some(compressor) = self.compress.0 else {
+        let preset = Compress(Some(self.preset.compressor(self.kernel)));
+        let Some(compressor) = self.compress.unwrap_or(preset).0 else {
             return match self.pcluster {
                 Some(_) => Err("--pcluster has no meaning without compression (-z none)".into()),
                 None => Ok(None),
             };
         };
         let pcluster = self.pcluster.map(|Size(bytes)| u32::try_from(bytes).unwrap_or(u32::MAX));
+        let pcluster = pcluster.or_else(|| self.preset.pcluster(self.kernel));
         Ok(Some(Compression { compressor, pcluster, min_saving: self.min_saving }))
+    }
+
+    /// The preset's words, unless the image isn't compressed, and then those that were given.
+    fn extended(&self) -> Result<Extended, String> {
+        let is_compressed = self.compress.is_none_or(|compress| compress.0.is_some());
+        let preset = if is_compressed { self.preset.extended(self.kernel) } else { "" };
+        let words: Vec<String> =
+            std::iter::once(preset.to_owned()).chain(self.extended.iter().cloned()).collect();
+        Extended::parse(&words)
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod info;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod map;
+mod preset;
 pub(crate) mod stat;
 pub(crate) mod tar;
 mod value;

@@ -59,7 +59,11 @@ impl<'a> Block<'a> {
             self.anchor = sequence.start.wrapping_add(sequence.len);
             return true;
         }
-        self.put_any(literals, more, sequence.distance)
+        // A copy, since what others can point to does not stay in registers.
+        let mut rare = Block { output: &mut *self.output, ..*self };
+        let fits = rare.put_any(literals, more, sequence.distance);
+        (self.written, self.anchor) = (rare.written, rare.anchor);
+        fits
     }
 
     /// Writes a sequence of moderate lengths; the bytes written then. `None` if it is not one, or

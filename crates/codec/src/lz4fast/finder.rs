@@ -117,28 +117,11 @@ impl<'a, const GRAM: u32, const BITS: u32> Finder<'a, GRAM, BITS> {
     pub(super) fn len(&self, found: &Found) -> u32 {
         let (at, early) = (found.at.wrapping_add(LOAD), found.early.wrapping_add(LOAD));
         let (Some(a), Some(b)) = (chunk(self.body, at), chunk(self.body, early)) else {
-            return self.long_len(found, 0);
+            return long_len(self.body, (found.at, found.early), 0);
         };
         let (first, second) = (equal_bytes(found.differ), equal_bytes(a ^ b));
         let len = first.wrapping_add(select_unpredictable(first == LOAD, second, 0));
-        if len < 2 * LOAD { len } else { self.long_len(found, len) }
-    }
-
-    /// The same, with `len` bytes known to be equal.
-    #[inline(never)]
-    fn long_len(&self, found: &Found, mut len: u32) -> u32 {
-        let (at, early) = (found.at, found.early);
-        while let (Some(a), Some(b)) =
-            (chunk(self.body, at.wrapping_add(len)), chunk(self.body, early.wrapping_add(len)))
-        {
-            if a != b {
-                return len.wrapping_add(equal_bytes(a ^ b));
-            }
-            len = len.wrapping_add(LOAD);
-        }
-        let rest = |from: u32| self.body.get(from.wrapping_add(len) as usize..).unwrap_or_default();
-        let equal = rest(at).iter().zip(rest(early)).take_while(|(a, b)| a == b);
-        equal.fold(len, |len, _| len.wrapping_add(1))
+        if len < 2 * LOAD { len } else { long_len(self.body, (found.at, found.early), len) }
     }
 
     /// How many of the `most` bytes before the two places are equal?
@@ -151,15 +134,34 @@ impl<'a, const GRAM: u32, const BITS: u32> Finder<'a, GRAM, BITS> {
                 return len;
             }
         }
-        self.long_len_back(found, most)
+        long_len_back(self.body, (found.at, found.early), most)
     }
+}
 
-    #[inline(never)]
-    fn long_len_back(&self, found: &Found, most: u32) -> u32 {
-        let before = |end: u32| self.body.get(..end as usize).unwrap_or_default().iter().rev();
-        let pairs = before(found.at).zip(before(found.early)).zip(0..most);
-        pairs.take_while(|((a, b), _)| a == b).fold(0, |len, _| len + 1)
+/// How many bytes have two places in common, of which `len` are known?
+///
+/// What is rare stands outside and takes values only, so that all that is frequent stays in registers.
+#[inline(never)]
+fn long_len(body: &[u8], (at, early): (u32, u32), mut len: u32) -> u32 {
+    while let (Some(a), Some(b)) =
+        (chunk(body, at.wrapping_add(len)), chunk(body, early.wrapping_add(len)))
+    {
+        if a != b {
+            return len.wrapping_add(equal_bytes(a ^ b));
+        }
+        len = len.wrapping_add(LOAD);
     }
+    let rest = |from: u32| body.get(from.wrapping_add(len) as usize..).unwrap_or_default();
+    let equal = rest(at).iter().zip(rest(early)).take_while(|(a, b)| a == b);
+    equal.fold(len, |len, _| len.wrapping_add(1))
+}
+
+/// How many of the `most` bytes before two places are equal?
+#[inline(never)]
+fn long_len_back(body: &[u8], (at, early): (u32, u32), most: u32) -> u32 {
+    let before = |end: u32| body.get(..end as usize).unwrap_or_default().iter().rev();
+    let pairs = before(at).zip(before(early)).zip(0..most);
+    pairs.take_while(|((a, b), _)| a == b).fold(0, |len, _| len + 1)
 }
 
 /// How many bytes, from the first one on, are zero?

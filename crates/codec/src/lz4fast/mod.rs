@@ -14,9 +14,9 @@ use crate::lz4opt::{MATCH_MARGIN, MAX_RATIO, MAX_TEXT};
 use emit::Block;
 use finder::{Finder, Table};
 
-/// Outputs of so many bytes take in enough input for a larger table and a longer gram to pay: less
+/// Outputs of so many bytes take in enough input for a larger table and a longer gram to pay: fewer
 /// matches, but no worse ones.
-const LARGE_ROOM: usize = 32 << 10;
+const LARGE_ROOM: usize = 64 << 10;
 
 /// A fixed-output encoder that takes the first match it meets.
 #[derive(Debug)]
@@ -34,19 +34,24 @@ impl Fast {
         let most = output.len().saturating_mul(MAX_RATIO).saturating_add(MATCH_MARGIN);
         let input = input.get(..most.min(MAX_TEXT)).unwrap_or(input);
         let room = output.len().min(2 * MAX_TEXT);
-        let block = Block::new(input, output.get_mut(..room).unwrap_or_default());
+        let output = output.get_mut(..room).unwrap_or_default();
         if room < LARGE_ROOM {
-            fill(Finder::<5, 13>::new(&mut self.table, input), block)
+            fill::<5, 13>(&mut self.table, input, output)
         } else {
-            fill(Finder::<6, 14>::new(&mut self.table, input), block)
+            fill::<6, 14>(&mut self.table, input, output)
         }
     }
 }
 
+/// Not inlined, or else the two of a kind contend for registers.
+#[inline(never)]
 fn fill<const GRAM: u32, const BITS: u32>(
-    mut finder: Finder<'_, GRAM, BITS>,
-    mut block: Block<'_>,
+    table: &mut Table,
+    input: &[u8],
+    output: &mut [u8],
 ) -> Fit {
+    let mut finder = Finder::<'_, GRAM, BITS>::new(table, input);
+    let mut block = Block::new(input, output);
     let mut from = 1;
     while let Some(found) = finder.search(from, block.reach()) {
         from = found.at.wrapping_add(1);

@@ -1,0 +1,86 @@
+//! What does a preset stand for?
+
+use clap::ValueEnum;
+use lith::{
+    codec::{Compressor, LzmaEffort},
+    format::kernel::KernelVersion,
+};
+
+/// A choice between time to build, size, and time to read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Preset {
+    /// The quickest to build: `-z lz4`.
+    Fast,
+    /// Small, and quick to read: `-z lz4hc,12`.
+    Balanced,
+    /// Much smaller, slower to read: `-z lzma,2 -C 256K -E fragments,ztailpacking`.
+    Small,
+    /// As small as can be, whatever it takes to build and to read: `-z lzma,109,dictsize=8m -C 1M -E
+    /// all-fragments,ztailpacking`.
+    Smallest,
+}
+
+/// The first kernel that reads LZMA and everything else that the small presets use.
+const SMALL_SINCE: KernelVersion = KernelVersion::new(6, 1);
+
+impl Preset {
+    /// The encoder, where the oldest kernel knows it.
+    pub(crate) const fn compressor(self, kernel: KernelVersion) -> Compressor {
+        match self {
+            Self::Fast => Compressor::Lz4,
+            Self::Small if has_small(kernel) => Compressor::Lzma(LzmaEffort::new(2)),
+            Self::Smallest if has_small(kernel) => Compressor::Lzma(LzmaEffort {
+                extreme: true,
+                dictionary: Some(8 << 20),
+                ..LzmaEffort::new(9)
+            }),
+            Self::Balanced | Self::Small | Self::Smallest => Compressor::Lz4Hc { level: 12 },
+        }
+    }
+
+    /// The pcluster size, if it is not what it would be anyway.
+    pub(crate) const fn pcluster(self, kernel: KernelVersion) -> Option<u32> {
+        match self {
+            Self::Small if has_small(kernel) => Some(256 << 10),
+            Self::Smallest if has_small(kernel) => Some(1 << 20),
+            _ => None,
+        }
+    }
+
+    /// The words of `-E`.
+    pub(crate) const fn extended(self, kernel: KernelVersion) -> &'static str {
+        match self {
+            Self::Small if has_small(kernel) => "fragments,ztailpacking",
+            Self::Smallest if has_small(kernel) => "all-fragments,ztailpacking",
+            _ => "",
+        }
+    }
+}
+
+const fn has_small(kernel: KernelVersion) -> bool {
+    kernel.major > SMALL_SINCE.major
+        || (kernel.major == SMALL_SINCE.major && kernel.minor >= SMALL_SINCE.minor)
+}
+
+#[cfg(test)]
+mod tests {
+    use lith::builder::{Compression, Options};
+
+    use super::*;
+    use crate::args::extended::Extended;
+
+    #[test]
+    fn every_preset_suits_every_kernel() {
+        for preset in Preset::value_variants() {
+            for kernel in [(5, 4), (5, 10), (5, 15), (6, 1), (6, 12), (7, 0)] {
+                let kernel = KernelVersion::new(kernel.0, kernel.1);
+                let mut options = Options { kernel, ..Options::default() };
+                let (compressor, pcluster) = (preset.compressor(kernel), preset.pcluster(kernel));
+                options.compression = Some(Compression { compressor, pcluster, min_saving: 2 });
+                let words = [preset.extended(kernel).to_owned()];
+                Extended::parse(&words).unwrap().apply(&mut options);
+                options.check().unwrap_or_else(|error| panic!("{preset:?}, {kernel}: {error}"));
+            }
+        }
+    }
+}
