@@ -195,7 +195,7 @@ fn run<'a>(
             let done = done?;
             let bytes = content_bytes(&done.pieces);
             // Fragments count when they are stored.
-            let is_later = done.pieces.iter().any(|piece| piece.form == Form::Later);
+            let is_later = done.pieces.iter().any(|piece| matches!(piece.form, Form::Later { .. }));
             data.write(&done.pieces, done.outcomes, &done.blocks)?;
             crew.spare.keep(done.blocks);
             room.give_back(bytes);
@@ -346,9 +346,10 @@ impl<'a> Batches<'a, '_> {
 
     fn form(&self, inode: InodeIndex, size: u64) -> Form {
         let options = self.sources.options;
-        let is_fragment = !self.is_packed(inode) && size <= options.longest_fragment();
-        if is_fragment || matches!(self.pass, Pass::Look(_)) {
-            Form::Later
+        if matches!(self.pass, Pass::Look(_)) {
+            Form::Later { sketched: false }
+        } else if !self.is_packed(inode) && size <= options.longest_fragment() {
+            Form::Later { sketched: true }
         } else if options.compression.is_some() && size > u64::from(options.block.size()) {
             Form::Compressed
         } else {
@@ -370,7 +371,7 @@ impl<'a> Batches<'a, '_> {
         match form {
             Form::Compressed => self.plan.segment,
             Form::Raw { granule } => PIECE.max(granule.unwrap_or(0).into()),
-            Form::Later => PIECE,
+            Form::Later { .. } => PIECE,
         }
     }
 
@@ -391,7 +392,7 @@ impl<'a> Batches<'a, '_> {
         let content: Arc<dyn Content + 'a> = Arc::from(self.sources.open(inode)?);
         let sparse = || options.has_holes().then(|| is_mostly_hole(&*content, size, options.block));
         let form = match options.compression {
-            _ if matches!(self.pass, Pass::Look(_)) => Form::Later,
+            _ if matches!(self.pass, Pass::Look(_)) => Form::Later { sketched: false },
             Some(_) if !sparse().transpose()?.unwrap_or(false) => self.form(inode, size),
             _ => self.raw(size),
         };

@@ -6,10 +6,14 @@ use lith_tree::{ContentError, InodeIndex, Kind};
 
 use super::{Fragment, Sources};
 
-/// The files in `order` whose size some other file has too, but for those that become fragments.
+/// Smaller files than this are not worth reading twice for.
+const LEAST_SIZE: u64 = 16 << 10;
+
+/// The files in `order` whose size some other file has too, but for small ones and those that become fragments.
 pub(crate) fn candidates(sources: Sources<'_>, order: &[InodeIndex]) -> Vec<InodeIndex> {
+    let least = sources.options.longest_fragment().max(LEAST_SIZE);
     let size_of = |inode: &InodeIndex| match sources.node(*inode).kind {
-        Kind::Regular { size } if size > sources.options.longest_fragment() => Some(size),
+        Kind::Regular { size } if size > least => Some(size),
         _ => None,
     };
     let mut sizes: HashMap<u64, u32> = HashMap::new();

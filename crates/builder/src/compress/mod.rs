@@ -40,8 +40,8 @@ pub(crate) enum Origin<'a> {
 pub(crate) enum Form {
     /// Compressed, if that gains anything; its last bytes may become a fragment.
     Compressed,
-    /// Not yet: it is only looked at.
-    Later,
+    /// Not yet: it is only looked at, also for what it is like if it is `sketched`.
+    Later { sketched: bool },
     /// As it is. Stretches of zeros are left out if a granule, in bytes, is given: what begins and ends at
     /// multiples of it.
     Raw { granule: Option<u32> },
@@ -99,10 +99,10 @@ pub(crate) struct Rest {
 }
 
 impl Rest {
-    fn of(bytes: &[u8], digest: Digest) -> Self {
+    fn of(bytes: &[u8], digest: Digest, sketch: Sketch) -> Self {
         // A piece at most.
         let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        Self { len, digest, sketch: Sketch::of(bytes) }
+        Self { len, digest, sketch }
     }
 }
 
@@ -212,7 +212,7 @@ impl<'a> Worker<'a> {
         let outcome = match piece.form {
             Form::Compressed => self.store_compressed(piece, content, blocks)?,
             Form::Raw { granule } => self.store_raw(piece, granule, content, blocks)?,
-            Form::Later => self.look_at(piece, content)?,
+            Form::Later { sketched } => self.look_at(piece, sketched, content)?,
         };
         if piece.is_whole() {
             content.check_unchanged()?;
@@ -266,16 +266,22 @@ impl<'a> Worker<'a> {
             blocks: count(self.block, written),
             // Less than a block.
             tail: u32::try_from(tail.len()).unwrap_or(u32::MAX),
-            rest: (!rest.is_empty()).then(|| Rest::of(rest, digest_of(rest))),
+            rest: (!rest.is_empty()).then(|| Rest::of(rest, digest_of(rest), Sketch::of(rest))),
         })
     }
 
     /// Reads a piece that is stored later.
-    fn look_at(&mut self, piece: &Piece<'a>, content: &dyn Content) -> Result<Outcome, BuildError> {
+    fn look_at(
+        &mut self,
+        piece: &Piece<'a>,
+        sketched: bool,
+        content: &dyn Content,
+    ) -> Result<Outcome, BuildError> {
         let input = read(&mut self.input, piece, content)?;
         let digests = Digest::of_pieces(input);
-        let rest =
-            Some(Rest::of(input, digests.iter().copied().collect::<DigestOfPieces>().finish()));
+        let sketch = if sketched { Sketch::of(input) } else { Sketch::default() };
+        let digest = digests.iter().copied().collect::<DigestOfPieces>().finish();
+        let rest = Some(Rest::of(input, digest, sketch));
         Ok(Outcome { stored: Stored::Later, digests, blocks: 0, tail: 0, rest })
     }
 
