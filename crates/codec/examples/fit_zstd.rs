@@ -125,11 +125,12 @@ fn ours<'a>(
             tally.time += cpu()?.saturating_sub(begin);
             // What gains nothing is stored plain.
             let gained = fit.consumed > fit.written;
-            let (piece, after) = rest.split_at(if gained { fit.consumed } else { room.min(rest.len()) });
+            let (piece, after) =
+                rest.split_at(if gained { fit.consumed } else { room.min(rest.len()) });
             if gained {
                 check(output.get(..fit.written).unwrap_or_default(), piece)?;
-                pieces.push(piece);
             }
+            pieces.push(piece);
             tally.written += if gained { fit.written } else { piece.len() };
             tally.pclusters += 1;
             tally.calls += 1;
@@ -151,7 +152,7 @@ fn plain(pieces: &[&[u8]], level: i32, window_log: u32) -> Outcome<Tally> {
     let begin = cpu()?;
     let mut written = 0;
     for piece in pieces {
-        written += library.compress(piece)?;
+        written += library.compress(piece)?.min(piece.len());
     }
     let time = cpu()?.saturating_sub(begin);
     Ok(Tally { pclusters: pieces.len(), written, calls: pieces.len(), time })
@@ -185,7 +186,8 @@ fn search(data: &[u8], room: usize, level: i32, window_log: u32) -> Outcome<(Tal
         for mut rest in data.chunks(SEGMENT) {
             while !rest.is_empty() {
                 let begin = cpu()?;
-                let (taken, written) = largest(&mut library, rest, room, tolerance, &mut tally.calls)?;
+                let (taken, written) =
+                    largest(&mut library, rest, room, tolerance, &mut tally.calls)?;
                 tally.time += cpu()?.saturating_sub(begin);
                 let taken = if taken > written { taken } else { room.min(rest.len()) };
                 tally.pclusters += 1;
@@ -214,7 +216,11 @@ fn largest(
     loop {
         let size = library.compress(input.get(..next).unwrap_or(input))?;
         *calls += 1;
-        if size <= room { low = (next, size) } else { high = Some((next, size)) }
+        if size <= room {
+            low = (next, size)
+        } else {
+            high = Some((next, size))
+        }
         if low.0 == most || room - low.1 < tolerance {
             return Ok(low);
         }

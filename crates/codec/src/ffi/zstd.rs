@@ -21,8 +21,6 @@ const BARE_HEADER: usize = 2;
 const FORMAT: (ZSTD_cParameter, c_int) = (ZSTD_cParameter::ZSTD_c_experimentalParam2, 1);
 /// `ZSTD_c_stableInBuffer`: the input stays where it is, so no copy of it is made.
 const STABLE_INPUT: (ZSTD_cParameter, c_int) = (ZSTD_cParameter::ZSTD_c_experimentalParam9, 1);
-/// `ZSTD_c_splitAfterSequences`: blocks are split where their statistics change (`ZSTD_ps_enable`).
-const SPLIT: (ZSTD_cParameter, c_int) = (ZSTD_cParameter::ZSTD_c_experimentalParam13, 1);
 const NO_CONTENT_SIZE: (ZSTD_cParameter, c_int) = (ZSTD_cParameter::ZSTD_c_contentSizeFlag, 0);
 
 /// How a [`Compressor`] works.
@@ -34,8 +32,6 @@ pub(crate) struct Parameters {
     pub(crate) window_log: u32,
     /// About how much content a frame will have; sizes the tables.
     pub(crate) content: usize,
-    /// Split blocks even where the level would not.
-    pub(crate) split: bool,
 }
 
 /// A compression context, and the room its blocks go to.
@@ -73,7 +69,7 @@ impl Compressor {
         for parameter in [FORMAT, STABLE_INPUT, NO_CONTENT_SIZE] {
             self.set(parameter)?;
         }
-        if parameters.split { self.set(SPLIT) } else { Some(()) }
+        Some(())
     }
 
     fn set(&mut self, (name, value): (ZSTD_cParameter, c_int)) -> Option<()> {
@@ -115,8 +111,7 @@ impl Frame<'_> {
     pub(crate) fn append(&mut self, len: usize) -> Option<&[u8]> {
         let first = self.at == 0;
         let size = self.at.checked_add(len.min(MAX_BLOCK))?.min(self.input.len());
-        let mut input =
-            ZSTD_inBuffer { src: self.input.as_ptr().cast(), size, pos: self.at };
+        let mut input = ZSTD_inBuffer { src: self.input.as_ptr().cast(), size, pos: self.at };
         let blocks = &mut self.compressor.blocks;
         let mut output =
             ZSTD_outBuffer { dst: blocks.as_mut_ptr().cast(), size: blocks.len(), pos: 0 };
@@ -195,8 +190,7 @@ impl Decompressor {
 
     fn partial(&mut self, input: &[u8], output: &mut [u8]) -> Option<usize> {
         let mut from = ZSTD_inBuffer { src: input.as_ptr().cast(), size: input.len(), pos: 0 };
-        let mut to =
-            ZSTD_outBuffer { dst: output.as_mut_ptr().cast(), size: output.len(), pos: 0 };
+        let mut to = ZSTD_outBuffer { dst: output.as_mut_ptr().cast(), size: output.len(), pos: 0 };
         let only = ZSTD_ResetDirective::ZSTD_reset_session_only;
         // SAFETY: the context is live and exclusively borrowed. Resetting a session cannot fail.
         unsafe { zstd_sys::ZSTD_DCtx_reset(self.context.as_ptr(), only) };
@@ -205,11 +199,7 @@ impl Decompressor {
             // SAFETY: as in `whole`; both descriptions keep their addresses and lengths, and the
             // library moves each `pos` only forward and never beyond `size`.
             let hint = succeeded(unsafe {
-                zstd_sys::ZSTD_decompressStream(
-                    self.context.as_ptr(),
-                    &raw mut to,
-                    &raw mut from,
-                )
+                zstd_sys::ZSTD_decompressStream(self.context.as_ptr(), &raw mut to, &raw mut from)
             })?;
             if hint == 0 {
                 break;
@@ -265,11 +255,7 @@ fn admissible(input: &[u8]) -> Option<()> {
     };
     // SAFETY: `header` is live and exclusive; `input` is readable for its exact length.
     let missing = unsafe {
-        zstd_sys::ZSTD_getFrameHeader(
-            &raw mut header,
-            input.as_ptr().cast::<c_void>(),
-            input.len(),
-        )
+        zstd_sys::ZSTD_getFrameHeader(&raw mut header, input.as_ptr().cast::<c_void>(), input.len())
     };
     let sound = succeeded(missing)? == 0
         && header.frameType == ZSTD_FrameType_e::ZSTD_frame

@@ -153,22 +153,28 @@ impl Cutter {
 
     /// Adds as many literals of `run` as fit.
     fn take_run(&mut self, parts: &Parts<'_>, place: &mut Place, run: &[u8], room: usize) {
-        for literal in run {
-            let mut next = *place;
-            next.content += 1;
-            next.literal_bits += bits(parts.codes(), std::slice::from_ref(literal));
-            if parts.price(&next, self.literals.len() + 1) > room {
-                break;
+        let (mut rest, mut step) = (run, run.len().next_power_of_two());
+        while step > 0 {
+            if let Some((literals, after)) = rest.split_at_checked(step) {
+                let next = Place {
+                    content: place.content + step,
+                    literal_bits: place.literal_bits + bits(parts.codes(), literals),
+                    ..*place
+                };
+                if parts.price(&next, self.literals.len() + step) <= room {
+                    self.literals.extend_from_slice(literals);
+                    *place = next;
+                    rest = after;
+                }
             }
-            self.literals.push(*literal);
-            *place = next;
+            step /= 2;
         }
     }
 
     fn write_literals(&mut self, parts: &Parts<'_>, place: &Place) {
         let count = self.literals.len();
-        let (_, coded) = parts.literal_price(count, place.literal_bits);
-        let Some(codes) = parts.codes().filter(|_| coded) else {
+        let (_, worthwhile) = parts.literal_price(count, place.literal_bits);
+        let Some(codes) = parts.codes().filter(|_| worthwhile) else {
             let rle = parts.literals.coding == Coding::Rle && count > 0;
             push_raw_head(&mut self.block, count, rle);
             let stored = if rle { 1 } else { count };

@@ -28,14 +28,14 @@ pub(crate) struct Table {
 #[derive(Clone, Copy, Debug)]
 struct Counts {
     log: u32,
-    counts: [i16; MAX_SYMBOLS],
+    of: [i16; MAX_SYMBOLS],
     len: usize,
 }
 
 impl Table {
     /// The table that `counts` stands for, one of those the format predefines.
     pub(crate) fn predefined(log: u32, counts: &[i16]) -> Option<Self> {
-        let mut all = Counts { log, counts: [0; MAX_SYMBOLS], len: 0 };
+        let mut all = Counts { log, of: [0; MAX_SYMBOLS], len: 0 };
         counts.iter().try_for_each(|&count| all.push(count))?;
         Self::new(&all)
     }
@@ -60,7 +60,7 @@ impl Table {
     fn new(counts: &Counts) -> Option<Self> {
         let size = 1_usize.checked_shl(counts.log).filter(|&size| size <= 1 << MAX_LOG)?;
         let mut table = Self { log: counts.log, states: [State::default(); 1 << MAX_LOG] };
-        let symbols = || (0_u8..).zip(counts.counts.iter().take(counts.len));
+        let symbols = || (0_u8..).zip(counts.of.iter().take(counts.len));
         let mut end = size;
         for (symbol, _) in symbols().filter(|&(_, &count)| count == -1) {
             end = end.checked_sub(1)?;
@@ -82,7 +82,7 @@ impl Table {
 
     /// Says for each state where it leads.
     fn link(&mut self, size: usize, counts: &Counts) -> Option<()> {
-        let mut next = counts.counts.map(|count| count.unsigned_abs());
+        let mut next = counts.of.map(i16::unsigned_abs);
         for state in self.states.get_mut(..size)? {
             let next = next.get_mut(usize::from(state.symbol))?;
             let bits = counts.log.checked_sub(next.checked_ilog2()?)?;
@@ -96,7 +96,7 @@ impl Table {
 
 impl Counts {
     fn push(&mut self, count: i16) -> Option<()> {
-        *self.counts.get_mut(self.len)? = count;
+        *self.of.get_mut(self.len)? = count;
         self.len += 1;
         Some(())
     }
@@ -107,7 +107,7 @@ impl Counts {
         if log > max_log {
             return None;
         }
-        let mut counts = Self { log, counts: [0; MAX_SYMBOLS], len: 0 };
+        let mut counts = Self { log, of: [0; MAX_SYMBOLS], len: 0 };
         let mut left = 1_i32 << log;
         while left > 0 {
             let count = bits.count(left)?;
