@@ -124,8 +124,8 @@ fn ours(data: &[u8], room: usize, level: i32, window_log: u32) -> Outcome<(Tally
                 rest.split_at(if gained { fit.consumed } else { room.min(rest.len()) });
             if gained {
                 check(output.get(..fit.written).unwrap_or_default(), piece)?;
-                pieces.push(piece);
             }
+            pieces.push(piece);
             tally.written += if gained { fit.written } else { piece.len() };
             tally.pclusters += 1;
             tally.calls += 1;
@@ -147,7 +147,7 @@ fn plain(pieces: &[&[u8]], level: i32, window_log: u32) -> Outcome<Tally> {
     let begin = cpu()?;
     let mut written = 0;
     for piece in pieces {
-        written += library.compress(piece)?;
+        written += library.compress(piece)?.min(piece.len());
     }
     let time = cpu()?.saturating_sub(begin);
     Ok(Tally { pclusters: pieces.len(), written, calls: pieces.len(), time })

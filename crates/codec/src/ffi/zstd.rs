@@ -21,8 +21,6 @@ const BARE_HEADER: usize = 2;
 const FORMAT: (ZSTD_cParameter, c_int) = (ZSTD_cParameter::ZSTD_c_experimentalParam2, 1);
 /// `ZSTD_c_stableInBuffer`: the input stays where it is, so no copy of it is made.
 const STABLE_INPUT: (ZSTD_cParameter, c_int) = (ZSTD_cParameter::ZSTD_c_experimentalParam9, 1);
-/// `ZSTD_c_splitAfterSequences`: blocks are split where their statistics change (`ZSTD_ps_enable`).
-const SPLIT: (ZSTD_cParameter, c_int) = (ZSTD_cParameter::ZSTD_c_experimentalParam13, 1);
 const NO_CONTENT_SIZE: (ZSTD_cParameter, c_int) = (ZSTD_cParameter::ZSTD_c_contentSizeFlag, 0);
 
 /// How a [`Compressor`] works.
@@ -34,8 +32,6 @@ pub(crate) struct Parameters {
     pub(crate) window_log: u32,
     /// About how much content a frame will have; sizes the tables.
     pub(crate) content: usize,
-    /// Split blocks even where the level would not.
-    pub(crate) split: bool,
 }
 
 /// A compression context, and the room its blocks go to.
@@ -73,7 +69,7 @@ impl Compressor {
         for parameter in [FORMAT, STABLE_INPUT, NO_CONTENT_SIZE] {
             self.set(parameter)?;
         }
-        if parameters.split { self.set(SPLIT) } else { Some(()) }
+        Some(())
     }
 
     fn set(&mut self, (name, value): (ZSTD_cParameter, c_int)) -> Option<()> {

@@ -153,15 +153,21 @@ impl Cutter {
 
     /// Adds as many literals of `run` as fit.
     fn take_run(&mut self, parts: &Parts<'_>, place: &mut Place, run: &[u8], room: usize) {
-        for literal in run {
-            let mut next = *place;
-            next.content += 1;
-            next.literal_bits += bits(parts.codes(), std::slice::from_ref(literal));
-            if parts.price(&next, self.literals.len() + 1) > room {
-                break;
+        let (mut rest, mut step) = (run, run.len().next_power_of_two());
+        while step > 0 {
+            if let Some((literals, after)) = rest.split_at_checked(step) {
+                let next = Place {
+                    content: place.content + step,
+                    literal_bits: place.literal_bits + bits(parts.codes(), literals),
+                    ..*place
+                };
+                if parts.price(&next, self.literals.len() + step) <= room {
+                    self.literals.extend_from_slice(literals);
+                    *place = next;
+                    rest = after;
+                }
             }
-            self.literals.push(*literal);
-            *place = next;
+            step /= 2;
         }
     }
 
