@@ -28,6 +28,14 @@ struct Options {
     paths: Vec<String>,
 }
 
+/// What is compared.
+#[derive(Clone, Copy)]
+struct Case {
+    room: usize,
+    level: i32,
+    window_log: u32,
+}
+
 #[derive(Default)]
 struct Tally {
     pclusters: usize,
@@ -84,22 +92,26 @@ fn parse() -> Outcome<Options> {
 fn compare(options: &Options, data: &[u8], room: usize, level: i32) -> Outcome<()> {
     // As upstream chooses it.
     let window_log = options.window_log.unwrap_or((room * 8).min(1 << 20).ilog2());
-    let (ours, pieces) = ours(data, room, level, window_log)?;
-    let plain = plain(&pieces, level, window_log)?;
-    print("ours", (room, level), &ours, &ours, &plain);
-    print("plain", (room, level), &plain, &ours, &plain);
+    let case = Case { room, level, window_log };
+    let (ours, pieces) = ours(data, case)?;
+    let plain = plain(&pieces, case)?;
+    let print = |name, tally| print(name, case, tally, [&ours, &plain]);
+    print("ours", &ours);
+    print("plain", &plain);
     if options.search {
-        let (search, perfect) = search(data, room, level, window_log)?;
-        print("search", (room, level), &search, &ours, &plain);
-        print("perfect", (room, level), &perfect, &ours, &plain);
+        let [search, perfect] = search(data, case)?;
+        print("search", &search);
+        print("perfect", &perfect);
     }
     Ok(())
 }
 
-/// A line of the table; ratios are to the plain compression's time and to our pclusters.
-fn print(name: &str, (room, level): (usize, i32), tally: &Tally, ours: &Tally, plain: &Tally) {
+/// A line of the table; ratios are to our pclusters and to the plain compression's time.
+fn print(name: &str, case: Case, tally: &Tally, [ours, plain]: [&Tally; 2]) {
     println!(
-        "{room:>8} {level:>3} {name:<8} pclusters {:>6} ({:.4}) bytes {:>10} calls {:>6} cpu {:>8.3} s ({:.3})",
+        "{:>8} {:>3} {name:<8} pclusters {:>6} ({:.4}) bytes {:>10} calls {:>6} cpu {:>8.3} s ({:.3})",
+        case.room,
+        case.level,
         tally.pclusters,
         ratio(tally.pclusters, ours.pclusters),
         tally.written,
@@ -109,8 +121,9 @@ fn print(name: &str, (room, level): (usize, i32), tally: &Tally, ours: &Tally, p
     );
 }
 
-fn ours(data: &[u8], room: usize, level: i32, window_log: u32) -> Outcome<(Tally, Vec<&[u8]>)> {
-    let mut zstd = Zstd::new(level, window_log);
+fn ours(data: &[u8], case: Case) -> Outcome<(Tally, Vec<&[u8]>)> {
+    let room = case.room;
+    let mut zstd = Zstd::new(case.level, case.window_log);
     let (mut tally, mut pieces) = (Tally::default(), Vec::new());
     let mut output = vec![0; room];
     for mut rest in data.chunks(SEGMENT) {
@@ -142,8 +155,8 @@ fn check(stream: &[u8], piece: &[u8]) -> Outcome<()> {
     if len == piece.len() && decoded == piece { Ok(()) } else { Err("decoded data differs".into()) }
 }
 
-fn plain(pieces: &[&[u8]], level: i32, window_log: u32) -> Outcome<Tally> {
-    let mut library = Library::new(level, window_log)?;
+fn plain(pieces: &[&[u8]], case: Case) -> Outcome<Tally> {
+    let mut library = Library::new(case)?;
     let begin = cpu()?;
     let mut written = 0;
     for piece in pieces {
@@ -159,7 +172,8 @@ struct Library {
 }
 
 impl Library {
-    fn new(level: i32, window_log: u32) -> Outcome<Self> {
+    fn new(case: Case) -> Outcome<Self> {
+        let Case { level, window_log, .. } = case;
         let mut context = CCtx::create();
         for parameter in [CParameter::CompressionLevel(level), CParameter::WindowLog(window_log)] {
             context.set_parameter(parameter).map_err(zstd::zstd_safe::get_error_name)?;
@@ -174,8 +188,9 @@ impl Library {
 }
 
 /// Upstream's way, and how it ends if it goes on to the byte.
-fn search(data: &[u8], room: usize, level: i32, window_log: u32) -> Outcome<(Tally, Tally)> {
-    let mut library = Library::new(level, window_log)?;
+fn search(data: &[u8], case: Case) -> Outcome<[Tally; 2]> {
+    let room = case.room;
+    let mut library = Library::new(case)?;
     let mut tallies = [Tally::default(), Tally::default()];
     for (tally, tolerance) in tallies.iter_mut().zip([64, 1]) {
         for mut rest in data.chunks(SEGMENT) {
@@ -191,8 +206,7 @@ fn search(data: &[u8], room: usize, level: i32, window_log: u32) -> Outcome<(Tal
             }
         }
     }
-    let [search, perfect] = tallies;
-    Ok((search, perfect))
+    Ok(tallies)
 }
 
 /// The longest prefix of `input` whose compression fits `room`, as content and stream bytes; the search ends
