@@ -164,10 +164,7 @@ impl<'a> DataWriter<'a> {
         tail: &[u8],
     ) -> Result<(), BuildError> {
         let (inode, size) = (piece.inode, piece.range.end);
-        self.set_digest(
-            inode,
-            outcome.digests.iter().copied().collect::<DigestOfPieces>().finish(),
-        );
+        self.set_digest(inode, Digest::of_file(&outcome.digests));
         match &outcome.stored {
             Stored::Raw => self.set(inode, FileData::Flat { start }, tail),
             Stored::Pclusters(extents) => {

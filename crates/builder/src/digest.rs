@@ -17,6 +17,11 @@ const PIECE_LEN: usize = 1 << 20;
 pub struct Digest(pub u128);
 
 impl Digest {
+    /// The digest of a file that consists of the pieces.
+    pub(crate) fn of_file(pieces: &[Self]) -> Self {
+        pieces.iter().copied().collect::<DigestOfPieces>().finish()
+    }
+
     /// The digests of the pieces that the bytes consist of.
     pub(crate) fn of_pieces(bytes: &[u8]) -> Vec<Self> {
         bytes.chunks(PIECE_LEN).map(Self::of_piece).collect()
@@ -84,7 +89,7 @@ mod tests {
     #[test]
     fn one_piece_is_its_own_digest_and_order_counts() {
         let (a, b) = (Digest::of_piece(b"a"), Digest::of_piece(b"b"));
-        let of = |pieces: &[Digest]| pieces.iter().copied().collect::<DigestOfPieces>().finish();
+        let of = Digest::of_file;
         assert_eq!(of(&[a]), a);
         assert_eq!(of(&[]), Digest::of_piece(b""));
         assert_ne!(of(&[a, b]), of(&[b, a]));

@@ -7,8 +7,6 @@ use crate::ffi::lzma::{Options, Stream};
 pub(crate) const MAX_DICTIONARY: u32 = 8 << 20;
 /// The smallest one that the format can declare.
 const MIN_DICTIONARY: u32 = 4096;
-/// The smallest dictionary that is chosen for a pcluster size.
-const MIN_CHOSEN: u32 = 32 << 10;
 /// Most input bytes that one stream holds.
 const MAX_CONSUMED: usize = 12 << 20;
 
@@ -32,13 +30,6 @@ pub(crate) struct Params {
 impl Params {
     /// The highest level.
     pub(crate) const MAX_LEVEL: u8 = 9;
-
-    /// Level `level` with the dictionary that mkfs.erofs chooses for pclusters of up to `pcluster` bytes.
-    pub(crate) fn new(level: u8, pcluster: usize) -> Self {
-        let dictionary = u32::try_from(pcluster.saturating_mul(4)).unwrap_or(MAX_DICTIONARY);
-        let dictionary = dictionary.clamp(MIN_CHOSEN, MAX_DICTIONARY);
-        Self { level, extreme: false, dictionary, lc: 3, lp: 0, pb: 2 }
-    }
 
     fn clamped(self) -> Self {
         let lc = self.lc.min(4);

@@ -1,8 +1,8 @@
-//! What do the encoders and decoders do that are not wired in yet? For tests and examples only.
+//! What do the parts of an [`crate::Encoder`] do by themselves? For tests and examples only.
 
 use crate::Fit;
 use crate::ffi::{deflate as ffi_deflate, lzma as ffi_lzma};
-use crate::{deflate, lzma};
+use crate::{Compressor, LzmaEffort, deflate, lzma};
 
 /// A MicroLZMA encoder.
 #[derive(Debug)]
@@ -12,19 +12,17 @@ impl Lzma {
     /// Level `level` for pclusters of `pcluster` bytes.
     #[must_use]
     pub fn new(level: u8, extreme: bool, pcluster: usize) -> Self {
-        Self(lzma::Lzma::new(&lzma::Params { extreme, ..lzma::Params::new(level, pcluster) }))
+        let pcluster = u32::try_from(pcluster).unwrap_or(u32::MAX);
+        let LzmaEffort { lc, lp, pb, .. } = LzmaEffort::new(level);
+        let dictionary = Compressor::Lzma(LzmaEffort::new(level)).window(pcluster);
+        Self(lzma::Lzma::new(&lzma::Params { level, extreme, dictionary, lc, lp, pb }))
     }
 
     /// As `new`, with a dictionary and `[lc, lp, pb]`.
     #[must_use]
     pub fn with(level: u8, dictionary: u32, [lc, lp, pb]: [u8; 3]) -> Self {
-        Self(lzma::Lzma::new(&lzma::Params {
-            dictionary,
-            lc,
-            lp,
-            pb,
-            ..lzma::Params::new(level, 0)
-        }))
+        let params = lzma::Params { level, extreme: false, dictionary, lc, lp, pb };
+        Self(lzma::Lzma::new(&params))
     }
 
     /// Fills `output`.

@@ -215,7 +215,9 @@ impl Content<'_> {
     fn compare_all(&self, files: &[(InodeIndex, Nid)], workers: usize) -> Result<(), Mismatch> {
         let mut files = files.to_vec();
         // What lies in the same pcluster is wanted while that is still decoded.
-        files.sort_by_cached_key(|(_, nid)| self.fragment_of(*nid));
+        if self.image.superblock().packed_nid.is_some() {
+            files.sort_by_cached_key(|(_, nid)| self.fragment_of(*nid));
+        }
         let pieces: Vec<Piece> =
             files.iter().flat_map(|(index, nid)| self.pieces(*index, *nid)).collect();
         let next = AtomicUsize::new(0);

@@ -25,7 +25,7 @@ pub(crate) use sketch::Sketch;
 pub(crate) use sparse::{granule_for, is_mostly_hole};
 
 use self::packed::PackedContent;
-use crate::{BuildError, DigestOfPieces, Options, digest::Digest};
+use crate::{BuildError, Options, digest::Digest};
 
 /// Where a piece's bytes come from.
 pub(crate) enum Origin<'a> {
@@ -266,7 +266,9 @@ impl<'a> Worker<'a> {
             blocks: count(self.block, written),
             // Less than a block.
             tail: u32::try_from(tail.len()).unwrap_or(u32::MAX),
-            rest: (!rest.is_empty()).then(|| Rest::of(rest, digest_of(rest), Sketch::of(rest))),
+            rest: (!rest.is_empty()).then(|| {
+                Rest::of(rest, Digest::of_file(&Digest::of_pieces(rest)), Sketch::of(rest))
+            }),
         })
     }
 
@@ -280,8 +282,7 @@ impl<'a> Worker<'a> {
         let input = read(&mut self.input, piece, content)?;
         let digests = Digest::of_pieces(input);
         let sketch = if sketched { Sketch::of(input) } else { Sketch::default() };
-        let digest = digests.iter().copied().collect::<DigestOfPieces>().finish();
-        let rest = Some(Rest::of(input, digest, sketch));
+        let rest = Some(Rest::of(input, Digest::of_file(&digests), sketch));
         Ok(Outcome { stored: Stored::Later, digests, blocks: 0, tail: 0, rest })
     }
 
@@ -324,11 +325,6 @@ fn read<'i>(
     let input = memory.get_mut(..len).unwrap_or_default();
     content.read_at(input, piece.range.start)?;
     Ok(input)
-}
-
-/// The digest of a file that holds nothing else.
-fn digest_of(bytes: &[u8]) -> Digest {
-    Digest::of_pieces(bytes).into_iter().collect::<DigestOfPieces>().finish()
 }
 
 /// Whether `written` bytes of blocks, with their index, are enough less than `size` bytes stored plain.

@@ -25,11 +25,11 @@ const SMALL_SINCE: KernelVersion = KernelVersion::new(6, 1);
 
 impl Preset {
     /// The encoder, where the oldest kernel knows it.
-    pub(crate) const fn compressor(self, kernel: KernelVersion) -> Compressor {
+    pub(crate) fn compressor(self, kernel: KernelVersion) -> Compressor {
         match self {
             Self::Fast => Compressor::Lz4,
-            Self::Small if has_small(kernel) => Compressor::Lzma(LzmaEffort::new(2)),
-            Self::Smallest if has_small(kernel) => Compressor::Lzma(LzmaEffort {
+            Self::Small if kernel >= SMALL_SINCE => Compressor::Lzma(LzmaEffort::new(2)),
+            Self::Smallest if kernel >= SMALL_SINCE => Compressor::Lzma(LzmaEffort {
                 extreme: true,
                 dictionary: Some(8 << 20),
                 ..LzmaEffort::new(9)
@@ -39,27 +39,22 @@ impl Preset {
     }
 
     /// The pcluster size, if it is not what it would be anyway.
-    pub(crate) const fn pcluster(self, kernel: KernelVersion) -> Option<u32> {
+    pub(crate) fn pcluster(self, kernel: KernelVersion) -> Option<u32> {
         match self {
-            Self::Small if has_small(kernel) => Some(256 << 10),
-            Self::Smallest if has_small(kernel) => Some(1 << 20),
+            Self::Small if kernel >= SMALL_SINCE => Some(256 << 10),
+            Self::Smallest if kernel >= SMALL_SINCE => Some(1 << 20),
             _ => None,
         }
     }
 
     /// The words of `-E`.
-    pub(crate) const fn extended(self, kernel: KernelVersion) -> &'static str {
+    pub(crate) fn extended(self, kernel: KernelVersion) -> &'static str {
         match self {
-            Self::Small if has_small(kernel) => "fragments,ztailpacking",
-            Self::Smallest if has_small(kernel) => "all-fragments,ztailpacking",
+            Self::Small if kernel >= SMALL_SINCE => "fragments,ztailpacking",
+            Self::Smallest if kernel >= SMALL_SINCE => "all-fragments,ztailpacking",
             _ => "",
         }
     }
-}
-
-const fn has_small(kernel: KernelVersion) -> bool {
-    kernel.major > SMALL_SINCE.major
-        || (kernel.major == SMALL_SINCE.major && kernel.minor >= SMALL_SINCE.minor)
 }
 
 #[cfg(test)]
