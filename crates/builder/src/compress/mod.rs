@@ -5,6 +5,7 @@
 //! number of workers gives the same blocks.
 
 mod duplicates;
+mod likeness;
 mod packed;
 mod pclusters;
 mod sketch;

@@ -5,11 +5,7 @@
 
 use lith_tree::{Content, ContentError, DataRange, Inode, InodeIndex, Kind, Metadata, Timestamp};
 
-use super::{
-    Sources,
-    duplicates::originals,
-    sketch::{Sketch, by_likeness},
-};
+use super::{Sources, duplicates::originals, likeness::by_likeness, sketch::Sketch};
 use crate::Digest;
 
 /// The end of a file, or all of it.

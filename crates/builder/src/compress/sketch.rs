@@ -1,29 +1,30 @@
 //! Which stretches of bytes are like each other?
 //!
 //! What compresses well together should lie together. A sketch tells two things of a stretch: which of 256 classes of
-//! three bytes in a row are more frequent in it than others, as nilsimsa digests do, and the smallest hashes of six
-//! bytes in a row, of which two stretches share about as many as they share strings (min-wise hashing with one permutation).
+//! three bytes in a row are more frequent in it than others, as nilsimsa digests do, and those of its strings of six
+//! bytes that have the smallest hashes: two stretches have about as many of these in common as of all their strings
+//! (min-wise hashing with one permutation).
 
 /// Bytes of a stretch that are looked at.
 const SAMPLE: usize = 256 << 10;
-/// How many sketches are compared with each other: the time grows with the square of this.
-const GROUP: usize = 8192;
-/// How many frequent classes in common are worth as much as one common smallest hash.
-const HASH_WEIGHT: u32 = 16;
+/// How many frequent classes in common are worth as much as one common string.
+const STRING_WEIGHT: u32 = 16;
+/// Strings that a sketch keeps.
+pub(crate) const STRINGS: usize = 64;
 
 /// What is characteristic of a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sketch {
     /// 256 bits, each for a class of byte triples.
     classes: [u64; 4],
-    /// The smallest hash of those that fall into each of 64 buckets.
-    smallest: [u16; 64],
+    /// Of the strings whose hashes fall into each bucket, the one with the smallest: its name in a byte, 0 for none.
+    strings: [u8; STRINGS],
 }
 
 impl Default for Sketch {
     /// The sketch of nothing.
     fn default() -> Self {
-        Self { classes: [0; 4], smallest: [u16::MAX; 64] }
+        Self { classes: [0; 4], strings: [0; STRINGS] }
     }
 }
 
@@ -31,70 +32,51 @@ impl Sketch {
     /// The sketch of a stretch.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         let bytes = bytes.get(..SAMPLE).unwrap_or(bytes);
-        Self { classes: frequent_classes(bytes), smallest: smallest_hashes(bytes) }
+        let mut counts = [0_u32; 256];
+        let mut smallest = [u64::MAX; STRINGS];
+        for eight in bytes.windows(8) {
+            let number = eight.try_into().map_or(0, u64::from_le_bytes);
+            // The first six bytes.
+            let hash = (number & 0xffff_ffff_ffff).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            if let Some(least) = smallest.get_mut((hash >> 58) as usize) {
+                *least = (hash << 6).min(*least);
+            }
+            // The first three.
+            let class = (number << 40).wrapping_mul(0x9e37_79b1) >> 56;
+            if let Some(count) = counts.get_mut(class as usize) {
+                *count += 1;
+            }
+        }
+        // What made a hash the smallest says little of its low bits.
+        let name = |hash: u64| if hash == u64::MAX { 0 } else { hash.to_le_bytes()[4].max(1) };
+        Self { classes: frequent(&counts), strings: smallest.map(name) }
+    }
+
+    /// The buckets that hold a string, and its name.
+    pub(crate) fn strings(&self) -> impl Iterator<Item = (usize, u8)> {
+        self.strings.into_iter().enumerate().filter(|(_, name)| *name != 0)
     }
 
     /// How little two stretches have in common.
-    fn distance(&self, other: &Self) -> u32 {
+    pub(crate) fn distance(&self, other: &Self) -> u32 {
         let differing: u32 =
             self.classes.iter().zip(&other.classes).map(|(a, b)| (a ^ b).count_ones()).sum();
-        let pairs = self.smallest.iter().zip(&other.smallest);
-        let unequal: u32 = pairs.map(|(a, b)| u32::from(a != b || *a == u16::MAX)).sum();
-        differing + unequal * HASH_WEIGHT
+        let pairs = self.strings.iter().zip(&other.strings);
+        let missing: u8 = pairs.map(|(a, b)| u8::from(a != b) | u8::from(*a == 0)).sum();
+        differing + u32::from(missing) * STRING_WEIGHT
     }
 }
 
-fn frequent_classes(bytes: &[u8]) -> [u64; 4] {
-    let mut counts = [0_u32; 256];
-    for triple in bytes.windows(3) {
-        let number = triple.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
-        let class = number.wrapping_mul(0x9e37_79b1).to_be_bytes()[0];
-        if let Some(count) = counts.get_mut(usize::from(class)) {
-            *count += 1;
-        }
-    }
-    let triples: u32 = counts.iter().sum();
+/// The classes that come more often than the mean.
+fn frequent(counts: &[u32; 256]) -> [u64; 4] {
+    let all: u32 = counts.iter().sum();
     let mut words = [0; 4];
     for (word, counts) in words.iter_mut().zip(counts.as_chunks::<64>().0) {
         for (bit, count) in counts.iter().enumerate() {
-            // More than the mean, in whole numbers.
-            *word |= u64::from(u64::from(*count) * 256 > u64::from(triples)) << bit;
+            *word |= u64::from(u64::from(*count) * 256 > u64::from(all)) << bit;
         }
     }
     words
-}
-
-fn smallest_hashes(bytes: &[u8]) -> [u16; 64] {
-    let mut smallest = [u16::MAX; 64];
-    for six in bytes.windows(6) {
-        let number = six.iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
-        let [bucket, high, low, ..] = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
-        if let Some(least) = smallest.get_mut(usize::from(bucket >> 2)) {
-            *least = u16::from_be_bytes([high, low]).min(*least);
-        }
-    }
-    smallest
-}
-
-/// The numbers of the sketches in an order in which each is followed by the one most like it of those that are left.
-/// Of many, only neighbours are compared. Equally like ones keep their order.
-pub(crate) fn by_likeness(sketches: &[Sketch]) -> Vec<usize> {
-    let mut order = Vec::with_capacity(sketches.len());
-    for (group, sketches) in sketches.chunks(GROUP).enumerate() {
-        let mut left: Vec<(usize, Sketch)> = sketches.iter().copied().enumerate().collect();
-        let mut last = sketches.first().copied().unwrap_or_default();
-        while let Some(at) = most_like(&last, &left) {
-            let (number, sketch) = left.swap_remove(at);
-            order.push(group * GROUP + number);
-            last = sketch;
-        }
-    }
-    order
-}
-
-fn most_like(sketch: &Sketch, others: &[(usize, Sketch)]) -> Option<usize> {
-    let ranks = others.iter().map(|(number, other)| (sketch.distance(other), *number)).enumerate();
-    ranks.min_by_key(|(_, rank)| *rank).map(|(at, _)| at)
 }
 
 #[cfg(test)]
@@ -102,25 +84,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn likes_follow_each_other() {
-        let texts: [&[u8]; 4] = [
+    fn what_is_alike_is_near() {
+        let texts: [&[u8]; 3] = [
             b"int main(void) { return 0; }",
-            b"\x7fELF\x02\x01\x01",
+            b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0\x3e\0",
             b"int other(void) { return 1; }",
-            b"",
         ];
-        let sketches = texts.map(Sketch::of);
-        assert_eq!(by_likeness(&sketches)[..2], [0, 2]);
-        assert_eq!(sketches[3], Sketch::default());
-        assert!(sketches[0].distance(&sketches[0]) < sketches[0].distance(&sketches[2]));
-        assert!(sketches[0].distance(&sketches[1]) > sketches[0].distance(&sketches[2]));
-    }
-
-    #[test]
-    fn every_sketch_comes_once() {
-        let sketches: Vec<_> = (0..300_u32).map(|i| Sketch::of(&(i * i).to_le_bytes())).collect();
-        let mut order = by_likeness(&sketches);
-        order.sort_unstable();
-        assert!(order.iter().copied().eq(0..300));
+        let [main, elf, other] = texts.map(Sketch::of);
+        assert!(main.distance(&main) < main.distance(&other));
+        assert!(main.distance(&elf) > main.distance(&other));
+        assert_eq!(Sketch::of(b""), Sketch::default());
     }
 }
