@@ -5,10 +5,7 @@ use std::{collections::HashMap, fs::File, os::unix::fs::FileExt, sync::Arc};
 use lith_format::{
     addr::{Blkaddr, BlockBits},
     chunk::ChunkFormat,
-    zmap::{
-        EncodeParams, EncodedExtent, HeadKind, Tail, compact_offset, encode_compact, encode_full,
-        encode_whole_fragment,
-    },
+    zmap::{EncodeParams, EncodedExtent, HeadKind, Tail, encode_whole_fragment},
 };
 use lith_tree::{Content, InodeIndex};
 
@@ -19,8 +16,9 @@ use crate::{
         is_gain, originals,
     },
     holes,
+    index::encode_index,
     options::algorithm_of,
-    place::map_header,
+    place::{map_header, past_no_address},
     plan::Plan,
     spool::{Spool, Spooled},
 };
@@ -45,9 +43,6 @@ pub(crate) struct StoredFile {
     pub(crate) data: FileData,
     pub(crate) payload: Spooled,
 }
-
-/// Blocks must have addresses of 32 bits, and the last two values mean other things.
-const MAX_BLOCKS: u64 = u32::MAX as u64 - 1;
 
 /// A file's pclusters.
 #[derive(Clone, Copy)]
@@ -126,6 +121,10 @@ impl<'a> DataWriter<'a> {
         outcomes: Vec<Outcome>,
         blocks: &Blocks,
     ) -> Result<(), BuildError> {
+        if self.large.is_none() {
+            let count = self.block().blocks_for(blocks.data.len() as u64);
+            self.next = past_no_address(self.next, count);
+        }
         self.append(&blocks.data)?;
         let mut start = self.next - self.block().blocks_for(blocks.data.len() as u64);
         let mut tails = &*blocks.tails;
@@ -148,8 +147,9 @@ impl<'a> DataWriter<'a> {
     fn append(&mut self, data: &[u8]) -> Result<(), BuildError> {
         let position = self.next * u64::from(self.block().size());
         self.next += self.block().blocks_for(data.len() as u64);
-        if self.next > MAX_BLOCKS {
-            return Err(BuildError::TooLarge { limit: MAX_BLOCKS });
+        let limit = self.sources.options.most_blocks();
+        if self.next > limit {
+            return Err(BuildError::TooLarge { limit });
         }
         self.image
             .write_all_at(data, position)
@@ -312,18 +312,9 @@ impl<'a> DataWriter<'a> {
         params.big_pcluster = options.has_configs();
         params.tail = tail;
         let header = map_header(self.sources, self.plan, inode, size);
-        // Packs of 14 KiB lclusters and more can't hold an offset inside, and none the upper half of a fragment's.
-        let is_far = matches!(tail, Tail::Fragment { offset } if offset > u32::MAX.into());
-        let index =
-            if options.block.bits() > 14 || is_far { IndexForm::Full } else { options.index };
-        let table = match index {
-            IndexForm::Full => encode_full(extents, &params, None),
-            IndexForm::Compact => {
-                let e = compact_offset(header).map_or(0, |at| u8::try_from(at % 32).unwrap_or(0));
-                encode_compact(extents, &params, e)
-            }
-        };
-        let mut table = table.map_err(|error| self.unencodable(inode, "index", &error))?;
+        let form = (options.index, options.is_wide());
+        let index = encode_index(extents, &params, header, form);
+        let (index, mut table) = index.map_err(|error| self.unencodable(inode, "index", &error))?;
         let (in_blocks, inline) = match (tail, extents.split_last()) {
             (Tail::Blocks, _) | (_, None) => (extents, 0),
             (Tail::Inline { size }, Some((_, others))) => (others, size),
@@ -366,7 +357,9 @@ impl<'a> DataWriter<'a> {
             return Ok(());
         }
         let (parts, heads): (Vec<_>, Vec<_>) = fragments.into_iter().unzip();
-        let (packed, positions) = Packed::new(self.sources, self.plan.epoch, &parts)?;
+        let is_plain = self.sources.options.has_plain_prefixes();
+        let head = if is_plain { Vec::new() } else { self.plan.xattrs.prefixes.encode() };
+        let (packed, positions) = Packed::new(self.sources, self.plan.epoch, head, &parts)?;
         // It is set nowhere else.
         let _first = self.sources.packed.set(packed);
         for ((fragment, head), position) in parts.iter().zip(heads).zip(positions) {

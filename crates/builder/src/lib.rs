@@ -11,6 +11,7 @@ mod data;
 mod digest;
 mod error;
 mod holes;
+mod index;
 mod options;
 mod pipeline;
 mod place;
@@ -35,7 +36,7 @@ use crate::{
     pipeline::Pass,
     place::{Placement, Records},
     plan::Plan,
-    write::{Finished, superblock_size, write_superblock},
+    write::{Finished, head_end, write_superblock},
 };
 
 /// A finished image: facts about it, and what its files' bytes hashed to when they were read.
@@ -62,11 +63,15 @@ pub fn build(
     progress: &Progress,
 ) -> Result<Built, BuildError> {
     options.check()?;
-    let plan = Plan::new(tree)?;
+    let plan = Plan::new(tree, options)?;
+    // Only records have room for far addresses, and no room beside them.
+    let tail_packing = options.tail_packing && !plan.is_far;
+    let options = &Options { tail_packing, ..options.clone() };
     let packed = OnceLock::new();
     let sources = Sources { tree, contents, options, packed: &packed };
-    let head = lith_format::superblock::SUPERBLOCK_POSITION + superblock_size(options);
-    let mut data = DataWriter::new(sources, &plan, image, options.block.blocks_for(head));
+    let head = head_end(options, &plan);
+    let first = options.block.blocks_for(head).max(options.data_start);
+    let mut data = DataWriter::new(sources, &plan, image, first);
     let data_start = data.next;
     store_all(sources, &plan, &mut data, progress)?;
     let head_end = head.next_multiple_of(Nid::SLOT);

@@ -3,9 +3,14 @@
 use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicU64, thread};
 
 use lith_codec::Compressor;
-use lith_format::{addr::BlockBits, compression::Algorithm, kernel::KernelVersion};
+use lith_format::{
+    addr::BlockBits,
+    compression::Algorithm,
+    kernel::KernelVersion,
+    xattr::{NAME_REST_MAX, PrefixTable},
+};
 
-use crate::BuildError;
+use crate::{BuildError, plan::long_prefix};
 
 /// Which form of index a compressed file has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +20,8 @@ pub enum IndexForm {
     Compact,
     /// 8 bytes for each block of the file.
     Full,
+    /// 16 or 32 bytes for each pcluster, in the 48-bit layout only. Files that end beside their inodes are compact.
+    Records,
 }
 
 /// Where an image's UUID comes from.
@@ -67,6 +74,15 @@ pub struct Options {
     pub share_duplicates: bool,
     /// The index form of compressed files.
     pub index: IndexForm,
+    /// Whether the image has the 48-bit layout: addresses beyond 2^32 blocks, compact inodes with times of their
+    /// own, and extent records where they are the smallest index.
+    pub wide: bool,
+    /// Whether directories leave their entry `.` out, which only the 48-bit layout allows.
+    pub dot_omitted: bool,
+    /// The first block that file content may have; those before it stay free.
+    pub data_start: u64,
+    /// What names of extended attributes begin with that is stored once for all of them, such as `user.overlay.`.
+    pub xattr_prefixes: Vec<Vec<u8>>,
     /// The oldest kernel that shall mount the image.
     pub kernel: KernelVersion,
     /// The image's UUID.
@@ -90,6 +106,10 @@ impl Default for Options {
             tail_packing: false,
             share_duplicates: true,
             index: IndexForm::Compact,
+            wide: false,
+            dot_omitted: false,
+            data_start: 0,
+            xattr_prefixes: Vec::new(),
             kernel: KernelVersion::new(6, 1),
             id: ImageId::FromContent,
             label: Vec::new(),
@@ -119,6 +139,12 @@ const BIG_PCLUSTER_SINCE: KernelVersion = KernelVersion::new(5, 13);
 const TAIL_PACKING_SINCE: KernelVersion = KernelVersion::new(5, 17);
 /// The first kernel that reads fragments.
 const FRAGMENTS_SINCE: KernelVersion = KernelVersion::new(6, 1);
+/// The first kernel that reads long prefixes of extended attributes.
+const XATTR_PREFIXES_SINCE: KernelVersion = KernelVersion::new(6, 4);
+/// The first kernel that reads the 48-bit layout.
+const WIDE_SINCE: KernelVersion = KernelVersion::new(6, 15);
+/// The first kernel that looks for long prefixes outside of the packed inode if there is one.
+const PLAIN_PREFIXES_SINCE: KernelVersion = KernelVersion::new(6, 17);
 /// The first kernel that reads chunk-based files, which can have holes.
 const CHUNKS_SINCE: KernelVersion = KernelVersion::new(5, 15);
 
@@ -150,6 +176,13 @@ impl Options {
             });
         }
         self.check_block()?;
+        self.check_xattr_prefixes()?;
+        if self.dot_omitted {
+            self.require(WIDE_SINCE, || "a directory without an entry `.`".into())?;
+        }
+        if self.is_wide() {
+            self.require(WIDE_SINCE, || "the 48-bit layout".into())?;
+        }
         if self.fragments != Fragments::None {
             self.require(FRAGMENTS_SINCE, || "a packed inode".into())?;
         }
@@ -172,6 +205,32 @@ impl Options {
             Some(_) => ("compression with blocks", KernelVersion::new(6, 8)),
         };
         self.require(needs, || format!("{what} of {} bytes", self.block.size()))
+    }
+
+    fn check_xattr_prefixes(&self) -> Result<(), BuildError> {
+        if self.xattr_prefixes.is_empty() {
+            return Ok(());
+        }
+        self.require(XATTR_PREFIXES_SINCE, || "a long prefix of extended attributes".into())?;
+        let refused = |found, expected: &str| BuildError::Option {
+            option: "xattr prefix",
+            found,
+            expected: expected.into(),
+        };
+        if self.xattr_prefixes.len() > PrefixTable::MAX_COUNT {
+            let count = format!("number {}", self.xattr_prefixes.len());
+            return Err(refused(count, "there are at most 128"));
+        }
+        let is_sound = |prefix: &&Vec<u8>| {
+            long_prefix(prefix).is_some_and(|long| long.infix.len() <= NAME_REST_MAX)
+        };
+        match self.xattr_prefixes.iter().find(|prefix| !is_sound(prefix)) {
+            Some(wrong) => Err(refused(
+                String::from_utf8_lossy(wrong).into_owned(),
+                "user., trusted. or security. with at most 255 bytes behind it",
+            )),
+            None => Ok(()),
+        }
     }
 
     fn check_pcluster(&self, size: u32) -> Result<(), BuildError> {
@@ -231,6 +290,21 @@ impl Options {
             algorithm_of(compression.compressor) != Algorithm::Lz4
                 || self.pcluster_size() > self.block.size()
         })
+    }
+
+    /// Whether the image has the 48-bit layout.
+    pub(crate) const fn is_wide(&self) -> bool {
+        self.wide || self.dot_omitted || matches!(self.index, IndexForm::Records)
+    }
+
+    /// The most blocks that an image can have. The last two addresses mean other things.
+    pub(crate) const fn most_blocks(&self) -> u64 {
+        if self.is_wide() { (1 << 48) - 2 } else { u32::MAX as u64 - 1 }
+    }
+
+    /// Whether long prefixes can lie outside of the packed inode even if there is one.
+    pub(crate) fn has_plain_prefixes(&self) -> bool {
+        self.kernel >= PLAIN_PREFIXES_SINCE
     }
 
     /// Whether files can have holes.

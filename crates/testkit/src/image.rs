@@ -65,6 +65,73 @@ pub fn with_packing(options: Options, fragments: Fragments, tail_packing: bool) 
     Options { fragments, tail_packing, ..options }
 }
 
+/// The same with long prefixes of extended attributes, of which some are those of all trees made here.
+#[must_use]
+pub fn with_prefixes(options: Options) -> Options {
+    let prefixes = ["security.se", "trusted.overlay.", "trusted.", "user.", "user.na"];
+    let xattr_prefixes = prefixes.map(|prefix| prefix.as_bytes().to_vec()).to_vec();
+    Options { xattr_prefixes, ..options }
+}
+
+/// The same in the 48-bit layout, with directories that leave their `.` out.
+#[must_use]
+pub fn with_48_bits(options: Options) -> Options {
+    Options { wide: true, dot_omitted: true, ..options }
+}
+
+/// The same with an extent record for each pcluster.
+#[must_use]
+pub fn with_records(options: Options) -> Options {
+    Options { index: IndexForm::Records, ..options }
+}
+
+/// The newer layouts, each with its name.
+fn newer() -> Vec<(String, Options)> {
+    let packed = with_packing(compressed(Compressor::Lz4, 4 << 10), Fragments::Tails, false);
+    let old = Options { kernel: KernelVersion::new(6, 4), ..packed.clone() };
+    let mut all = vec![
+        ("plain, prefixes".to_owned(), with_prefixes(plain())),
+        ("lz4 4K, fragments, prefixes".to_owned(), with_prefixes(packed)),
+        ("lz4 4K, fragments, prefixes, for Linux 6.4".to_owned(), with_prefixes(old)),
+        ("plain, 48 bits".to_owned(), with_48_bits(plain())),
+    ];
+    for words in ["lz4", "lz4hc,12", "lzma,1", "deflate,1", "zstd,1"] {
+        for pcluster in [4 << 10, 64 << 10, 1 << 20] {
+            let options = compressed(words.parse().unwrap(), pcluster);
+            let name = format!("{words} {}K", pcluster >> 10);
+            all.push((format!("{name}, 48 bits"), with_48_bits(options.clone())));
+            all.push((format!("{name}, records"), with_records(options.clone())));
+            let packed = with_packing(options, Fragments::Tails, true);
+            all.push((
+                format!("{name}, fragments, tail packing, 48 bits"),
+                with_48_bits(packed.clone()),
+            ));
+            all.push((
+                format!("{name}, fragments, records"),
+                with_records(with_packing(packed, Fragments::Tails, false)),
+            ));
+        }
+    }
+    all
+}
+
+/// Images whose data lies partly before and mostly beyond 2^32 blocks, each with its name: 2 TiB, nearly all of them holes.
+#[must_use]
+pub fn far() -> Vec<(String, Options)> {
+    let far = |(name, options): (&str, Options)| {
+        let options = with_prefixes(with_48_bits(with_blocks(options, 9)));
+        (format!("{name}, far"), Options { data_start: (1 << 32) - 3000, ..options })
+    };
+    let packed = with_packing(compressed(lz4hc(5), 16 << 10), Fragments::Tails, true);
+    let all = [
+        ("plain", plain()),
+        ("lz4 64K", compressed(Compressor::Lz4, 64 << 10)),
+        ("lz4 512", with_full_index(compressed(Compressor::Lz4, 512))),
+        ("lz4hc 16K, fragments, tail packing", packed),
+    ];
+    all.into_iter().map(far).collect()
+}
+
 /// Every kind of image that there is, each with its name, for page sizes up to `most` bits.
 #[must_use]
 pub fn matrix(most: u8) -> Vec<(String, Options)> {
@@ -108,6 +175,7 @@ pub fn matrix(most: u8) -> Vec<(String, Options)> {
             all.push((format!("lz4 {pcluster} full, blocks of {block}"), with_full_index(options)));
         }
     }
+    all.extend(newer());
     all
 }
 

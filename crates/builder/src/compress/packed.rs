@@ -37,15 +37,18 @@ struct Part {
 pub(crate) struct Packed {
     pub(crate) index: InodeIndex,
     pub(crate) node: Inode,
+    /// What precedes all fragments: the long prefixes of extended attributes, for kernels that look for them here.
+    head: Vec<u8>,
     /// In the order of their positions, without gaps.
     parts: Vec<Part>,
 }
 
 impl Packed {
-    /// Puts the fragments in order, and says for each where it begins. Fragments of equal bytes are stored once.
+    /// Puts the fragments in order behind `head`, and says for each where it begins. Fragments of equal bytes are stored once.
     pub(crate) fn new(
         sources: Sources<'_>,
         time: Timestamp,
+        head: Vec<u8>,
         fragments: &[Fragment],
     ) -> Result<(Self, Vec<u64>), ContentError> {
         let originals = originals(sources, fragments)?;
@@ -55,7 +58,7 @@ impl Packed {
             first.iter().filter_map(|at| fragments.get(*at)).map(|f| f.sketch).collect();
         let mut positions = vec![0; fragments.len()];
         let mut parts = Vec::with_capacity(first.len());
-        let mut position = 0;
+        let mut position = head.len() as u64;
         for at in by_likeness(&sketches).into_iter().filter_map(|rank| first.get(rank)) {
             let Some(Fragment { inode, start, len, .. }) = fragments.get(*at).copied() else {
                 continue;
@@ -70,7 +73,7 @@ impl Packed {
         let positions = originals.iter().map(found).collect();
         let metadata = Metadata { permissions: 0o644, mtime: time, ..Metadata::default() };
         let node = Inode::nameless(metadata, Kind::Regular { size: position });
-        Ok((Self { index: sources.tree.next_index(), node, parts }, positions))
+        Ok((Self { index: sources.tree.next_index(), node, head, parts }, positions))
     }
 
     const fn size(&self) -> u64 {
@@ -94,6 +97,12 @@ pub(crate) struct PackedContent<'a> {
 
 impl Content for PackedContent<'_> {
     fn read_at(&self, mut buf: &mut [u8], mut position: u64) -> Result<(), ContentError> {
+        let start = usize::try_from(position).unwrap_or(usize::MAX);
+        let head = self.packed.head.get(start..).unwrap_or_default();
+        let (now, later) = buf.split_at_mut(head.len().min(buf.len()));
+        now.copy_from_slice(head.get(..now.len()).unwrap_or_default());
+        position += now.len() as u64;
+        buf = later;
         while !buf.is_empty() {
             let Some(part) = self.packed.part_at(position) else { return Ok(()) };
             let skip = position - part.position;

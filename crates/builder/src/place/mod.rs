@@ -25,6 +25,8 @@ pub(crate) struct Placement {
     block: BlockBits,
     /// The first block of directories and symlinks that are not wholly inline.
     pub(crate) content_start: u64,
+    /// Byte position of everything behind that.
+    pub(crate) metadata_start: u64,
     /// Byte position of the shared extended attributes.
     pub(crate) shared_start: u64,
     /// Byte position of each inode, by its number in the tree.
@@ -45,15 +47,18 @@ impl Placement {
     ) -> Result<Self, BuildError> {
         let block = records.block();
         let size = u64::from(block.size());
-        let content_start = block.blocks_for(data_end);
         let content_blocks: u64 =
             records.iter().map(|r| block.blocks_for(r.content_in_blocks())).sum();
+        let content_start = past_no_address(block.blocks_for(data_end), content_blocks);
         let content_end = (content_start + content_blocks) * size;
         let root_end = end_of_root_behind(head_end, records);
-        let shared_start =
+        let metadata_start =
             if content_blocks == 0 { data_end.max(root_end.unwrap_or(0)) } else { content_end };
-        let shared_end = shared_start + records.shared_area().len() as u64;
-        let start = shared_end.next_multiple_of(Nid::SLOT);
+        let (shared_start, start) = match records.far_shared_area() {
+            Some(start) => (start, metadata_start),
+            None => (metadata_start, metadata_start + records.shared_area().len() as u64),
+        };
+        let start = start.next_multiple_of(Nid::SLOT);
         let mut positions = match root_end {
             Some(root_end) => Positions::new_behind_root(records, head_end, root_end, start),
             None => Positions::new(records, start),
@@ -67,12 +72,20 @@ impl Placement {
         }
         group.place(&mut positions);
         let blocks = block.blocks_for(positions.open.end());
-        if blocks > u64::from(u32::MAX) {
-            return Err(BuildError::TooLarge { limit: u32::MAX.into() });
+        if blocks > records.most_blocks() {
+            return Err(BuildError::TooLarge { limit: records.most_blocks() });
         }
         let meta_blkaddr = positions.meta_blkaddr;
         let positions = positions.by_inode;
-        Ok(Self { block, content_start, shared_start, positions, meta_blkaddr, blocks })
+        Ok(Self {
+            block,
+            content_start,
+            metadata_start,
+            shared_start,
+            positions,
+            meta_blkaddr,
+            blocks,
+        })
     }
 
     /// Byte position of an inode.
@@ -92,11 +105,18 @@ impl Placement {
     }
 }
 
+/// The block from which `blocks` blocks lie without the one whose address is taken for none.
+pub(crate) const fn past_no_address(start: u64, blocks: u64) -> u64 {
+    const NO_ADDRESS: u64 = u32::MAX as u64;
+    if start <= NO_ADDRESS && NO_ADDRESS < start + blocks { NO_ADDRESS + 1 } else { start }
+}
+
 /// The block to count NIDs from when the root is at byte `root`: its own, or the one before if it would be
 /// number 0, which in other places means none.
 fn meta_block(root: u64, block: u64) -> Blkaddr {
-    let root_block = root / block;
-    Blkaddr(if root.is_multiple_of(block) { root_block.saturating_sub(1) } else { root_block })
+    // Which has only 32 bits, but behind it all NIDs have room.
+    let root_block = (root / block).min(u32::MAX.into());
+    Blkaddr(if root == root_block * block { root_block.saturating_sub(1) } else { root_block })
 }
 
 /// Where the root ends if it finds room in the rest of the superblock's last block, which ends at `head_end`.

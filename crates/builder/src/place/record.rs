@@ -13,6 +13,7 @@ use crate::{
     compress::Sources,
     data::{FileData, StoredFile},
     plan::Plan,
+    write::far_shared_area,
 };
 
 /// An inode with what lies beside it.
@@ -82,6 +83,16 @@ impl<'a> Records<'a> {
         self.sources.options.block
     }
 
+    /// The most blocks that the image can have.
+    pub(crate) const fn most_blocks(&self) -> u64 {
+        self.sources.options.most_blocks()
+    }
+
+    /// Where the shared attributes are, if they lie before the data: behind much data no id would reach them.
+    pub(crate) fn far_shared_area(&self) -> Option<u64> {
+        far_shared_area(self.sources.options, self.plan)
+    }
+
     pub(crate) fn shared_area(&self) -> &[u8] {
         &self.plan.xattrs.shared_area
     }
@@ -106,7 +117,8 @@ impl<'a> Records<'a> {
         let node = sources.node(index);
         let xattrs = plan.xattrs.body_size(node.metadata.xattrs);
         let file = self.files.get(index.index()).copied().unwrap_or_default();
-        let mut inode = bare_inode(sources, plan, index, content_size(&node.kind, self.block()));
+        let mut inode =
+            bare_inode(sources, plan, index, content_size(plan, &node.kind, self.block()));
         inode.ino = ino;
         let mut record = Record { index, inode, xattrs, table: 0, inline: 0 };
         match &node.kind {
@@ -136,7 +148,7 @@ impl Record {
             (InodeData::Blocks { .. }, FileData::Compressed { blocks, index, .. }) => {
                 let layout = match index {
                     IndexForm::Compact => Layout::CompressedCompact,
-                    IndexForm::Full => Layout::CompressedFull,
+                    IndexForm::Full | IndexForm::Records => Layout::CompressedFull,
                 };
                 (layout, InodeData::Compressed { blocks })
             }
@@ -178,7 +190,7 @@ fn bare_inode(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -
         // The plan only holds bodies that have a count.
         xattr_icount: lith_format::xattr::icount_of(body).unwrap_or(0),
         ino: 0,
-        dot_omitted: false,
+        dot_omitted: plan.dot_omitted && file_type == FileType::Directory,
         data: match node.kind {
             Kind::CharDevice(rdev) | Kind::BlockDevice(rdev) => {
                 InodeData::Device(lith_format::inode::Rdev { major: rdev.major, minor: rdev.minor })
@@ -187,27 +199,32 @@ fn bare_inode(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -
             _ => InodeData::Blocks { start: None },
         },
     };
-    inode.form = inode.smallest_form(&context(plan));
+    // Addresses that are not known yet may need room that compact inodes have for one link only.
+    let may_need_room = plan.is_far && (inode.nlink != 1 || file_type == FileType::Directory);
+    inode.form = match may_need_room {
+        true => InodeForm::Extended,
+        false => inode.smallest_form(&context(plan)),
+    };
     inode
 }
 
 /// What compact inodes take from the superblock.
 pub(crate) fn context(plan: &Plan) -> InodeContext {
-    InodeContext { epoch: plan.epoch.sec, fixed_nsec: plan.epoch.nsec, wide: false }
+    InodeContext { epoch: plan.epoch.sec, fixed_nsec: plan.epoch.nsec, wide: plan.wide }
 }
 
-fn content_size(kind: &Kind, block: BlockBits) -> u64 {
+fn content_size(plan: &Plan, kind: &Kind, block: BlockBits) -> u64 {
     match kind {
-        Kind::Directory(directory) => directory_size(names(directory), block),
+        Kind::Directory(directory) => directory_size(names(plan, directory), block),
         Kind::Regular { size } => *size,
         Kind::Symlink(target) => target.len() as u64,
         _ => 0,
     }
 }
 
-/// A directory's names with `.` and `..`, in ascending order of bytes.
-fn names(directory: &Directory) -> impl Iterator<Item = &[u8]> {
-    entries_with_dots(directory).map(|(name, _)| name)
+/// A directory's names with its dots, in ascending order of bytes.
+fn names<'a>(plan: &Plan, directory: &'a Directory) -> impl Iterator<Item = &'a [u8]> {
+    entries_with_dots(plan, directory).map(|(name, _)| name)
 }
 
 /// Where a name of a directory leads.
@@ -221,9 +238,13 @@ pub(crate) enum Leads {
     To(InodeIndex),
 }
 
-/// A directory's entries with `.` and `..` among them, in ascending order of bytes.
-pub(crate) fn entries_with_dots(directory: &Directory) -> impl Iterator<Item = (&[u8], Leads)> {
-    let mut dots = [(&b"."[..], Leads::Here), (&b".."[..], Leads::Up)].into_iter().peekable();
+/// A directory's entries with `..`, and unless it is omitted `.`, among them, in ascending order of bytes.
+pub(crate) fn entries_with_dots<'a>(
+    plan: &Plan,
+    directory: &'a Directory,
+) -> impl Iterator<Item = (&'a [u8], Leads)> {
+    let dots = [(&b"."[..], Leads::Here), (&b".."[..], Leads::Up)].into_iter();
+    let mut dots = dots.skip(usize::from(plan.dot_omitted)).peekable();
     let mut entries = directory.entries().map(|(n, i)| (n.as_bytes(), Leads::To(i))).peekable();
     std::iter::from_fn(move || match (dots.peek(), entries.peek()) {
         (Some((dot, _)), Some((name, _))) if name < dot => entries.next(),

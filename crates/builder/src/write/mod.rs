@@ -9,7 +9,7 @@ use lith_format::dirent::DirPacker;
 use lith_tree::{Directory, InodeIndex, Kind};
 use xxhash_rust::xxh3::Xxh3;
 
-pub(crate) use superblock::{superblock_size, write_superblock};
+pub(crate) use superblock::{far_shared_area, head_end, write_superblock};
 
 use self::window::Window;
 use crate::{
@@ -42,12 +42,13 @@ impl Finished<'_> {
         let bodies = self.xattr_bodies(records)?;
         let block = self.sources.options.block;
         let window = (OPEN_BLOCKS + 2 * GROUP_BLOCKS) * block.size() as usize;
-        let start = self.placement.shared_start;
+        let start = self.placement.metadata_start;
         let mut metadata = Window::new(self.image, start - start % u64::from(block.size()), window);
-        metadata.put(start, &self.plan.xattrs.shared_area)?;
+        metadata.put(self.placement.shared_start, &self.plan.xattrs.shared_area)?;
         let mut content_start = self.placement.content_start;
         let mut bytes = Vec::new();
         let mut hasher = Xxh3::new();
+        hasher.update(&self.plan.xattrs.prefixes.encode());
         hasher.update(&self.plan.xattrs.shared_area);
         for mut record in records.iter() {
             record.set_content_start(content_start);
@@ -108,7 +109,7 @@ impl Finished<'_> {
 
     fn directory(&self, index: InodeIndex, directory: &Directory) -> Result<Vec<u8>, BuildError> {
         let mut packer = DirPacker::new(self.sources.options.block);
-        for (name, leads) in entries_with_dots(directory) {
+        for (name, leads) in entries_with_dots(self.plan, directory) {
             let inode = match leads {
                 Leads::Here => index,
                 Leads::Up => self.sources.node(index).parent(),

@@ -7,6 +7,7 @@ use lith_format::{
         Algorithm, AlgorithmSet, Configs, DeflateConfig, Lz4Config, LzmaConfig, ZstdConfig,
     },
     features::{Compat, Incompat},
+    inode::InodeForm,
     superblock::{
         SUPERBLOCK_POSITION, SUPERBLOCK_SIZE, Superblock, SuperblockError, checksum,
         checksummed_size,
@@ -15,11 +16,44 @@ use lith_format::{
 use lith_tree::InodeIndex;
 
 use super::Finished;
-use crate::{BuildError, Digest, ImageId, Options, data::FileData, options::algorithm_of};
+use crate::{
+    BuildError, Digest, ImageId, IndexForm, Options,
+    compress::Sources,
+    data::{FileData, StoredFile},
+    options::algorithm_of,
+    place::{Record, Records},
+    plan::Plan,
+};
 
-/// Bytes of the superblock and the config records that may follow it.
-pub(crate) fn superblock_size(options: &Options) -> u64 {
-    (SUPERBLOCK_SIZE + configs(options).map_or(0, |records| records.size())) as u64
+/// Where the superblock ends, and the config records that may follow it.
+fn records_end(options: &Options) -> u64 {
+    let size = SUPERBLOCK_SIZE + configs(options).map_or(0, |records| records.size());
+    SUPERBLOCK_POSITION + size as u64
+}
+
+/// Where the table of long prefixes begins, which is in reach there however large the image grows.
+fn prefix_table(options: &Options) -> u64 {
+    records_end(options).next_multiple_of(4)
+}
+
+/// Where everything ends that the image begins with.
+pub(crate) fn head_end(options: &Options, plan: &Plan) -> u64 {
+    match far_shared_area(options, plan) {
+        Some(start) => start + plan.xattrs.shared_area.len() as u64,
+        None => prefixes_end(options, plan),
+    }
+}
+
+fn prefixes_end(options: &Options, plan: &Plan) -> u64 {
+    match plan.xattrs.prefixes.encode().len() {
+        0 => records_end(options),
+        len => prefix_table(options) + len as u64,
+    }
+}
+
+/// Where the shared attributes are, if they lie before the data.
+pub(crate) fn far_shared_area(options: &Options, plan: &Plan) -> Option<u64> {
+    plan.is_far.then(|| prefixes_end(options, plan).next_multiple_of(4))
 }
 
 /// What a reader must know of the algorithm.
@@ -50,6 +84,11 @@ pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Resu
     if let Some(configs) = configs(options).filter(|_| is_compressed(finished)) {
         configs.encode_into(&mut head);
     }
+    if has_plain_prefixes(finished) {
+        let start = prefix_table(options) - SUPERBLOCK_POSITION;
+        head.resize(usize::try_from(start).unwrap_or(head.len()), 0);
+        head.extend_from_slice(&finished.plan.xattrs.prefixes.encode());
+    }
     let failed = |action| move |source| BuildError::Output { action, source };
     finished.image.write_all_at(&head, SUPERBLOCK_POSITION).map_err(failed("write"))?;
     let mut bytes = vec![0; checksummed_size(options.block)];
@@ -63,6 +102,13 @@ pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Resu
 
 fn unencodable(error: &SuperblockError) -> BuildError {
     BuildError::Encode { path: Vec::new(), part: "superblock", problem: error.to_string() }
+}
+
+/// Whether there are long prefixes, outside of the packed inode.
+fn has_plain_prefixes(finished: &Finished<'_>) -> bool {
+    let Sources { packed, options, .. } = finished.sources;
+    let is_plain = packed.get().is_none() || options.has_plain_prefixes();
+    finished.plan.xattrs.prefixes.count() > 0 && is_plain
 }
 
 fn is_compressed(finished: &Finished<'_>) -> bool {
@@ -79,6 +125,14 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
     let mut sb = Superblock::new(options.block);
     sb.compat = Compat::SB_CHKSUM | Compat::MTIME;
     sb.compat.set(Compat::XATTR_FILTER, plan.xattrs.is_used());
+    sb.xattr_prefix_count = plan.xattrs.prefixes.count();
+    sb.incompat.set(Incompat::XATTR_PREFIXES, sb.xattr_prefix_count > 0);
+    if has_plain_prefixes(finished) {
+        sb.compat |= Compat::PLAIN_XATTR_PFX;
+        // Within the first blocks.
+        sb.xattr_prefix_start = u32::try_from(prefix_table(options) / 4).unwrap_or(u32::MAX);
+    }
+    sb.incompat.set(Incompat::BITS_48, uses_wide(finished));
     sb.root_nid = placement.nid(InodeIndex::ROOT);
     let packed = sources.packed.get();
     sb.inos = (plan.order.len() + usize::from(packed.is_some())) as u64;
@@ -88,6 +142,7 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
     sb.blocks = placement.blocks;
     sb.epoch = plan.epoch.sec;
     sb.fixed_nsec = plan.epoch.nsec;
+    sb.build_time = plan.build_time;
     sb.meta_blkaddr = placement.meta_blkaddr;
     sb.xattr_blkaddr = placement.xattr_blkaddr();
     sb.uuid = match options.id {
@@ -106,9 +161,22 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
             sb.lz4_max_distance = Lz4Config::MAX_DISTANCE;
         }
     }
-    let chunked = |f: &crate::data::StoredFile| matches!(f.data, FileData::Chunked(_));
+    let chunked = |f: &StoredFile| matches!(f.data, FileData::Chunked(_));
     sb.incompat.set(Incompat::CHUNKED_FILE, finished.files.iter().any(chunked));
     sb
+}
+
+/// Whether anything is as only the 48-bit layout has it.
+fn uses_wide(finished: &Finished<'_>) -> bool {
+    let Finished { sources, plan, files, .. } = finished;
+    let has_own_time = |record: Record| {
+        record.inode.form == InodeForm::Compact && record.inode.mtime != plan.epoch.sec
+    };
+    let has_records = |file: &StoredFile| {
+        matches!(file.data, FileData::Compressed { index: IndexForm::Records, .. })
+    };
+    let is_wide = plan.dot_omitted || plan.is_far || files.iter().any(has_records);
+    plan.wide && (is_wide || Records::new(*sources, plan, files).iter().any(has_own_time))
 }
 
 /// A UUID of version 8, whose bits are free but for version and variant (RFC 9562, section 5.8).

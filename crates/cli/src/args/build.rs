@@ -107,7 +107,8 @@ struct DataWords {
 
     /// Ways of saving space, with commas between: fragments (ends of files and small files share pclusters),
     /// all-fragments (all files do), ztailpacking (ends of files lie beside inodes), legacy-compress (full indexes);
-    /// `^` before a word switches it off; can be repeated
+    /// for Linux 6.15, 48bit (times in small inodes, small indexes, images beyond 16 TiB) and dot-omitted (directories
+    /// without `.`); `^` before a word switches it off; can be repeated
     #[arg(short = 'E', value_name = "WORD,...", allow_hyphen_values = true)]
     extended: Vec<String>,
 
@@ -115,13 +116,19 @@ struct DataWords {
     #[arg(long, value_name = "PERCENT", default_value = DEFAULT_MIN_SAVING, value_parser = value::percent)]
     min_saving: u8,
 
-    /// The index of compressed files: compact, or full (about four times as large)
+    /// The index of compressed files: compact, full (about four times as large) or records (one for each pcluster, for
+    /// Linux 6.15)
     #[arg(long, value_name = "FORM", default_value = "compact", hide_possible_values = true)]
     index: Index,
 
     /// Block size; a kernel mounts no blocks larger than its pages
     #[arg(short = 'b', long, value_name = "SIZE", default_value = "4K", value_parser = value::block)]
     block_size: BlockBits,
+
+    /// What names of extended attributes begin with (such as `trusted.overlay.`) that is stored once for all of them,
+    /// for Linux 6.4; can be repeated
+    #[arg(long = "xattr-prefix", value_name = "PREFIX")]
+    xattr_prefixes: Vec<OsString>,
 
     /// The oldest Linux that shall mount the image; what it doesn't know is not used, or refused if asked for
     #[arg(long, value_name = "VERSION", default_value = DEFAULT_KERNEL)]
@@ -213,6 +220,7 @@ struct WorkWords {
 enum Index {
     Compact,
     Full,
+    Records,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -262,6 +270,7 @@ impl Words {
             block: self.data.block_size,
             compression: self.data.compression()?,
             index: self.data.index.into(),
+            xattr_prefixes: self.data.xattr_prefixes(),
             kernel: self.data.kernel,
             label: self.attributes.label.clone().unwrap_or_default().into_encoded_bytes(),
             workers,
@@ -302,6 +311,10 @@ impl DataWords {
         Ok(Some(Compression { compressor, pcluster, min_saving: self.min_saving }))
     }
 
+    fn xattr_prefixes(&self) -> Vec<Vec<u8>> {
+        self.xattr_prefixes.iter().map(|prefix| prefix.as_encoded_bytes().to_vec()).collect()
+    }
+
     /// The preset's words, unless the image isn't compressed, and then those that were given.
     fn extended(&self) -> Result<Extended, String> {
         let is_compressed = self.compress.is_none_or(|compress| compress.0.is_some());
@@ -317,6 +330,7 @@ impl From<Index> for builder::IndexForm {
         match index {
             Index::Compact => Self::Compact,
             Index::Full => Self::Full,
+            Index::Records => Self::Records,
         }
     }
 }
@@ -462,6 +476,11 @@ mod tests {
             (&["-C", "5000"], "pcluster"),
             (&["-C", "8M"], "pcluster"),
             (&["-C", "64K", "--kernel", "5.4"], "5.13"),
+            (&["--xattr-prefix", "user.a."], "6.4"),
+            (&["-E48bit"], "48-bit layout needs Linux 6.15"),
+            (&["-Edot-omitted"], "6.15"),
+            (&["--index", "records"], "6.15"),
+            (&["--xattr-prefix", "system.", "--kernel", "6.6"], "system."),
             (&["-b", "3000"], "512"),
             (&["-z", "zip"], "zip"),
             (&["-L", "sixteen letters."], "label"),
