@@ -5,10 +5,7 @@ use std::{collections::HashMap, fs::File, os::unix::fs::FileExt, sync::Arc};
 use lith_format::{
     addr::{Blkaddr, BlockBits},
     chunk::ChunkFormat,
-    zmap::{
-        EncodeParams, EncodedExtent, HeadKind, Tail, compact_offset, encode_compact, encode_full,
-        encode_whole_fragment,
-    },
+    zmap::{EncodeParams, EncodedExtent, HeadKind, Tail, encode_whole_fragment},
 };
 use lith_tree::{Content, InodeIndex};
 
@@ -19,8 +16,9 @@ use crate::{
         is_gain, originals,
     },
     holes,
+    index::encode_index,
     options::algorithm_of,
-    place::map_header,
+    place::{map_header, packed_directories, past_no_address},
     plan::Plan,
     spool::{Spool, Spooled},
 };
@@ -46,9 +44,6 @@ pub(crate) struct StoredFile {
     pub(crate) payload: Spooled,
 }
 
-/// Blocks must have addresses of 32 bits, and the last two values mean other things.
-const MAX_BLOCKS: u64 = u32::MAX as u64 - 1;
-
 /// A file's pclusters.
 #[derive(Clone, Copy)]
 struct Pclusters<'t> {
@@ -63,9 +58,9 @@ struct Pclusters<'t> {
 
 /// Writes the blocks of files one after another.
 pub(crate) struct DataWriter<'a> {
-    sources: Sources<'a>,
-    plan: &'a Plan,
-    image: &'a File,
+    pub(crate) sources: Sources<'a>,
+    pub(crate) plan: &'a Plan,
+    pub(crate) image: &'a File,
     /// The next free block.
     pub(crate) next: u64,
     pub(crate) spool: Spool,
@@ -100,8 +95,8 @@ impl<'a> DataWriter<'a> {
     /// Writes to `image` from block `start` on.
     pub(crate) fn new(sources: Sources<'a>, plan: &'a Plan, image: &'a File, start: u64) -> Self {
         let options = sources.options;
-        // One more for the packed inode.
-        let inodes = sources.tree.len() + 1;
+        // Two more for the packed inode and the metabox.
+        let inodes = sources.tree.len() + 2;
         Self {
             sources,
             plan,
@@ -126,6 +121,10 @@ impl<'a> DataWriter<'a> {
         outcomes: Vec<Outcome>,
         blocks: &Blocks,
     ) -> Result<(), BuildError> {
+        if self.large.is_none() {
+            let count = self.block().blocks_for(blocks.data.len() as u64);
+            self.next = past_no_address(self.next, count);
+        }
         self.append(&blocks.data)?;
         let mut start = self.next - self.block().blocks_for(blocks.data.len() as u64);
         let mut tails = &*blocks.tails;
@@ -148,8 +147,9 @@ impl<'a> DataWriter<'a> {
     fn append(&mut self, data: &[u8]) -> Result<(), BuildError> {
         let position = self.next * u64::from(self.block().size());
         self.next += self.block().blocks_for(data.len() as u64);
-        if self.next > MAX_BLOCKS {
-            return Err(BuildError::TooLarge { limit: MAX_BLOCKS });
+        let limit = self.sources.options.most_blocks();
+        if self.next > limit {
+            return Err(BuildError::TooLarge { limit });
         }
         self.image
             .write_all_at(data, position)
@@ -312,18 +312,9 @@ impl<'a> DataWriter<'a> {
         params.big_pcluster = options.has_configs();
         params.tail = tail;
         let header = map_header(self.sources, self.plan, inode, size);
-        // Packs of 14 KiB lclusters and more can't hold an offset inside, and none the upper half of a fragment's.
-        let is_far = matches!(tail, Tail::Fragment { offset } if offset > u32::MAX.into());
-        let index =
-            if options.block.bits() > 14 || is_far { IndexForm::Full } else { options.index };
-        let table = match index {
-            IndexForm::Full => encode_full(extents, &params, None),
-            IndexForm::Compact => {
-                let e = compact_offset(header).map_or(0, |at| u8::try_from(at % 32).unwrap_or(0));
-                encode_compact(extents, &params, e)
-            }
-        };
-        let mut table = table.map_err(|error| self.unencodable(inode, "index", &error))?;
+        let form = (options.index, options.is_wide());
+        let index = encode_index(extents, &params, header, form);
+        let (index, mut table) = index.map_err(|error| self.unencodable(inode, "index", &error))?;
         let (in_blocks, inline) = match (tail, extents.split_last()) {
             (Tail::Blocks, _) | (_, None) => (extents, 0),
             (Tail::Inline { size }, Some((_, others))) => (others, size),
@@ -359,14 +350,26 @@ impl<'a> DataWriter<'a> {
         }
     }
 
-    /// Puts the fragments in order, from which the packed inode follows, if there are any.
+    /// Puts the fragments in order, from which the packed inode follows, if there are any or directories behind them.
     pub(crate) fn pack(&mut self) -> Result<(), BuildError> {
         let fragments = std::mem::take(&mut self.fragments);
-        if fragments.is_empty() {
+        let directories = packed_directories(self.sources, self.plan);
+        if fragments.is_empty() && directories.is_empty() {
             return Ok(());
         }
         let (parts, heads): (Vec<_>, Vec<_>) = fragments.into_iter().unzip();
-        let (packed, positions) = Packed::new(self.sources, self.plan.epoch, &parts)?;
+        let is_plain = self.sources.options.has_plain_prefixes();
+        let head = if is_plain { Vec::new() } else { self.plan.xattrs.prefixes.encode() };
+        let (packed, positions) = {
+            let bytes = directories.iter().map(|(_, size)| size).sum();
+            Packed::new(self.sources, self.plan.epoch, head, &parts, bytes)?
+        };
+        let mut position = packed.directories_start;
+        for (inode, size) in directories {
+            let data = FileData::Compressed { blocks: 0, index: IndexForm::Full, inline: 0 };
+            self.set(inode, data, &encode_whole_fragment(position))?;
+            position += size;
+        }
         // It is set nowhere else.
         let _first = self.sources.packed.set(packed);
         for ((fragment, head), position) in parts.iter().zip(heads).zip(positions) {

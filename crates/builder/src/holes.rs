@@ -45,7 +45,10 @@ pub(crate) fn encode_chunk_table(
     start: u64,
 ) -> Result<(ChunkFormat, Vec<u8>), ChunkError> {
     let (bits, chunks) = chunk_table(holes, granule, block, start);
-    let format = ChunkFormat::try_from(u16::from(bits))?;
+    let last = chunks.iter().filter_map(|chunk| chunk.start).max();
+    let is_far = last.is_some_and(|last| last.0 >= u32::MAX.into());
+    let unknown = ChunkError::UnknownFormat { format: bits.into() };
+    let format = ChunkFormat::new(bits, is_far, is_far).ok_or(unknown)?;
     let mut table = Vec::with_capacity(chunks.len() * format.unit());
     for chunk in chunks {
         chunk.encode_into(format, &mut table)?;

@@ -3,9 +3,14 @@
 use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicU64, thread};
 
 use lith_codec::Compressor;
-use lith_format::{addr::BlockBits, compression::Algorithm, kernel::KernelVersion};
+use lith_format::{
+    addr::BlockBits,
+    compression::Algorithm,
+    kernel::KernelVersion,
+    xattr::{NAME_REST_MAX, PrefixTable},
+};
 
-use crate::BuildError;
+use crate::{BuildError, plan::long_prefix};
 
 /// Which form of index a compressed file has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +20,8 @@ pub enum IndexForm {
     Compact,
     /// 8 bytes for each block of the file.
     Full,
+    /// 16 or 32 bytes for each pcluster, in the 48-bit layout only. Files that end beside their inodes are compact.
+    Records,
 }
 
 /// Where an image's UUID comes from.
@@ -54,6 +61,7 @@ pub enum Fragments {
 
 /// What kind of image is asked for.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Options {
     /// The block size.
     pub block: BlockBits,
@@ -61,12 +69,26 @@ pub struct Options {
     pub compression: Option<Compression>,
     /// What lies in the packed inode of a compressed image.
     pub fragments: Fragments,
+    /// How inodes are compressed, with what lies beside them: in the metabox inode.
+    pub metabox: Option<Compression>,
+    /// Whether directories that have blocks of their own lie in the packed inode instead. That takes fragments and
+    /// compressed inodes.
+    pub pack_directories: bool,
     /// Whether the last pcluster of a compressed file lies beside its inode where there is room.
     pub tail_packing: bool,
     /// Whether files with the same bytes are stored once.
     pub share_duplicates: bool,
     /// The index form of compressed files.
     pub index: IndexForm,
+    /// Whether the image has the 48-bit layout: addresses beyond 2^32 blocks, compact inodes with times of their
+    /// own, and extent records where they are the smallest index.
+    pub wide: bool,
+    /// Whether directories leave their entry `.` out, which only the 48-bit layout allows.
+    pub dot_omitted: bool,
+    /// The first block that file content may have; those before it stay free.
+    pub data_start: u64,
+    /// What names of extended attributes begin with that is stored once for all of them, such as `user.overlay.`.
+    pub xattr_prefixes: Vec<Vec<u8>>,
     /// The oldest kernel that shall mount the image.
     pub kernel: KernelVersion,
     /// The image's UUID.
@@ -87,9 +109,15 @@ impl Default for Options {
             block: BlockBits::DEFAULT,
             compression: None,
             fragments: Fragments::None,
+            metabox: None,
+            pack_directories: false,
             tail_packing: false,
             share_duplicates: true,
             index: IndexForm::Compact,
+            wide: false,
+            dot_omitted: false,
+            data_start: 0,
+            xattr_prefixes: Vec::new(),
             kernel: KernelVersion::new(6, 1),
             id: ImageId::FromContent,
             label: Vec::new(),
@@ -119,6 +147,14 @@ const BIG_PCLUSTER_SINCE: KernelVersion = KernelVersion::new(5, 13);
 const TAIL_PACKING_SINCE: KernelVersion = KernelVersion::new(5, 17);
 /// The first kernel that reads fragments.
 const FRAGMENTS_SINCE: KernelVersion = KernelVersion::new(6, 1);
+/// The first kernel that reads long prefixes of extended attributes.
+const XATTR_PREFIXES_SINCE: KernelVersion = KernelVersion::new(6, 4);
+/// The first kernel that reads the 48-bit layout.
+const WIDE_SINCE: KernelVersion = KernelVersion::new(6, 15);
+/// The first kernel that reads the metabox inode.
+const METABOX_SINCE: KernelVersion = KernelVersion::new(6, 17);
+/// The first kernel that looks for long prefixes outside of the packed inode if there is one.
+const PLAIN_PREFIXES_SINCE: KernelVersion = KernelVersion::new(6, 17);
 /// The first kernel that reads chunk-based files, which can have holes.
 const CHUNKS_SINCE: KernelVersion = KernelVersion::new(5, 15);
 
@@ -150,17 +186,41 @@ impl Options {
             });
         }
         self.check_block()?;
+        self.check_xattr_prefixes()?;
+        if self.dot_omitted {
+            self.require(WIDE_SINCE, || "a directory without an entry `.`".into())?;
+        }
+        if self.is_wide() {
+            self.require(WIDE_SINCE, || "the 48-bit layout".into())?;
+        }
         if self.fragments != Fragments::None {
             self.require(FRAGMENTS_SINCE, || "a packed inode".into())?;
         }
         if self.tail_packing {
             self.require(TAIL_PACKING_SINCE, || "a pcluster beside an inode".into())?;
         }
-        if let Some(compression) = self.compression {
-            let algorithm = algorithm_of(compression.compressor);
+        self.check_metabox()?;
+        for Compression { compressor, pcluster, .. } in self.compressions() {
+            let algorithm = algorithm_of(compressor);
             self.require(algorithm.since(), || format!("{algorithm} compression"))?;
+            pcluster.map_or(Ok(()), |size| self.check_pcluster(size))?;
         }
-        self.compression.and_then(|c| c.pcluster).map_or(Ok(()), |size| self.check_pcluster(size))
+        Ok(())
+    }
+
+    fn check_metabox(&self) -> Result<(), BuildError> {
+        if self.metabox.is_some() {
+            self.require(METABOX_SINCE, || "compressed metadata".into())?;
+        }
+        let can_pack = self.metabox.is_some() && self.longest_fragment() > 0;
+        if self.pack_directories && !can_pack {
+            return Err(BuildError::Option {
+                option: "directory compression",
+                found: "alone".into(),
+                expected: "it needs compressed metadata and fragments".into(),
+            });
+        }
+        Ok(())
     }
 
     fn check_block(&self) -> Result<(), BuildError> {
@@ -172,6 +232,32 @@ impl Options {
             Some(_) => ("compression with blocks", KernelVersion::new(6, 8)),
         };
         self.require(needs, || format!("{what} of {} bytes", self.block.size()))
+    }
+
+    fn check_xattr_prefixes(&self) -> Result<(), BuildError> {
+        if self.xattr_prefixes.is_empty() {
+            return Ok(());
+        }
+        self.require(XATTR_PREFIXES_SINCE, || "a long prefix of extended attributes".into())?;
+        let refused = |found, expected: &str| BuildError::Option {
+            option: "xattr prefix",
+            found,
+            expected: expected.into(),
+        };
+        if self.xattr_prefixes.len() > PrefixTable::MAX_COUNT {
+            let count = format!("number {}", self.xattr_prefixes.len());
+            return Err(refused(count, "there are at most 128"));
+        }
+        let is_sound = |prefix: &&Vec<u8>| {
+            long_prefix(prefix).is_some_and(|long| long.infix.len() <= NAME_REST_MAX)
+        };
+        match self.xattr_prefixes.iter().find(|prefix| !is_sound(prefix)) {
+            Some(wrong) => Err(refused(
+                String::from_utf8_lossy(wrong).into_owned(),
+                "user., trusted. or security. with at most 255 bytes behind it",
+            )),
+            None => Ok(()),
+        }
     }
 
     fn check_pcluster(&self, size: u32) -> Result<(), BuildError> {
@@ -207,12 +293,17 @@ impl Options {
 
     /// Bytes in the largest pcluster.
     pub(crate) fn pcluster_size(&self) -> u32 {
+        self.pcluster_size_of(self.compression)
+    }
+
+    /// Bytes in the largest pcluster of what is compressed like this.
+    pub(crate) fn pcluster_size_of(&self, compression: Option<Compression>) -> u32 {
         let default = if self.kernel >= BIG_PCLUSTER_SINCE {
             DEFAULT_PCLUSTER.clamp(self.block.size(), self.block.size() << 8)
         } else {
             self.block.size()
         };
-        self.compression.and_then(|c| c.pcluster).unwrap_or(default)
+        compression.and_then(|c| c.pcluster).unwrap_or(default)
     }
 
     /// The most bytes of a file's end that become a fragment.
@@ -227,10 +318,38 @@ impl Options {
 
     /// Whether readers are told of the algorithm's parameters: all but those of LZ4 in pclusters of one block.
     pub(crate) fn has_configs(&self) -> bool {
-        self.compression.is_some_and(|compression| {
+        self.compressions().any(|compression| {
             algorithm_of(compression.compressor) != Algorithm::Lz4
-                || self.pcluster_size() > self.block.size()
+                || self.pcluster_size_of(Some(compression)) > self.block.size()
         })
+    }
+
+    /// How files, and how inodes are compressed.
+    pub(crate) fn compressions(&self) -> impl Iterator<Item = Compression> + use<> {
+        self.compression.into_iter().chain(self.metabox)
+    }
+
+    /// What holds for the content of the metabox inode.
+    pub(crate) fn for_metabox(&self) -> Self {
+        let fragments = Fragments::None;
+        let (compression, metabox) = (self.metabox, self.compression);
+        Self { compression, metabox, fragments, wide: self.is_wide(), ..self.clone() }
+    }
+
+    /// Whether the image has the 48-bit layout.
+    pub(crate) const fn is_wide(&self) -> bool {
+        let has_wide_parts = self.dot_omitted || self.metabox.is_some();
+        self.wide || has_wide_parts || matches!(self.index, IndexForm::Records)
+    }
+
+    /// The most blocks that an image can have. The last two addresses mean other things.
+    pub(crate) const fn most_blocks(&self) -> u64 {
+        if self.is_wide() { (1 << 48) - 2 } else { u32::MAX as u64 - 1 }
+    }
+
+    /// Whether long prefixes can lie outside of the packed inode even if there is one.
+    pub(crate) fn has_plain_prefixes(&self) -> bool {
+        self.kernel >= PLAIN_PREFIXES_SINCE
     }
 
     /// Whether files can have holes.

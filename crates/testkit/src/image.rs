@@ -65,6 +65,95 @@ pub fn with_packing(options: Options, fragments: Fragments, tail_packing: bool) 
     Options { fragments, tail_packing, ..options }
 }
 
+/// The same with long prefixes of extended attributes, of which some are those of all trees made here.
+#[must_use]
+pub fn with_prefixes(options: Options) -> Options {
+    let prefixes = ["security.se", "trusted.overlay.", "trusted.", "user.", "user.na"];
+    let xattr_prefixes = prefixes.map(|prefix| prefix.as_bytes().to_vec()).to_vec();
+    Options { xattr_prefixes, ..options }
+}
+
+/// The same in the 48-bit layout, with directories that leave their `.` out.
+#[must_use]
+pub fn with_48_bits(options: Options) -> Options {
+    Options { wide: true, dot_omitted: true, ..options }
+}
+
+/// The same with inodes compressed in their own way.
+#[must_use]
+pub fn with_metabox(options: Options, words: &str, pcluster: u32) -> Options {
+    let compressor = words.parse().unwrap();
+    let metabox = Compression { compressor, pcluster: Some(pcluster), min_saving: 0 };
+    Options { metabox: Some(metabox), ..options }
+}
+
+/// The same with an extent record for each pcluster.
+#[must_use]
+pub fn with_records(options: Options) -> Options {
+    Options { index: IndexForm::Records, ..options }
+}
+
+/// The newer layouts, each with its name.
+fn newer() -> Vec<(String, Options)> {
+    let packed = with_packing(compressed(Compressor::Lz4, 4 << 10), Fragments::Tails, false);
+    let old = Options { kernel: KernelVersion::new(6, 4), ..packed.clone() };
+    let mut all = vec![
+        ("plain, prefixes".to_owned(), with_prefixes(plain())),
+        ("lz4 4K, fragments, prefixes".to_owned(), with_prefixes(packed.clone())),
+        ("lz4 4K, fragments, prefixes, for Linux 6.4".to_owned(), with_prefixes(old)),
+        ("plain, 48 bits".to_owned(), with_48_bits(plain())),
+        ("plain, metabox zstd 4K".to_owned(), with_metabox(plain(), "zstd,3", 4 << 10)),
+        (
+            "lz4 4K, fragments, metabox lzma 64K".to_owned(),
+            with_metabox(packed, "lzma,1", 64 << 10),
+        ),
+    ];
+    let kib = |kib: u32| kib << 10;
+    for (words, pcluster) in [
+        ("lz4", kib(4)),
+        ("lz4hc,12", kib(64)),
+        ("lzma,1", kib(1024)),
+        ("deflate,1", kib(64)),
+        ("zstd,1", kib(64)),
+    ] {
+        let options = compressed(words.parse().unwrap(), pcluster);
+        let fragments =
+            |tail_packing| with_packing(options.clone(), Fragments::Tails, tail_packing);
+        let boxed = with_metabox(with_prefixes(fragments(true)), words, kib(16));
+        let boxed = Options { pack_directories: true, dot_omitted: true, ..boxed };
+        let kinds = [
+            ("48 bits", with_48_bits(options.clone())),
+            ("records", with_records(options.clone())),
+            ("fragments, records", with_records(fragments(false))),
+            ("fragments, tail packing, 48 bits", with_48_bits(fragments(true))),
+            ("metabox 4K", with_metabox(options.clone(), words, kib(4))),
+            ("fragments, tail packing, metabox 16K, directories packed", boxed),
+        ];
+        all.extend(
+            kinds.map(|(kind, options)| (format!("{words} {}K, {kind}", pcluster >> 10), options)),
+        );
+    }
+    all
+}
+
+/// Images whose data lies partly before and mostly beyond 2^32 blocks, each with its name: 2 TiB, nearly all of them holes.
+#[must_use]
+pub fn far() -> Vec<(String, Options)> {
+    let far = |(name, options): (&str, Options)| {
+        let options = with_prefixes(with_48_bits(with_blocks(options, 9)));
+        (format!("{name}, far"), Options { data_start: (1 << 32) - 3000, ..options })
+    };
+    let packed = with_packing(compressed(lz4hc(5), 16 << 10), Fragments::Tails, true);
+    let all = [
+        ("plain", plain()),
+        ("lz4 64K", compressed(Compressor::Lz4, 64 << 10)),
+        ("lz4 512", with_full_index(compressed(Compressor::Lz4, 512))),
+        ("lz4hc 16K, fragments, tail packing", packed.clone()),
+        ("lz4hc 16K, fragments, metabox", with_metabox(packed, "lz4", 512)),
+    ];
+    all.into_iter().map(far).collect()
+}
+
 /// Every kind of image that there is, each with its name, for page sizes up to `most` bits.
 #[must_use]
 pub fn matrix(most: u8) -> Vec<(String, Options)> {
@@ -108,6 +197,7 @@ pub fn matrix(most: u8) -> Vec<(String, Options)> {
             all.push((format!("lz4 {pcluster} full, blocks of {block}"), with_full_index(options)));
         }
     }
+    all.extend(newer());
     all
 }
 

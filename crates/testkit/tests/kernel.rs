@@ -80,6 +80,22 @@ fn the_nasty_tree_in_every_kind_of_image() {
 }
 
 #[test]
+fn the_nasty_tree_in_far_blocks() {
+    if !kernel::is_there() {
+        return;
+    }
+    let folder = place::folder();
+    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
+    fs::create_dir(&tree).unwrap();
+    nasty::plant(&tree, Nasty::Whole);
+    let source = image::directory(&tree);
+    for (name, options) in image::far() {
+        image::build_at(&path, compare::pair(&source), &image::with_workers(options, 2));
+        assert!(assert_kernel_sees(&source, &path, &name));
+    }
+}
+
+#[test]
 fn a_file_over_4_gib() {
     if !kernel::is_there() {
         return;

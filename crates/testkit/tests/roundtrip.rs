@@ -11,6 +11,7 @@ use lith::{
     BuildOptions,
     builder::{Fragments, IndexForm, Options, Progress},
     codec::{Compressor, LzmaEffort},
+    format::kernel::KernelVersion,
     source::Source,
 };
 use lith_testkit::{compare, image, nasty, nasty::Nasty, place, recipe};
@@ -29,8 +30,9 @@ fn options() -> impl Strategy<Value = Options> {
     let fragments =
         prop_oneof![Just(Fragments::None), Just(Fragments::Tails), Just(Fragments::All)];
     let layout = (any::<bool>(), any::<bool>(), any::<bool>(), fragments);
-    (compressor, bits, 0..=8_u32, layout, 1..=3_usize, 0..40_u8).prop_map(
-        |(compressor, bits, larger, layout, workers, saving)| {
+    let newer = (any::<bool>(), any::<bool>(), 0..12_u8);
+    (compressor, bits, 0..=8_u32, layout, newer, 1..=3_usize, 0..40_u8).prop_map(
+        |(compressor, bits, larger, layout, newer, workers, saving)| {
             let options = match compressor {
                 None => image::plain(),
                 Some(compressor) => {
@@ -45,9 +47,33 @@ fn options() -> impl Strategy<Value = Options> {
             if let Some(compression) = &mut options.compression {
                 compression.min_saving = saving;
             }
-            options
+            with_newer(options, newer)
         },
     )
+}
+
+/// The same with compressed inodes, and directories packed where that is possible.
+fn with_metabox(options: Options, number: u8) -> Options {
+    let words = ["lz4", "lzma,1", "deflate,3", "zstd,3"][usize::from(number % 4)];
+    let block = options.block.size();
+    let pcluster = (block << number).min(1 << 20);
+    let pack_directories = options.compression.is_some() && options.fragments != Fragments::None;
+    Options { pack_directories, ..image::with_metabox(options, words, pcluster) }
+}
+
+/// The same with the newer layouts that are drawn.
+fn with_newer(options: Options, (prefixes, old, wide): (bool, bool, u8)) -> Options {
+    let options = if prefixes { image::with_prefixes(options) } else { options };
+    // Which still mounts all else, but small blocks.
+    let kernel = if old { KernelVersion::new(6, 10) } else { options.kernel };
+    match wide {
+        0 => Options { wide: true, ..options },
+        1 => Options { dot_omitted: true, ..options },
+        2 => image::with_records(options),
+        3 => image::with_48_bits(options),
+        4..8 => with_metabox(options, wide),
+        _ => Options { kernel, ..options },
+    }
 }
 
 proptest! {
@@ -87,6 +113,26 @@ fn the_nasty_tree_comes_back_from_every_kind_of_image() {
         let read = image::open(&path);
         compare::assert_same(compare::pair(&source), compare::pair(&read), &name);
     }
+}
+
+/// What lies beyond 2^32 blocks needs the 48-bit layout, and a few blocks are enough to see whether it works.
+#[test]
+fn the_nasty_tree_comes_back_from_far_blocks() {
+    let folder = place::folder();
+    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
+    fs::create_dir(&tree).unwrap();
+    nasty::plant(&tree, Nasty::Whole);
+    let source = image::directory(&tree);
+    for (name, options) in image::far() {
+        let report = image::build_directory(&tree, &path, &image::with_workers(options, 2));
+        assert!(report.image_bytes >> 9 > 1 << 32, "{name}: {report:?}");
+        let read = image::open(&path);
+        compare::assert_same(compare::pair(&source), compare::pair(&read), &name);
+    }
+    let near = Options { wide: false, dot_omitted: false, ..image::far().remove(0).1 };
+    let how = BuildOptions { image: near, ..BuildOptions::default() };
+    let refused = lith::build(source, &path, &how, &Progress::default()).unwrap_err();
+    assert!(refused.to_string().contains("4294967294"), "{refused}");
 }
 
 #[test]

@@ -3,10 +3,12 @@
 //! Small files and the ends of large ones are put together into one inode without a name, whose pclusters they
 //! share: none of them wastes the rest of a block, and each helps to compress those that are like it.
 
+use std::sync::OnceLock;
+
 use lith_tree::{Content, ContentError, DataRange, Inode, InodeIndex, Kind, Metadata, Timestamp};
 
 use super::{Sources, duplicates::originals, likeness::by_likeness, sketch::Sketch};
-use crate::Digest;
+use crate::{Digest, metabox::Temporary};
 
 /// The end of a file, or all of it.
 #[derive(Clone, Copy, Debug)]
@@ -33,16 +35,25 @@ struct Part {
 pub(crate) struct Packed {
     pub(crate) index: InodeIndex,
     pub(crate) node: Inode,
+    /// What precedes all fragments: the long prefixes of extended attributes, for kernels that look for them here.
+    head: Vec<u8>,
     /// In the order of their positions, without gaps.
     parts: Vec<Part>,
+    /// Where the directories behind the fragments begin.
+    pub(crate) directories_start: u64,
+    /// Those, once they are known.
+    pub(crate) directories: OnceLock<Temporary>,
 }
 
 impl Packed {
-    /// Puts the fragments in order, and says for each where it begins. Fragments of equal bytes are stored once.
+    /// Puts the fragments in order behind `head`, before `directories` bytes of directories, and says for each where it
+    /// begins. Fragments of equal bytes are stored once.
     pub(crate) fn new(
         sources: Sources<'_>,
         time: Timestamp,
+        head: Vec<u8>,
         fragments: &[Fragment],
+        directories: u64,
     ) -> Result<(Self, Vec<u64>), ContentError> {
         let originals = originals(sources, fragments)?;
         let first: Vec<usize> =
@@ -51,7 +62,7 @@ impl Packed {
             first.iter().filter_map(|at| fragments.get(*at)).map(|f| f.sketch).collect();
         let mut positions = vec![0; fragments.len()];
         let mut parts = Vec::with_capacity(first.len());
-        let mut position = 0;
+        let mut position = head.len() as u64;
         for at in by_likeness(&sketches).into_iter().filter_map(|rank| first.get(rank)) {
             let Some(Fragment { inode, start, len, .. }) = fragments.get(*at).copied() else {
                 continue;
@@ -65,8 +76,16 @@ impl Packed {
         let found = |original: &usize| positions.get(*original).copied().unwrap_or(0);
         let positions = originals.iter().map(found).collect();
         let metadata = Metadata { permissions: 0o644, mtime: time, ..Metadata::default() };
-        let node = Inode::nameless(metadata, Kind::Regular { size: position });
-        Ok((Self { index: sources.tree.next_index(), node, parts }, positions))
+        let node = Inode::nameless(metadata, Kind::Regular { size: position + directories });
+        let packed = Self {
+            index: sources.tree.next_index(),
+            node,
+            head,
+            parts,
+            directories_start: position,
+            directories: OnceLock::new(),
+        };
+        Ok((packed, positions))
     }
 
     const fn size(&self) -> u64 {
@@ -90,7 +109,18 @@ pub(crate) struct PackedContent<'a> {
 
 impl Content for PackedContent<'_> {
     fn read_at(&self, mut buf: &mut [u8], mut position: u64) -> Result<(), ContentError> {
+        let start = usize::try_from(position).unwrap_or(usize::MAX);
+        let head = self.packed.head.get(start..).unwrap_or_default();
+        let (now, later) = buf.split_at_mut(head.len().min(buf.len()));
+        now.copy_from_slice(head.get(..now.len()).unwrap_or_default());
+        position += now.len() as u64;
+        buf = later;
         while !buf.is_empty() {
+            if let Some(position) = position.checked_sub(self.packed.directories_start)
+                && let Some(directories) = self.packed.directories.get()
+            {
+                return directories.read_at(buf, position);
+            }
             let Some(part) = self.packed.part_at(position) else { return Ok(()) };
             let skip = position - part.position;
             let len = usize::try_from(part.len - skip).unwrap_or(usize::MAX).min(buf.len());

@@ -13,6 +13,7 @@ use crate::{
     compress::Sources,
     data::{FileData, StoredFile},
     plan::Plan,
+    write::early_shared_area,
 };
 
 /// An inode with what lies beside it.
@@ -53,7 +54,9 @@ impl Record {
     /// Bytes of a directory or symlink that lie in blocks of their own.
     pub(crate) const fn content_in_blocks(&self) -> u64 {
         match self.inode.file_type {
-            FileType::Directory | FileType::Symlink => self.inode.size - self.inline,
+            FileType::Directory | FileType::Symlink if self.inode.layout.is_flat() => {
+                self.inode.size - self.inline
+            }
             _ => 0,
         }
     }
@@ -82,23 +85,58 @@ impl<'a> Records<'a> {
         self.sources.options.block
     }
 
+    /// How a regular file is stored.
+    pub(crate) fn file(&self, inode: InodeIndex) -> Option<&StoredFile> {
+        self.files.get(inode.index())
+    }
+
+    /// The most blocks that the image can have.
+    pub(crate) const fn most_blocks(&self) -> u64 {
+        self.sources.options.most_blocks()
+    }
+
+    /// Where the shared attributes are, if they lie before the data: behind much data no id would reach them, and
+    /// there may be nothing behind it if there is a metabox.
+    pub(crate) fn early_shared_area(&self) -> Option<u64> {
+        early_shared_area(self.sources.options, self.plan)
+    }
+
     pub(crate) fn shared_area(&self) -> &[u8] {
         &self.plan.xattrs.shared_area
     }
 
     /// How many inodes there are, also those that lost their names.
     pub(crate) fn inodes(&self) -> usize {
-        // One more for the packed inode.
-        self.sources.tree.len() + 1
+        // Two more for the packed inode and the metabox.
+        self.sources.tree.len() + 2
     }
 
     pub(crate) fn xattr_pool(&self) -> &'a XattrPool {
         &self.sources.tree.xattrs
     }
 
+    /// Those that lie together: all, or if there is a metabox all that have a name.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Record> {
-        let packed = self.sources.packed.get().map(|packed| &packed.index);
-        self.plan.order.iter().chain(packed).zip(1..).map(|(index, ino)| self.record(*index, ino))
+        let packed = self.packed().filter(|_| !self.has_metabox());
+        let indices = self.plan.order.iter().copied().chain(packed);
+        indices.zip(1..).map(|(index, ino)| self.record(index, ino))
+    }
+
+    /// Those that lie outside of the metabox.
+    pub(crate) fn outside(&self) -> impl Iterator<Item = Record> {
+        let metabox = self.sources.metabox.get().map(|metabox| metabox.index);
+        let first = u32::try_from(self.plan.order.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let indices = self.packed().into_iter().chain(metabox);
+        indices.zip(first..).map(|(index, ino)| self.record(index, ino))
+    }
+
+    fn packed(&self) -> Option<InodeIndex> {
+        self.sources.packed.get().map(|packed| packed.index)
+    }
+
+    /// Whether inodes lie in a metabox.
+    pub(crate) const fn has_metabox(&self) -> bool {
+        self.sources.options.metabox.is_some()
     }
 
     fn record(&self, index: InodeIndex, ino: u32) -> Record {
@@ -106,15 +144,16 @@ impl<'a> Records<'a> {
         let node = sources.node(index);
         let xattrs = plan.xattrs.body_size(node.metadata.xattrs);
         let file = self.files.get(index.index()).copied().unwrap_or_default();
-        let mut inode = bare_inode(sources, plan, index, content_size(&node.kind, self.block()));
+        let mut inode =
+            bare_inode(sources, plan, index, content_size(plan, &node.kind, self.block()));
         inode.ino = ino;
         let mut record = Record { index, inode, xattrs, table: 0, inline: 0 };
         match &node.kind {
-            Kind::Directory(_) | Kind::Symlink(_) => {
+            Kind::Directory(_) | Kind::Symlink(_) if file.data == FileData::Empty => {
                 let head = (inode.size_on_disk() + xattrs) as u64;
                 record.inline = u64::from(tail_beside(head, inode.size, self.block()));
             }
-            Kind::Regular { .. } => match file.data {
+            Kind::Directory(_) | Kind::Regular { .. } => match file.data {
                 FileData::Empty | FileData::Flat { .. } => record.inline = file.payload.len.into(),
                 FileData::Compressed { inline, .. } => {
                     record.inline = inline.into();
@@ -136,7 +175,7 @@ impl Record {
             (InodeData::Blocks { .. }, FileData::Compressed { blocks, index, .. }) => {
                 let layout = match index {
                     IndexForm::Compact => Layout::CompressedCompact,
-                    IndexForm::Full => Layout::CompressedFull,
+                    IndexForm::Full | IndexForm::Records => Layout::CompressedFull,
                 };
                 (layout, InodeData::Compressed { blocks })
             }
@@ -156,6 +195,21 @@ impl Record {
     const fn flat_layout(&self) -> Layout {
         if self.inline > 0 { Layout::FlatInline } else { Layout::FlatPlain }
     }
+}
+
+/// The directories that lie in the packed inode, and their bytes: those that don't fit beside their inodes.
+pub(crate) fn packed_directories(sources: Sources<'_>, plan: &Plan) -> Vec<(InodeIndex, u64)> {
+    if !sources.options.pack_directories {
+        return Vec::new();
+    }
+    let block = sources.options.block;
+    let in_blocks = |index: &InodeIndex| {
+        let node = sources.node(*index);
+        node.as_directory()?;
+        let size = content_size(plan, &node.kind, block);
+        (u64::from(inline_tail(sources, plan, *index, size)) < size).then_some((*index, size))
+    };
+    plan.order.iter().filter_map(in_blocks).collect()
 }
 
 /// An inode without its content's address.
@@ -178,7 +232,7 @@ fn bare_inode(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -
         // The plan only holds bodies that have a count.
         xattr_icount: lith_format::xattr::icount_of(body).unwrap_or(0),
         ino: 0,
-        dot_omitted: false,
+        dot_omitted: plan.dot_omitted && file_type == FileType::Directory,
         data: match node.kind {
             Kind::CharDevice(rdev) | Kind::BlockDevice(rdev) => {
                 InodeData::Device(lith_format::inode::Rdev { major: rdev.major, minor: rdev.minor })
@@ -187,27 +241,30 @@ fn bare_inode(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -
             _ => InodeData::Blocks { start: None },
         },
     };
-    inode.form = inode.smallest_form(&context(plan));
+    // Addresses that are not known yet may need room that compact inodes have for one link only.
+    let may_need_room = plan.is_far && (inode.nlink != 1 || file_type == FileType::Directory);
+    inode.form =
+        if may_need_room { InodeForm::Extended } else { inode.smallest_form(&context(plan)) };
     inode
 }
 
 /// What compact inodes take from the superblock.
 pub(crate) fn context(plan: &Plan) -> InodeContext {
-    InodeContext { epoch: plan.epoch.sec, fixed_nsec: plan.epoch.nsec, wide: false }
+    InodeContext { epoch: plan.epoch.sec, fixed_nsec: plan.epoch.nsec, wide: plan.wide }
 }
 
-fn content_size(kind: &Kind, block: BlockBits) -> u64 {
+fn content_size(plan: &Plan, kind: &Kind, block: BlockBits) -> u64 {
     match kind {
-        Kind::Directory(directory) => directory_size(names(directory), block),
+        Kind::Directory(directory) => directory_size(names(plan, directory), block),
         Kind::Regular { size } => *size,
         Kind::Symlink(target) => target.len() as u64,
         _ => 0,
     }
 }
 
-/// A directory's names with `.` and `..`, in ascending order of bytes.
-fn names(directory: &Directory) -> impl Iterator<Item = &[u8]> {
-    entries_with_dots(directory).map(|(name, _)| name)
+/// A directory's names with its dots, in ascending order of bytes.
+fn names<'a>(plan: &Plan, directory: &'a Directory) -> impl Iterator<Item = &'a [u8]> {
+    entries_with_dots(plan, directory).map(|(name, _)| name)
 }
 
 /// Where a name of a directory leads.
@@ -221,9 +278,13 @@ pub(crate) enum Leads {
     To(InodeIndex),
 }
 
-/// A directory's entries with `.` and `..` among them, in ascending order of bytes.
-pub(crate) fn entries_with_dots(directory: &Directory) -> impl Iterator<Item = (&[u8], Leads)> {
-    let mut dots = [(&b"."[..], Leads::Here), (&b".."[..], Leads::Up)].into_iter().peekable();
+/// A directory's entries with `..`, and unless it is omitted `.`, among them, in ascending order of bytes.
+pub(crate) fn entries_with_dots<'a>(
+    plan: &Plan,
+    directory: &'a Directory,
+) -> impl Iterator<Item = (&'a [u8], Leads)> {
+    let dots = [(&b"."[..], Leads::Here), (&b".."[..], Leads::Up)].into_iter();
+    let mut dots = dots.skip(usize::from(plan.dot_omitted)).peekable();
     let mut entries = directory.entries().map(|(n, i)| (n.as_bytes(), Leads::To(i))).peekable();
     std::iter::from_fn(move || match (dots.peek(), entries.peek()) {
         (Some((dot, _)), Some((name, _))) if name < dot => entries.next(),

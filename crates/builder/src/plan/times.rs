@@ -1,18 +1,43 @@
 //! Which time do compact inodes have?
 
-use std::{cmp::Reverse, collections::HashMap};
+use std::{cmp::Reverse, collections::HashMap, hash::Hash};
 
 use lith_tree::{InodeIndex, Timestamp, Tree};
 
 /// The time that most inodes have; of equally frequent ones the earliest. Inodes with that time can be
 /// compact, since the superblock holds it for all of them.
 pub(crate) fn most_frequent(tree: &Tree, order: &[InodeIndex]) -> Timestamp {
-    let mut counts: HashMap<Timestamp, u32> = HashMap::new();
-    for inode in order {
-        *counts.entry(tree.get(*inode).metadata.mtime).or_default() += 1;
+    most_of(order.iter().map(|inode| tree.get(*inode).metadata.mtime))
+}
+
+/// The time from which most inodes can count seconds in 32 bits, and how far the latest of them is. They can be
+/// compact, if their nanoseconds are the most frequent ones.
+pub(crate) fn base_of_most(tree: &Tree, order: &[InodeIndex]) -> (Timestamp, u32) {
+    let times = order.iter().map(|inode| tree.get(*inode).metadata.mtime);
+    let nsec = most_of(times.clone().map(|time| time.nsec));
+    let mut seconds: Vec<i64> =
+        times.filter(|time| time.nsec == nsec).map(|time| time.sec).collect();
+    seconds.sort_unstable();
+    let within_reach = |first: i64| {
+        let last = first.saturating_add(u32::MAX.into());
+        seconds.partition_point(|sec| *sec <= last)
+    };
+    let counts = seconds.iter().enumerate().map(|(at, first)| (within_reach(*first) - at, *first));
+    let best = counts.max_by_key(|(count, first)| (*count, Reverse(*first)));
+    let sec = best.map_or(0, |(_, first)| first);
+    let latest = seconds.get(within_reach(sec).saturating_sub(1)).copied();
+    let ahead = latest.and_then(|latest| u32::try_from(latest - sec).ok());
+    (Timestamp { sec, nsec }, ahead.unwrap_or(0))
+}
+
+/// The most frequent value, of equally frequent ones the least.
+fn most_of<T: Copy + Default + Ord + Hash>(values: impl Iterator<Item = T>) -> T {
+    let mut counts: HashMap<T, u32> = HashMap::new();
+    for value in values {
+        *counts.entry(value).or_default() += 1;
     }
-    let best = counts.into_iter().max_by_key(|(time, count)| (*count, Reverse(*time)));
-    best.map_or(Timestamp::default(), |(time, _)| time)
+    let best = counts.into_iter().max_by_key(|(value, count)| (*count, Reverse(*value)));
+    best.map_or(T::default(), |(value, _)| value)
 }
 
 #[cfg(test)]
@@ -21,15 +46,29 @@ mod tests {
 
     use super::*;
 
+    fn tree_of(times: &[(i64, u32)]) -> (Tree, Vec<InodeIndex>) {
+        let at = |(sec, nsec)| Metadata { mtime: Timestamp { sec, nsec }, ..Metadata::default() };
+        let mut tree = Tree::new(at(times[0]));
+        let mut order = vec![InodeIndex::ROOT];
+        for (number, time) in times.iter().enumerate().skip(1) {
+            let name = Name::new(number.to_string().as_bytes()).unwrap();
+            order.push(tree.add(InodeIndex::ROOT, name, at(*time), Kind::Fifo).unwrap());
+        }
+        (tree, order)
+    }
+
     #[test]
     fn the_most_frequent_time_wins_and_then_the_earliest() {
-        let at = |sec| Metadata { mtime: Timestamp { sec, nsec: 5 }, ..Metadata::default() };
-        let mut tree = Tree::new(at(9));
-        let mut order = vec![InodeIndex::ROOT];
-        for (name, sec) in [("a", 7), ("b", -3), ("c", 7), ("d", -3)] {
-            let name = Name::new(name.as_bytes()).unwrap();
-            order.push(tree.add(InodeIndex::ROOT, name, at(sec), Kind::Fifo).unwrap());
-        }
-        assert_eq!(most_frequent(&tree, &order).sec, -3);
+        let (tree, order) = tree_of(&[(9, 5), (7, 5), (-3, 5), (7, 5), (-3, 5)]);
+        assert_eq!(most_frequent(&tree, &order), Timestamp { sec: -3, nsec: 5 });
+    }
+
+    #[test]
+    fn the_base_is_that_from_which_most_are_in_reach() {
+        let (tree, order) = tree_of(&[(1 << 33, 0), (7, 0), (u32::MAX.into(), 0), (-3, 0), (9, 4)]);
+        assert_eq!(base_of_most(&tree, &order), (Timestamp { sec: -3, nsec: 0 }, 10));
+        let (tree, order) = tree_of(&[(i64::MAX, 4), (1 << 32, 4), (5, 4), (i64::MIN, 0)]);
+        let latest = u32::MAX - 4;
+        assert_eq!(base_of_most(&tree, &order), (Timestamp { sec: 5, nsec: 4 }, latest));
     }
 }

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use lith_format::xattr::{self, Entry, XattrError, XattrName};
+use lith_format::xattr::{self, Entry, NAME_REST_MAX, XattrError};
 use lith_tree::{InodeIndex, Tree, Xattr, XattrPool, XattrSet};
 
+use super::prefixes::{Prefixes, Spelling};
 use crate::BuildError;
 
 /// An attribute that more inodes than this have is stored once, and each of them refers to it.
@@ -28,6 +29,8 @@ struct SetPlan {
 #[derive(Debug, Default)]
 pub(crate) struct XattrPlan {
     sets: Vec<SetPlan>,
+    /// The long prefixes of names.
+    pub(crate) prefixes: Prefixes,
     /// The shared entries back to back.
     pub(crate) shared_area: Vec<u8>,
     /// How many shared entries there are.
@@ -35,19 +38,25 @@ pub(crate) struct XattrPlan {
 }
 
 impl XattrPlan {
-    /// Plans the attributes of all inodes in `order`.
-    pub(crate) fn new(tree: &Tree, order: &[InodeIndex]) -> Result<Self, BuildError> {
+    /// Plans the attributes of all inodes in `order`, whose names may have the long prefixes `asked` for.
+    pub(crate) fn new(
+        tree: &Tree,
+        order: &[InodeIndex],
+        asked: &[Vec<u8>],
+    ) -> Result<Self, BuildError> {
         let pool = &tree.xattrs;
         let users = users_of_sets(tree, order);
         let shared = shared_attributes(pool, &users);
-        let mut plan = Self::default();
+        let names = users.iter().flatten().flat_map(|users| pool.get(users.set));
+        let prefixes = Prefixes::of(asked, names.map(|xattr| &*xattr.name));
+        let mut plan = Self { prefixes, ..Self::default() };
         let mut positions = HashMap::new();
         for (attribute, user) in shared {
             positions.insert(attribute, plan.share(tree, attribute, user)?);
         }
         for (set, user) in users.iter().enumerate() {
             plan.sets.push(match user {
-                Some(users) => plan_set(tree, users, &positions)?,
+                Some(users) => plan_set(tree, users, &positions, &plan.prefixes)?,
                 None => SetPlan::default(),
             });
             debug_assert_eq!(plan.sets.len(), set + 1, "one plan for each set");
@@ -57,8 +66,7 @@ impl XattrPlan {
 
     fn share(&mut self, tree: &Tree, xattr: &Xattr, user: InodeIndex) -> Result<u32, BuildError> {
         let position = u32::try_from(self.shared_area.len()).unwrap_or(u32::MAX);
-        entry_of(xattr)
-            .ok_or(NO_FORM)
+        entry_of(xattr, &self.prefixes)
             .and_then(|entry| entry.encode_into(&mut self.shared_area).map_err(problem_of))
             .map_err(|problem| refused(tree, user, &xattr.name, problem))?;
         self.shared_count += 1;
@@ -81,15 +89,21 @@ impl XattrPlan {
         pool: &XattrPool,
         first_id: u32,
     ) -> Result<Vec<Vec<u8>>, XattrError> {
-        pool.sets().zip(&self.sets).map(|(set, plan)| plan.encode(set, first_id)).collect()
+        let sets = pool.sets().zip(&self.sets);
+        sets.map(|(set, plan)| plan.encode(set, &self.prefixes, first_id)).collect()
     }
 }
 
 impl SetPlan {
-    fn encode(&self, set: &[Xattr], first_id: u32) -> Result<Vec<u8>, XattrError> {
+    fn encode(
+        &self,
+        set: &[Xattr],
+        prefixes: &Prefixes,
+        first_id: u32,
+    ) -> Result<Vec<u8>, XattrError> {
         let ids: Vec<u32> = self.shared.iter().map(|at| first_id + at / 4).collect();
-        let inline: Vec<_> =
-            self.inline.iter().filter_map(|at| set.get(*at)).filter_map(entry_of).collect();
+        let inline = self.inline.iter().filter_map(|at| set.get(*at));
+        let inline: Vec<_> = inline.filter_map(|xattr| entry_of(xattr, prefixes).ok()).collect();
         let mut body = Vec::with_capacity(self.size);
         xattr::encode_body(self.filter, &ids, &inline, &mut body)?;
         Ok(body)
@@ -135,18 +149,19 @@ fn plan_set(
     tree: &Tree,
     users: &Users,
     positions: &HashMap<&Xattr, u32>,
+    prefixes: &Prefixes,
 ) -> Result<SetPlan, BuildError> {
     let xattrs = tree.xattrs.get(users.set);
     let mut plan = SetPlan { filter: u32::MAX, ..SetPlan::default() };
     let mut inline_size = 0;
     for (at, xattr) in xattrs.iter().enumerate() {
         let refuse = |problem| refused(tree, users.first, &xattr.name, problem);
-        let name = XattrName::split(&xattr.name).ok_or_else(|| refuse(NO_FORM))?;
-        plan.filter &= !name.filter_bit();
+        let spelling = prefixes.spell(&xattr.name).ok_or_else(|| refuse(NO_FORM))?;
+        plan.filter &= !spelling.name.filter_bit();
         match positions.get(xattr) {
             Some(position) if plan.shared.len() < MOST_SHARED => plan.shared.push(*position),
             _ => {
-                let entry = entry_of(xattr).ok_or_else(|| refuse(NO_FORM))?;
+                let entry = entry_of(xattr, prefixes).map_err(refuse)?;
                 entry.encode_into(&mut Vec::new()).map_err(|error| refuse(problem_of(error)))?;
                 inline_size += entry.size();
                 plan.inline.push(at);
@@ -158,9 +173,14 @@ fn plan_set(
     Ok(plan)
 }
 
-fn entry_of(xattr: &Xattr) -> Option<Entry<'_>> {
-    let name = XattrName::split(&xattr.name)?;
-    Some(Entry { index: name.base.to_raw(), rest: name.rest, value: &xattr.value })
+fn entry_of<'a>(xattr: &'a Xattr, prefixes: &'a Prefixes) -> Result<Entry<'a>, &'static str> {
+    let Spelling { index, name } = prefixes.spell(&xattr.name).ok_or(NO_FORM)?;
+    // Behind a long prefix there would be room for a name that Linux can't ask for.
+    let length = name.infix.len() + name.rest.len();
+    if length > NAME_REST_MAX {
+        return Err(problem_of(XattrError::NameTooLong { length }));
+    }
+    Ok(Entry { index, rest: name.rest, value: &xattr.value })
 }
 
 const NO_FORM: &str = "has a namespace that EROFS cannot hold";
@@ -204,7 +224,7 @@ mod tests {
         let label: (&str, &[u8]) = ("security.selinux", b"system_u:object_r:bin_t:s0\0");
         let own: (&str, &[u8]) = ("user.own", b"1");
         let (tree, order) = tree_with(&[&[label], &[label, own], &[own, label]]);
-        let plan = XattrPlan::new(&tree, &order).unwrap();
+        let plan = XattrPlan::new(&tree, &order, &[]).unwrap();
         assert_eq!(plan.shared_count, 1);
         let sizes: Vec<_> =
             order.iter().map(|i| plan.body_size(tree.get(*i).metadata.xattrs)).collect();
@@ -220,7 +240,7 @@ mod tests {
         for (name, value) in [("system.nfs4_acl", 1), ("user.big", 65536)] {
             let value = vec![1; value];
             let (tree, order) = tree_with(&[&[(name, &value)]]);
-            let error = XattrPlan::new(&tree, &order).unwrap_err().to_string();
+            let error = XattrPlan::new(&tree, &order, &[]).unwrap_err().to_string();
             assert!(error.starts_with("0: ") && error.contains(name), "{error}");
         }
     }

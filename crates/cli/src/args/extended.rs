@@ -13,6 +13,8 @@ enum Word {
     Fragments(Fragments),
     TailPacking(bool),
     Index(IndexForm),
+    Wide(bool),
+    DotOmitted(bool),
 }
 
 impl Extended {
@@ -29,6 +31,8 @@ impl Extended {
                 Word::Fragments(fragments) => options.fragments = fragments,
                 Word::TailPacking(on) => options.tail_packing = on,
                 Word::Index(index) => options.index = index,
+                Word::Wide(on) => options.wide = on,
+                Word::DotOmitted(on) => options.dot_omitted = on,
             }
         }
     }
@@ -43,9 +47,11 @@ fn parse_word(word: &str) -> Result<Word, String> {
         ("ztailpacking", on) => Ok(Word::TailPacking(on)),
         ("legacy-compress", true) => Ok(Word::Index(IndexForm::Full)),
         ("legacy-compress", false) => Ok(Word::Index(IndexForm::Compact)),
+        ("48bit", on) => Ok(Word::Wide(on)),
+        ("dot-omitted", on) => Ok(Word::DotOmitted(on)),
         _ => Err(format!(
-            "unknown word {word:?} for -E; known are fragments, all-fragments, ztailpacking and legacy-compress, \
-             each with ^ before it to switch it off"
+            "unknown word {word:?} for -E; known are fragments, all-fragments, ztailpacking, legacy-compress, 48bit \
+             and dot-omitted, each with ^ before it to switch it off"
         )),
     }
 }
@@ -68,6 +74,8 @@ mod tests {
         let options = options_of(&["all-fragments,ztailpacking,^ztailpacking,^fragments"]);
         assert_eq!((options.fragments, options.tail_packing), (Fragments::None, false));
         assert_eq!(options_of(&["legacy-compress"]).index, IndexForm::Full);
+        let options = options_of(&["48bit,dot-omitted,^48bit"]);
+        assert_eq!((options.wide, options.dot_omitted), (false, true));
     }
 
     #[test]

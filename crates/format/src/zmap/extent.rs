@@ -34,6 +34,12 @@ impl ExtentRecord {
         Self { plen_word: plen & PLEN_MASK | format, pstart: pa.0, lstart: lstart.0 }
     }
 
+    /// The same, but decoding only the beginning of its pcluster.
+    #[must_use]
+    pub const fn with_partial(self) -> Self {
+        Self { plen_word: self.plen_word | PARTIAL, ..self }
+    }
+
     /// Stored bytes.
     #[must_use]
     pub const fn plen(&self) -> u32 {

@@ -2,7 +2,7 @@
 //!
 //! After the inode stands a map header ([`MapHeader`]), then one of three tables: full indexes of 8 bytes
 //! for each lcluster, compact packs of about 2 or 4, or extent records. [`IndexMap`] answers lookups over
-//! the first two, [`RecordTable`] over the third; [`encode_full`] and [`encode_compact`] write the first two.
+//! the first two, [`RecordTable`] over the third; [`encode_full`], [`encode_compact`] and [`encode_records`] write them.
 
 mod compact;
 mod encode;
@@ -20,7 +20,7 @@ mod tests;
 pub use compact::CompactTable;
 pub use encode::{
     EncodeError, EncodeParams, EncodedExtent, NeedsFull, Tail, encode_compact, encode_full,
-    encode_whole_fragment,
+    encode_records, encode_whole_fragment,
 };
 pub use extent::{
     Anchors, ExtentRecord, RecordError, RecordExtents, RecordSource, RecordTable, ShortTable,

@@ -2,12 +2,14 @@
 
 mod compact;
 mod full;
+mod records;
 mod rules;
 
 use alloc::vec::Vec;
 
 use self::compact::CompactWriter;
 use self::full::FullWriter;
+pub use self::records::encode_records;
 pub use self::rules::{EncodeError, NeedsFull};
 use super::header::{Advise, IndexHeader, IndexLayout, MapHeader};
 use super::index::{HeadKind, MAX_DELTA};
@@ -23,7 +25,7 @@ pub struct EncodedExtent {
     pub blocks: u16,
     /// How it is stored.
     pub kind: HeadKind,
-    /// It decodes only the beginning of its pcluster. Only full indexes can say so.
+    /// It decodes only the beginning of its pcluster. Compact indexes can't say so.
     pub partial: bool,
 }
 
@@ -133,6 +135,7 @@ pub fn encode_full(
     addresses: Option<&[Blkaddr]>,
 ) -> Result<Vec<u8>, EncodeError> {
     rules::check(extents, params)?;
+    rules::check_addresses(extents, params)?;
     let size = params.block_bits.blocks_for(params.size).saturating_mul(8).saturating_add(16);
     let mut out = reserve(size)?;
     let header = params.header(IndexLayout::Full, extents);
@@ -156,6 +159,7 @@ pub fn encode_compact(
     e_mod_32: u8,
 ) -> Result<Vec<u8>, EncodeError> {
     rules::check(extents, params)?;
+    rules::check_addresses(extents, params)?;
     rules::check_compact(extents, params, e_mod_32)?;
     let total = params.block_bits.blocks_for(params.size);
     let layout = CompactLayout::new(e_mod_32, total, two_byte(params.block_bits));

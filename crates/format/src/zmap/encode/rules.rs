@@ -112,6 +112,9 @@ pub enum EncodeError {
         /// The address.
         address: u64,
     },
+    /// Extent records have no place for inline data.
+    #[error("an inline tail can't stand beside extent records")]
+    InlineBesideRecords,
     /// Another number of addresses than extents was given.
     #[error("{found} block addresses for {expected} extents")]
     AddressCount {
@@ -139,10 +142,9 @@ pub enum NeedsFull {
     FragmentOffset,
 }
 
-/// The rules that hold for both forms (format/04 sections 4.4, 4.6, 6, 9 and 11).
+/// The rules that hold for all forms (format/04 sections 4.4, 4.6, 6, 9 and 11).
 pub(super) fn check(extents: &[EncodedExtent], params: &EncodeParams) -> Result<(), EncodeError> {
     let mut start = 0_u64;
-    let mut blocks = params.start.0;
     let last = extents.len().checked_sub(1);
     for (k, &extent) in extents.iter().enumerate() {
         let tail = if Some(k) == last { params.tail } else { Tail::Blocks };
@@ -151,7 +153,6 @@ pub(super) fn check(extents: &[EncodedExtent], params: &EncodeParams) -> Result<
                 check_pcluster(k, extent, params)?;
                 check_cblkcnt(k, extent, start, params)?;
                 check_ratio(k, extent, Some(k) == last, params)?;
-                blocks = blocks.saturating_add(extent.blocks.into());
             }
             Tail::Inline { size } => check_inline(k, extent, size, (start, params))?,
             Tail::Fragment { .. } => {}
@@ -170,9 +171,23 @@ pub(super) fn check(extents: &[EncodedExtent], params: &EncodeParams) -> Result<
     if start != params.size {
         return Err(EncodeError::SizeDiffers { expected: params.size, found: start });
     }
-    if blocks > 1 << 32 {
+    Ok(())
+}
+
+/// Indexes have room for block addresses of 32 bits.
+pub(super) fn check_addresses(
+    extents: &[EncodedExtent],
+    params: &EncodeParams,
+) -> Result<(), EncodeError> {
+    let in_blocks = match params.tail {
+        Tail::Blocks => extents,
+        _ => extents.split_last().map_or(extents, |(_, others)| others),
+    };
+    let blocks = in_blocks.iter().map(|extent| u64::from(extent.blocks));
+    let end = blocks.fold(params.start.0, u64::saturating_add);
+    if end > 1 << 32 {
         let extent = extents.len().saturating_sub(1);
-        return Err(EncodeError::AddressTooHigh { extent, address: blocks });
+        return Err(EncodeError::AddressTooHigh { extent, address: end });
     }
     Ok(())
 }

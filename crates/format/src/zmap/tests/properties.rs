@@ -221,6 +221,32 @@ proptest! {
     }
 
     #[test]
+    fn extents_come_back_from_their_records(mut case in case(), far in any::<bool>()) {
+        (case.tail, case.explicit) = (case.tail & 2, false);
+        let Model { mut params, extents, .. } = case.model();
+        params.start.0 += if far { 1 << 32 } else { 0 };
+        params.interlaced = false;
+        let expected = expected(&params, &extents, None);
+        let header_at = u64::from(case.e) + 64;
+        let bytes = encode_records(&extents, &params, case.e).unwrap();
+        let block_bits = params.block_bits;
+        let context = HeaderContext { layout: IndexLayout::Full, block_bits, feature_incompat: 0x80 };
+        let header = MapHeader::parse(*bytes.first_chunk().unwrap(), context);
+        let Ok(MapHeader::Records(header)) = header else { panic!("{header:?}") };
+        let table = RecordTable::new(header, block_bits, params.size, header_at).unwrap();
+        prop_assert_eq!(table.start() + table.size(), header_at + bytes.len() as u64);
+        let records = &bytes[usize::try_from(table.start() - header_at).unwrap()..];
+        let found: Result<Vec<_>, _> = table.extents(records).collect();
+        // The kind of a fragment says nothing.
+        let bare = |e: &MappedExtent| match e.location {
+            Location::Fragment { .. } => MappedExtent { kind: ExtentKind::Plain { interlaced: false }, partial: false, ..*e },
+            _ => *e,
+        };
+        let found = found.map(|all| all.iter().map(bare).collect::<Vec<_>>());
+        prop_assert_eq!(found, Ok(expected.iter().map(bare).collect()));
+    }
+
+    #[test]
     fn records_come_back(
         size in prop_oneof![Just(RecordSize::Sixteen), Just(RecordSize::ThirtyTwo)],
         lens in vec(1_u32..200_000, 1..40),

@@ -1,0 +1,74 @@
+//! Which index is the best for a file's pclusters?
+
+use lith_format::zmap::{
+    EncodeError, EncodeParams, EncodedExtent, Tail, encode_compact, encode_full, encode_records,
+};
+
+use crate::IndexForm;
+
+/// The index in the form that was asked for, or that the file needs, for a map header that stands `header` bytes behind
+/// its inode's start. In a `wide` image compact indexes give way to records where those are smaller.
+pub(crate) fn encode_index(
+    extents: &[EncodedExtent],
+    params: &EncodeParams,
+    header: u64,
+    (asked, wide): (IndexForm, bool),
+) -> Result<(IndexForm, Vec<u8>), EncodeError> {
+    let header_mod_32 = u8::try_from(header % 32).unwrap_or(0);
+    let records =
+        || encode_records(extents, params, header_mod_32).map(|t| (IndexForm::Records, t));
+    let is_inline = matches!(params.tail, Tail::Inline { .. });
+    let blocks: u64 = extents.iter().map(|extent| u64::from(extent.blocks)).sum();
+    let is_far = params.start.0 + blocks > u32::MAX.into();
+    if !is_inline && (asked == IndexForm::Records || is_far) {
+        return records();
+    }
+    // Packs of 14 KiB lclusters and more can't hold an offset inside, and none the upper half of a fragment's.
+    let is_far_fragment =
+        matches!(params.tail, Tail::Fragment { offset } if offset > u32::MAX.into());
+    let needs_full = params.block_bits.bits() > 14 || is_far_fragment;
+    let indexes = if needs_full || asked == IndexForm::Full {
+        (IndexForm::Full, encode_full(extents, params, None)?)
+    } else {
+        (IndexForm::Compact, encode_compact(extents, params, (header_mod_32 + 8) % 32)?)
+    };
+    if wide && !is_inline && asked != IndexForm::Full {
+        let records = records()?;
+        return Ok(if records.1.len() < indexes.1.len() { records } else { indexes });
+    }
+    Ok(indexes)
+}
+
+#[cfg(test)]
+mod tests {
+    use lith_format::{
+        addr::{Blkaddr, BlockBits},
+        zmap::HeadKind,
+    };
+
+    use super::*;
+
+    fn form(extents: u32, llen: u32, start: u64, tail: Tail, asked: IndexForm) -> IndexForm {
+        let extent = EncodedExtent { llen, blocks: 1, kind: HeadKind::Head1, partial: false };
+        let extents = vec![extent; extents as usize];
+        let size = extents.len() as u64 * u64::from(llen);
+        let mut params = EncodeParams::new(BlockBits::DEFAULT, size, Blkaddr(start), 0);
+        params.tail = tail;
+        let index = encode_index(&extents, &params, 64, (asked, true)).unwrap();
+        assert!(!index.1.is_empty());
+        index.0
+    }
+
+    #[test]
+    fn long_extents_and_far_addresses_have_records() {
+        use IndexForm::{Compact, Full, Records};
+        let (inline, far) = (Tail::Inline { size: 9 }, u32::MAX.into());
+        assert_eq!(form(10, 8192, 5, Tail::Blocks, Compact), Compact);
+        assert_eq!(form(10, 819_200, 5, Tail::Blocks, Compact), Records);
+        assert_eq!(form(10, 819_200, 5, inline, Compact), Compact);
+        assert_eq!(form(10, 819_200, 5, Tail::Blocks, Full), Full);
+        assert_eq!(form(10, 8192, far, Tail::Blocks, Full), Records);
+        assert_eq!(form(10, 81920, 5, Tail::Fragment { offset: 1 << 40 }, Compact), Records);
+        assert_eq!(form(10, 8192, 5, inline, Records), Compact);
+    }
+}
