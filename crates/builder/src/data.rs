@@ -12,8 +12,8 @@ use lith_tree::{Content, InodeIndex};
 use crate::{
     BuildError, Digest, DigestOfPieces, IndexForm, PIECE,
     compress::{
-        Blocks, Fragment, Origin, Outcome, Packed, Piece, Rest, Sources, Stored, granule_for,
-        is_gain, originals,
+        Blocks, Chunk, Form, Fragment, Look, Looked, Origin, Outcome, Packed, Piece, Place, Rest,
+        Shared, Sources, Stored, granule_for, is_gain, originals,
     },
     holes,
     index::encode_index,
@@ -52,6 +52,8 @@ struct Pclusters<'t> {
     size: u64,
     /// The block of the first one.
     start: u64,
+    /// Of all of them, if they don't follow each other.
+    addresses: &'t Option<Vec<Blkaddr>>,
     /// The last one, if it lies beside the inode.
     tail: &'t [u8],
 }
@@ -69,6 +71,12 @@ pub(crate) struct DataWriter<'a> {
     /// By inode.
     pub(crate) digests: Vec<Digest>,
     large: Option<Large<'a>>,
+    /// What files fall into that were looked at for that.
+    looked: Vec<Looked>,
+    /// Where the pclusters of segments lie that others refer to.
+    segments: HashMap<Place, Vec<Blkaddr>>,
+    /// Whether some pcluster has more than one extent.
+    pub(crate) has_shared: bool,
     /// What shall lie in the packed inode, and what lies before it in the same file.
     fragments: Vec<(Fragment, Head)>,
 }
@@ -77,6 +85,7 @@ pub(crate) struct DataWriter<'a> {
 struct Head {
     start: u64,
     extents: Vec<EncodedExtent>,
+    addresses: Option<Vec<Blkaddr>>,
 }
 
 /// A file of which some pieces are written.
@@ -85,6 +94,9 @@ struct Large<'a> {
     start: u64,
     digest: DigestOfPieces,
     extents: Vec<EncodedExtent>,
+    /// Of the extents, if they don't follow each other.
+    addresses: Option<Vec<Blkaddr>>,
+    chunks: Vec<Chunk>,
     holes: Vec<bool>,
     granule: u32,
     tail: Vec<u8>,
@@ -106,6 +118,9 @@ impl<'a> DataWriter<'a> {
             files: vec![StoredFile::default(); inodes],
             digests: vec![Digest::default(); inodes],
             large: None,
+            looked: Vec::new(),
+            segments: HashMap::new(),
+            has_shared: false,
             fragments: Vec::new(),
         }
     }
@@ -144,6 +159,45 @@ impl<'a> DataWriter<'a> {
         Ok(())
     }
 
+    /// Where a piece's pclusters lie, if some are others' or others refer to them.
+    fn addresses(
+        &mut self,
+        piece: &Piece<'_>,
+        outcome: &Outcome,
+        start: u64,
+    ) -> Option<Vec<Blkaddr>> {
+        let repeats = self.sources.repeats(piece.inode)?;
+        let Stored::Pclusters(extents) = &outcome.stored else { return None };
+        let own = Place { inode: piece.inode, position: piece.range.start };
+        let mut shared = outcome.shared.iter().peekable();
+        let mut next = start;
+        let mut addresses = Vec::with_capacity(extents.len());
+        for (number, extent) in (0..).zip(extents) {
+            let other = shared.next_if(|(at, _)| *at == number).map(|(_, other)| other);
+            addresses.push(match other {
+                Some(Shared { segment, number }) => {
+                    self.has_shared = true;
+                    let all = self.segments.get(segment);
+                    let all = if *segment == own { Some(&addresses) } else { all };
+                    let known = all.and_then(|all| all.get(*number as usize));
+                    // Whoever refers to it comes after it.
+                    known.copied().unwrap_or(Blkaddr(u64::MAX))
+                }
+                None => Blkaddr(next),
+            });
+            next += if other.is_none() { extent.blocks.into() } else { 0 };
+        }
+        if repeats.is_referred_to(own) {
+            self.segments.insert(own, addresses.clone());
+        }
+        Some(addresses)
+    }
+
+    /// Takes what files fall into that were looked at for that.
+    pub(crate) fn take_looked(&mut self) -> Vec<Looked> {
+        std::mem::take(&mut self.looked)
+    }
+
     fn append(&mut self, data: &[u8]) -> Result<(), BuildError> {
         let position = self.next * u64::from(self.block().size());
         self.next += self.block().blocks_for(data.len() as u64);
@@ -164,16 +218,22 @@ impl<'a> DataWriter<'a> {
         tail: &[u8],
     ) -> Result<(), BuildError> {
         let (inode, size) = (piece.inode, piece.range.end);
+        if let Form::Later(Look::Chunks { .. }) = piece.form {
+            self.looked.push(Looked { inode, chunks: outcome.chunks.clone() });
+            return Ok(());
+        }
+        let addresses = &self.addresses(piece, outcome, start);
         self.set_digest(inode, Digest::of_file(&outcome.digests));
         match &outcome.stored {
             Stored::Raw => self.set(inode, FileData::Flat { start }, tail),
             Stored::Pclusters(extents) => {
-                let file = Pclusters { inode, size, start, tail };
+                let file = Pclusters { inode, size, start, addresses, tail };
                 self.set_pclusters(&file, extents, outcome.rest)
             }
             Stored::Sparse { holes } => self.set_chunked(inode, size, start, holes),
             Stored::Later => {
-                self.set_pclusters(&Pclusters { inode, size, start, tail }, &[], outcome.rest)
+                let file = Pclusters { inode, size, start, addresses, tail };
+                self.set_pclusters(&file, &[], outcome.rest)
             }
         }
     }
@@ -186,17 +246,24 @@ impl<'a> DataWriter<'a> {
         tail: &[u8],
     ) -> Result<(), BuildError> {
         let size = if piece.last { piece.range.end } else { u64::MAX };
+        let addresses = self.addresses(piece, &outcome, start);
         let mut large = self.large.take().unwrap_or_else(|| Large {
             content: Arc::clone(content),
             start,
             digest: DigestOfPieces::default(),
             extents: Vec::new(),
+            addresses: None,
+            chunks: Vec::new(),
             holes: Vec::new(),
             granule: granule_of(piece),
             tail: Vec::new(),
             rest: None,
         });
         large.digest.extend(outcome.digests);
+        large.chunks.extend(outcome.chunks);
+        if let Some(addresses) = addresses {
+            large.addresses.get_or_insert_default().extend(addresses);
+        }
         large.tail.extend_from_slice(tail);
         match outcome.stored {
             Stored::Pclusters(extents) => {
@@ -225,20 +292,27 @@ impl<'a> DataWriter<'a> {
         size: u64,
         large: Large<'_>,
     ) -> Result<(), BuildError> {
+        if !large.chunks.is_empty() {
+            self.looked.push(Looked { inode, chunks: large.chunks });
+            return Ok(large.content.check_unchanged()?);
+        }
         let digest = large.digest.finish();
         self.set_digest(inode, digest);
-        let Large { start, ref extents, ref tail, rest, .. } = large;
+        let Large { start, ref extents, ref addresses, ref tail, rest, .. } = large;
         if !extents.is_empty() {
             let written = (self.next - start) * u64::from(self.block().size()) + tail.len() as u64;
             let before = size - rest.map_or(0, |rest| rest.len.into());
-            if is_gain(self.sources.options, before, written) {
-                self.set_pclusters(&Pclusters { inode, size, start, tail }, extents, rest)?;
+            // Others may refer to them.
+            let must_stay = addresses.is_some();
+            if must_stay || is_gain(self.sources.options, before, written) {
+                let file = Pclusters { inode, size, start, addresses, tail };
+                self.set_pclusters(&file, extents, rest)?;
             } else {
                 self.rewrite_plain(inode, size, &large)?;
             }
         } else if let Some(Rest { sketch, .. }) = rest {
             let fragment = Fragment { inode, start: 0, len: size, digest, sketch };
-            self.fragments.push((fragment, Head { start, extents: Vec::new() }));
+            self.fragments.push((fragment, Head { start, extents: Vec::new(), addresses: None }));
         } else if large.holes.contains(&true) {
             // A file with holes has no inline tail.
             let mut last = large.tail;
@@ -285,11 +359,12 @@ impl<'a> DataWriter<'a> {
         extents: &[EncodedExtent],
         rest: Option<Rest>,
     ) -> Result<(), BuildError> {
-        let Pclusters { inode, size, start, tail } = *file;
+        let Pclusters { inode, size, start, addresses, tail } = *file;
         if let Some(Rest { len, digest, sketch }) = rest {
             let len = u64::from(len);
             let fragment = Fragment { inode, start: size - len, len, digest, sketch };
-            self.fragments.push((fragment, Head { start, extents: extents.to_vec() }));
+            let (extents, addresses) = (extents.to_vec(), addresses.clone());
+            self.fragments.push((fragment, Head { start, extents, addresses }));
             return Ok(());
         }
         let tail_place = match u16::try_from(tail.len()) {
@@ -305,7 +380,7 @@ impl<'a> DataWriter<'a> {
         extents: &[EncodedExtent],
         tail: Tail,
     ) -> Result<(), BuildError> {
-        let Pclusters { inode, size, start, .. } = *file;
+        let Pclusters { inode, size, start, addresses, .. } = *file;
         let options = self.sources.options;
         let algorithm = options.compression.map_or(0, |c| algorithm_of(c.compressor).id());
         let mut params = EncodeParams::new(options.block, size, Blkaddr(start), algorithm);
@@ -313,7 +388,7 @@ impl<'a> DataWriter<'a> {
         params.tail = tail;
         let header = map_header(self.sources, self.plan, inode, size);
         let form = (options.index, options.is_wide());
-        let index = encode_index(extents, &params, header, form);
+        let index = encode_index(extents, addresses.as_deref(), &params, header, form);
         let (index, mut table) = index.map_err(|error| self.unencodable(inode, "index", &error))?;
         let (in_blocks, inline) = match (tail, extents.split_last()) {
             (Tail::Blocks, _) | (_, None) => (extents, 0),
@@ -385,7 +460,7 @@ impl<'a> DataWriter<'a> {
         offset: u64,
     ) -> Result<(), BuildError> {
         let Fragment { inode, start: begin, len, .. } = *fragment;
-        let Head { start, mut extents } = head;
+        let Head { start, mut extents, mut addresses } = head;
         if begin == 0 {
             let data = FileData::Compressed { blocks: 0, index: IndexForm::Full, inline: 0 };
             return self.set(inode, data, &encode_whole_fragment(offset));
@@ -393,7 +468,12 @@ impl<'a> DataWriter<'a> {
         // A pcluster's bytes at most.
         let llen = u32::try_from(len).unwrap_or(u32::MAX);
         extents.push(EncodedExtent { llen, blocks: 0, kind: HeadKind::Head1, partial: false });
-        let file = Pclusters { inode, size: begin + len, start, tail: &[] };
+        if let Some(addresses) = &mut addresses {
+            // Not looked at.
+            addresses.push(Blkaddr(0));
+        }
+        let addresses = &addresses;
+        let file = Pclusters { inode, size: begin + len, start, addresses, tail: &[] };
         self.set_compressed(&file, &extents, Tail::Fragment { offset })
     }
 
@@ -437,7 +517,7 @@ impl<'a> DataWriter<'a> {
 
 fn granule_of(piece: &Piece<'_>) -> u32 {
     match piece.form {
-        crate::compress::Form::Raw { granule: Some(granule) } => granule,
+        Form::Raw { granule: Some(granule) } => granule,
         _ => u32::try_from(PIECE).unwrap_or(u32::MAX),
     }
 }

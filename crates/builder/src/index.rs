@@ -1,34 +1,38 @@
 //! Which index is the best for a file's pclusters?
 
+use lith_format::addr::Blkaddr;
 use lith_format::zmap::{
     EncodeError, EncodeParams, EncodedExtent, Tail, encode_compact, encode_full, encode_records,
 };
 
 use crate::IndexForm;
 
-/// The index in the form that was asked for, or that the file needs, for a map header that stands `header` bytes behind
+/// The index in the form that was asked for, or that the file needs (pclusters that don't follow each other have
+/// `addresses`), for a map header that stands `header` bytes behind
 /// its inode's start. In a `wide` image compact indexes give way to records where those are smaller.
 pub(crate) fn encode_index(
     extents: &[EncodedExtent],
+    addresses: Option<&[Blkaddr]>,
     params: &EncodeParams,
     header: u64,
     (asked, wide): (IndexForm, bool),
 ) -> Result<(IndexForm, Vec<u8>), EncodeError> {
     let header_mod_32 = u8::try_from(header % 32).unwrap_or(0);
     let records =
-        || encode_records(extents, params, header_mod_32).map(|t| (IndexForm::Records, t));
+        || Ok((IndexForm::Records, encode_records(extents, params, header_mod_32, addresses)?));
     let is_inline = matches!(params.tail, Tail::Inline { .. });
     let blocks: u64 = extents.iter().map(|extent| u64::from(extent.blocks)).sum();
-    let is_far = params.start.0 + blocks > u32::MAX.into();
+    let highest = addresses.unwrap_or_default().iter().map(|address| address.0).max();
+    let is_far = highest.unwrap_or(params.start.0 + blocks) > u32::MAX.into();
     if !is_inline && (asked == IndexForm::Records || is_far) {
         return records();
     }
     // Packs of 14 KiB lclusters and more can't hold an offset inside, and none the upper half of a fragment's.
     let is_far_fragment =
         matches!(params.tail, Tail::Fragment { offset } if offset > u32::MAX.into());
-    let needs_full = params.block_bits.bits() > 14 || is_far_fragment;
+    let needs_full = params.block_bits.bits() > 14 || is_far_fragment || addresses.is_some();
     let indexes = if needs_full || asked == IndexForm::Full {
-        (IndexForm::Full, encode_full(extents, params, None)?)
+        (IndexForm::Full, encode_full(extents, params, addresses)?)
     } else {
         (IndexForm::Compact, encode_compact(extents, params, (header_mod_32 + 8) % 32)?)
     };
@@ -54,7 +58,7 @@ mod tests {
         let size = extents.len() as u64 * u64::from(llen);
         let mut params = EncodeParams::new(BlockBits::DEFAULT, size, Blkaddr(start), 0);
         params.tail = tail;
-        let index = encode_index(&extents, &params, 64, (asked, true)).unwrap();
+        let index = encode_index(&extents, None, &params, 64, (asked, true)).unwrap();
         assert!(!index.1.is_empty());
         index.0
     }

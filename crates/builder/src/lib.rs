@@ -32,7 +32,7 @@ pub use options::{Compression, Fragments, ImageId, IndexForm, Options, Progress}
 pub use report::Report;
 
 use crate::{
-    compress::{Sources, candidates},
+    compress::{FoundRepeats, Limits, Look, Repeats, Sources, candidates},
     data::{DataWriter, FileData},
     metabox::Named,
     pipeline::Pass,
@@ -70,7 +70,9 @@ pub fn build(
     let tail_packing = options.tail_packing && !plan.is_far;
     let options = &Options { tail_packing, ..options.clone() };
     let (packed, metabox) = (OnceLock::new(), OnceLock::new());
-    let sources = Sources { tree, contents, options, packed: &packed, metabox: &metabox };
+    let repeats = FoundRepeats::default();
+    let sources =
+        Sources { tree, contents, options, packed: &packed, metabox: &metabox, repeats: &repeats };
     let boxed = Sources { options: &options.for_metabox(), ..sources };
     let head = head_end(options, &plan);
     let first = options.block.blocks_for(head).max(options.data_start);
@@ -120,6 +122,7 @@ fn write_rest(
         metadata: Target::Image(image),
         directories: None,
         root,
+        has_shared: data.has_shared,
     };
     let content = match named {
         Some(named) => {
@@ -145,19 +148,64 @@ fn store_all<'a>(
     };
     let mut duplicates = HashMap::new();
     if sources.options.share_duplicates {
-        run(Pass::Look(&candidates(sources, &plan.order)), data)?;
+        run(Pass::Look(Look::Digest, &candidates(sources, &plan.order)), data)?;
         duplicates = data.take_duplicates()?;
     }
     let is_first = |inode: &&InodeIndex| !duplicates.contains_key(inode);
     let order: Vec<_> = plan.order.iter().filter(is_first).copied().collect();
+    if let Some(repeats) = find_repeats(sources, &order, data, progress)? {
+        // It is set nowhere else.
+        let _first = sources.repeats.files.set(repeats);
+    }
     run(Pass::Store(&order), data)?;
     data.pack()?;
     // With directories in it it is stored when those are known.
-    if let Some(packed) = sources.packed.get().filter(|_| !sources.options.pack_directories) {
-        run(Pass::Store(&[packed.index]), data)?;
+    if !sources.options.pack_directories {
+        store_packed(sources, data, progress)?;
     }
     data.share(&duplicates);
     Ok(())
+}
+
+/// Stores the packed inode, if there is one.
+fn store_packed<'a>(
+    sources: Sources<'a>,
+    data: &mut DataWriter<'a>,
+    progress: &Progress,
+) -> Result<(), BuildError> {
+    let Some(packed) = sources.packed.get() else { return Ok(()) };
+    if let Some(repeats) = find_repeats(sources, &[packed.index], data, progress)? {
+        // It is set nowhere else.
+        let _first = sources.repeats.packed.set(repeats);
+    }
+    pipeline::store_contents(sources, data.plan, Pass::Store(&[packed.index]), data, progress)
+}
+
+/// Finds what repeats in files that are stored by themselves, if that is asked for.
+fn find_repeats<'a>(
+    sources: Sources<'a>,
+    order: &[InodeIndex],
+    data: &mut DataWriter<'a>,
+    progress: &Progress,
+) -> Result<Option<Repeats>, BuildError> {
+    let Some(compression) = sources.options.compression.filter(|_| sources.options.dedupe) else {
+        return Ok(None);
+    };
+    let size_of = |inode: &InodeIndex| match sources.node(*inode).kind {
+        Kind::Regular { size } => size,
+        _ => 0,
+    };
+    let content = order.iter().map(size_of).sum();
+    let limits = Limits::new(sources.options, compression.compressor, data.plan.segment, content);
+    let is_long = |inode: &&InodeIndex| {
+        let is_packed = sources.nameless(**inode).is_some();
+        let longest_fragment = if is_packed { 0 } else { sources.options.longest_fragment() };
+        size_of(inode) > longest_fragment.max(limits.least)
+    };
+    let order: Vec<_> = order.iter().filter(is_long).copied().collect();
+    let pass = Pass::Look(Look::Chunks { bits: limits.chunk_bits }, &order);
+    pipeline::store_contents(sources, data.plan, pass, data, progress)?;
+    Ok(Some(Repeats::find(sources, &data.take_looked(), limits)?))
 }
 
 fn report_of(sources: Sources<'_>, plan: &Plan, records: &Records<'_>) -> Report {

@@ -50,6 +50,7 @@ pub(crate) fn store<'a>(
         metadata: Target::Temporary(&inodes),
         directories: Some(Target::Temporary(&directories)),
         root,
+        has_shared: data.has_shared,
     };
     let content = finished.write_metadata(&records, records.iter())?;
     if placement.content_end > placement.content_start {
@@ -58,8 +59,7 @@ pub(crate) fn store<'a>(
     if let Some(packed) = sources.packed.get().filter(|_| sources.options.pack_directories) {
         // It is set nowhere else, and neither is the metabox.
         let _first = packed.directories.set(directories);
-        let pass = Pass::Store(&[packed.index]);
-        pipeline::store_contents(sources, plan, pass, data, progress)?;
+        crate::store_packed(sources, data, progress)?;
     }
     let index = sources.tree.next_index().next();
     let metabox = Metabox::new(index, plan.epoch, inodes, placement.end);

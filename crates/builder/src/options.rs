@@ -78,6 +78,8 @@ pub struct Options {
     pub tail_packing: bool,
     /// Whether files with the same bytes are stored once.
     pub share_duplicates: bool,
+    /// Whether stretches of compressed files that repeat, in one file or in several, are stored once.
+    pub dedupe: bool,
     /// The index form of compressed files.
     pub index: IndexForm,
     /// Whether the image has the 48-bit layout: addresses beyond 2^32 blocks, compact inodes with times of their
@@ -113,6 +115,7 @@ impl Default for Options {
             pack_directories: false,
             tail_packing: false,
             share_duplicates: true,
+            dedupe: false,
             index: IndexForm::Compact,
             wide: false,
             dot_omitted: false,
@@ -155,6 +158,8 @@ const WIDE_SINCE: KernelVersion = KernelVersion::new(6, 15);
 const METABOX_SINCE: KernelVersion = KernelVersion::new(6, 17);
 /// The first kernel that looks for long prefixes outside of the packed inode if there is one.
 const PLAIN_PREFIXES_SINCE: KernelVersion = KernelVersion::new(6, 17);
+/// The first kernel that reads pclusters of which an extent has only the beginning.
+const DEDUPE_SINCE: KernelVersion = KernelVersion::new(6, 1);
 /// The first kernel that reads chunk-based files, which can have holes.
 const CHUNKS_SINCE: KernelVersion = KernelVersion::new(5, 15);
 
@@ -195,6 +200,9 @@ impl Options {
         }
         if self.fragments != Fragments::None {
             self.require(FRAGMENTS_SINCE, || "a packed inode".into())?;
+        }
+        if self.dedupe {
+            self.require(DEDUPE_SINCE, || "a pcluster of several extents".into())?;
         }
         if self.tail_packing {
             self.require(TAIL_PACKING_SINCE, || "a pcluster beside an inode".into())?;

@@ -16,7 +16,7 @@ use lith_tree::{Content, InodeIndex, Kind};
 use crate::{
     BuildError, PIECE, Progress,
     compress::{
-        Blocks, Form, Origin, Outcome, Piece, Sources, Worker, granule_for, is_mostly_hole,
+        Blocks, Form, Look, Origin, Outcome, Piece, Sources, Worker, granule_for, is_mostly_hole,
     },
     data::DataWriter,
     place::inline_tail,
@@ -52,8 +52,8 @@ type Finished<'a> = (u64, Result<Done<'a>, BuildError>);
 /// Which regular files are read, and what for.
 #[derive(Clone, Copy)]
 pub(crate) enum Pass<'o> {
-    /// Only to know them.
-    Look(&'o [InodeIndex]),
+    /// Only to know them, in that way.
+    Look(Look, &'o [InodeIndex]),
     /// To store them, or what will not be a fragment.
     Store(&'o [InodeIndex]),
 }
@@ -195,7 +195,7 @@ fn run<'a>(
             let done = done?;
             let bytes = content_bytes(&done.pieces);
             // Fragments count when they are stored.
-            let is_later = done.pieces.iter().any(|piece| matches!(piece.form, Form::Later { .. }));
+            let is_later = done.pieces.iter().any(|piece| matches!(piece.form, Form::Later(_)));
             data.write(&done.pieces, done.outcomes, &done.blocks)?;
             crew.spare.keep(done.blocks);
             room.give_back(bytes);
@@ -340,16 +340,16 @@ impl<'a> Batches<'a, '_> {
 
     const fn order(&self) -> &[InodeIndex] {
         match self.pass {
-            Pass::Look(order) | Pass::Store(order) => order,
+            Pass::Look(_, order) | Pass::Store(order) => order,
         }
     }
 
     fn form(&self, inode: InodeIndex, size: u64) -> Form {
         let options = self.sources.options;
-        if matches!(self.pass, Pass::Look(_)) {
-            Form::Later { sketched: false }
+        if let Pass::Look(look, _) = self.pass {
+            Form::Later(look)
         } else if !self.is_nameless(inode) && size <= options.longest_fragment() {
-            Form::Later { sketched: true }
+            Form::Later(Look::Sketch)
         } else if options.compression.is_some() && size > u64::from(options.block.size()) {
             Form::Compressed
         } else {
@@ -371,7 +371,7 @@ impl<'a> Batches<'a, '_> {
         match form {
             Form::Compressed => self.plan.segment,
             Form::Raw { granule } => PIECE.max(granule.unwrap_or(0).into()),
-            Form::Later { .. } => PIECE,
+            Form::Later(_) => PIECE,
         }
     }
 
@@ -392,10 +392,13 @@ impl<'a> Batches<'a, '_> {
         let content: Arc<dyn Content + 'a> = Arc::from(self.sources.open(inode)?);
         let sparse = || options.has_holes().then(|| is_mostly_hole(&*content, size, options.block));
         let form = match options.compression {
-            _ if matches!(self.pass, Pass::Look(_)) => Form::Later { sketched: false },
+            _ if matches!(self.pass, Pass::Look(..)) => self.form(inode, size),
             Some(_) if !sparse().transpose()?.unwrap_or(false) => self.form(inode, size),
             _ => self.raw(size),
         };
+        if let (Form::Raw { .. }, Some(repeats)) = (form, self.sources.repeats(inode)) {
+            repeats.withdraw(inode);
+        }
         let piece = self.piece_size(form);
         let may_leave_rest = self.may_leave_rest(inode);
         Ok(Some(Large { inode, content, form, size, position: 0, piece, may_leave_rest }))

@@ -8,6 +8,7 @@ mod duplicates;
 mod likeness;
 mod packed;
 mod pclusters;
+mod repeats;
 mod sketch;
 mod sparse;
 
@@ -22,10 +23,11 @@ use lith_tree::{Content, ContentError, Contents, Inode, InodeIndex, Tree};
 pub(crate) use duplicates::{candidates, originals};
 pub(crate) use packed::{Fragment, Packed};
 pub(crate) use pclusters::PclusterWriter;
+pub(crate) use repeats::{Chunk, FoundRepeats, Limits, Looked, Place, Repeats, Shared};
 pub(crate) use sketch::Sketch;
 pub(crate) use sparse::{granule_for, is_mostly_hole};
 
-use self::packed::PackedContent;
+use self::{packed::PackedContent, repeats::Laid};
 use crate::{
     BuildError, Options,
     digest::Digest,
@@ -45,11 +47,22 @@ pub(crate) enum Origin<'a> {
 pub(crate) enum Form {
     /// Compressed, if that gains anything; its last bytes may become a fragment.
     Compressed,
-    /// Not yet: it is only looked at, also for what it is like if it is `sketched`.
-    Later { sketched: bool },
+    /// Not yet.
+    Later(Look),
     /// As it is. Stretches of zeros are left out if a granule, in bytes, is given: what begins and ends at
     /// multiples of it.
     Raw { granule: Option<u32> },
+}
+
+/// What is found out of content that is not stored yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Only its digest.
+    Digest,
+    /// What it is like, too.
+    Sketch,
+    /// Into what chunks of about `1 << bits` bytes it falls.
+    Chunks { bits: u32 },
 }
 
 /// The most bytes of a file that are compressed as one. Where one segment ends and the next begins no pcluster goes
@@ -122,6 +135,24 @@ pub(crate) struct Outcome {
     pub(crate) tail: u32,
     /// What no pcluster holds, at the piece's end.
     pub(crate) rest: Option<Rest>,
+    /// The extents whose pclusters are others', by their numbers in the piece.
+    pub(crate) shared: Vec<(u32, Shared)>,
+    /// What it falls into, if it was looked at for that.
+    pub(crate) chunks: Vec<Chunk>,
+}
+
+impl Outcome {
+    fn new(stored: Stored, digests: Vec<Digest>) -> Self {
+        Self {
+            stored,
+            digests,
+            blocks: 0,
+            tail: 0,
+            rest: None,
+            shared: Vec::new(),
+            chunks: Vec::new(),
+        }
+    }
 }
 
 /// The blocks and inline tails of a batch's pieces, end to end.
@@ -160,6 +191,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) packed: &'a OnceLock<Packed>,
     /// The metabox inode, once all other inodes are written.
     pub(crate) metabox: &'a OnceLock<Metabox>,
+    /// What repeats, once it is known.
+    pub(crate) repeats: &'a FoundRepeats,
 }
 
 impl<'a> Sources<'a> {
@@ -189,11 +222,32 @@ impl<'a> Sources<'a> {
         }
     }
 
+    /// The repeats that a file has a part in.
+    pub(crate) fn repeats(self, index: InodeIndex) -> Option<&'a Repeats> {
+        let is_packed = self.packed.get().is_some_and(|packed| packed.index == index);
+        let found = if is_packed { &self.repeats.packed } else { &self.repeats.files };
+        found.get().filter(|repeats| repeats.has(index))
+    }
+
     /// The inode of that number, if it is none of the tree.
     pub(crate) fn nameless(self, index: InodeIndex) -> Option<Nameless<'a>> {
         let packed = self.packed.get().filter(|packed| packed.index == index);
         let metabox = self.metabox.get().filter(|metabox| metabox.index == index);
         packed.map(Nameless::Packed).or(metabox.map(Nameless::Metabox))
+    }
+}
+
+/// Ends the waiting for a piece's layout, whatever becomes of it.
+struct Publisher<'r> {
+    repeats: Option<&'r Repeats>,
+    segment: Place,
+}
+
+impl Drop for Publisher<'_> {
+    fn drop(&mut self) {
+        if let Some(repeats) = self.repeats {
+            repeats.publish(self.segment, &[]);
+        }
     }
 }
 
@@ -221,6 +275,8 @@ impl<'a> Worker<'a> {
         piece: &Piece<'a>,
         blocks: &mut Blocks,
     ) -> Result<Outcome, BuildError> {
+        let segment = Place { inode: piece.inode, position: piece.range.start };
+        let _published = Publisher { repeats: self.sources.repeats(piece.inode), segment };
         let opened;
         let content: &dyn Content = match &piece.origin {
             Origin::Whole => {
@@ -232,7 +288,7 @@ impl<'a> Worker<'a> {
         let outcome = match piece.form {
             Form::Compressed => self.store_compressed(piece, content, blocks)?,
             Form::Raw { granule } => self.store_raw(piece, granule, content, blocks)?,
-            Form::Later { sketched } => self.look_at(piece, sketched, content)?,
+            Form::Later(look) => self.look_at(piece, look, content)?,
         };
         if piece.is_whole() {
             content.check_unchanged()?;
@@ -255,17 +311,33 @@ impl<'a> Worker<'a> {
         let digests = Digest::of_pieces(input);
         let start = blocks.data.len();
         blocks.data.reserve_exact(len);
-        let mut extents = Vec::new();
+        let (mut extents, mut shared) = (Vec::new(), Vec::new());
         let mut rest = &[][..];
+        let repeats = self.sources.repeats(piece.inode);
         if let Some(pclusters) = &mut self.pclusters {
-            let written =
-                pclusters.write(input, piece.may_leave_rest, &mut blocks.data, &mut extents);
+            let written = match repeats {
+                Some(repeats) => {
+                    let mut laid = Laid::default();
+                    let writer = (pclusters, self.block.size());
+                    let written = laid.write((piece, input), repeats, writer, &mut blocks.data);
+                    let segment = Place { inode: piece.inode, position: piece.range.start };
+                    repeats.publish(segment, &laid.own);
+                    (extents, shared) = (laid.extents, laid.shared);
+                    written
+                }
+                None => {
+                    pclusters.write(input, piece.may_leave_rest, &mut blocks.data, &mut extents)
+                }
+            };
             let path = || self.sources.path(piece.inode);
             rest = written.map_err(|source| BuildError::Codec { path: path(), source })?;
         }
         let tail = match &self.pclusters {
             Some(pclusters)
-                if piece.last && rest.is_empty() && self.sources.options.tail_packing =>
+                if piece.last
+                    && rest.is_empty()
+                    && self.sources.options.tail_packing
+                    && repeats.is_none() =>
             {
                 pclusters.cut_tail(&mut blocks.data, &extents)
             }
@@ -274,21 +346,21 @@ impl<'a> Worker<'a> {
         let written = blocks.data.len() - start;
         let (before, after) = ((len - rest.len()) as u64, (written + tail.len()) as u64);
         let is_gain = extents.is_empty() || is_gain(self.sources.options, before, after);
-        if piece.is_whole() && !is_gain {
+        if piece.is_whole() && !is_gain && repeats.is_none() {
             blocks.data.truncate(start);
             blocks.data.extend_from_slice(input);
             return Ok(finish_raw(piece, self.block, digests, start, blocks));
         }
         blocks.tails.extend_from_slice(&tail);
         Ok(Outcome {
-            stored: Stored::Pclusters(extents),
-            digests,
+            shared,
             blocks: count(self.block, written),
             // Less than a block.
             tail: u32::try_from(tail.len()).unwrap_or(u32::MAX),
             rest: (!rest.is_empty()).then(|| {
                 Rest::of(rest, Digest::of_file(&Digest::of_pieces(rest)), Sketch::of(rest))
             }),
+            ..Outcome::new(Stored::Pclusters(extents), digests)
         })
     }
 
@@ -296,14 +368,19 @@ impl<'a> Worker<'a> {
     fn look_at(
         &mut self,
         piece: &Piece<'a>,
-        sketched: bool,
+        look: Look,
         content: &dyn Content,
     ) -> Result<Outcome, BuildError> {
         let input = read(&mut self.input, piece, content)?;
         let digests = Digest::of_pieces(input);
-        let sketch = if sketched { Sketch::of(input) } else { Sketch::default() };
+        let (mut sketch, mut chunks) = (Sketch::default(), Vec::new());
+        match look {
+            Look::Digest => {}
+            Look::Sketch => sketch = Sketch::of(input),
+            Look::Chunks { bits } => chunks = repeats::chunks(input, piece.range.start, bits),
+        }
         let rest = Some(Rest::of(input, Digest::of_file(&digests), sketch));
-        Ok(Outcome { stored: Stored::Later, digests, blocks: 0, tail: 0, rest })
+        Ok(Outcome { rest, chunks, ..Outcome::new(Stored::Later, digests) })
     }
 
     fn store_raw(
@@ -327,8 +404,8 @@ impl<'a> Worker<'a> {
             return Ok(finish_raw(piece, self.block, digests, start, blocks));
         };
         let written = pad(&mut blocks.data, start, self.block);
-        let stored = Stored::Sparse { holes };
-        Ok(Outcome { stored, digests, blocks: count(self.block, written), tail: 0, rest: None })
+        let blocks = count(self.block, written);
+        Ok(Outcome { blocks, ..Outcome::new(Stored::Sparse { holes }, digests) })
     }
 }
 
@@ -369,7 +446,7 @@ fn finish_raw(
     blocks.tails.extend_from_slice(blocks.data.get(cut..).unwrap_or_default());
     blocks.data.truncate(cut);
     let written = pad(&mut blocks.data, start, block);
-    Outcome { stored: Stored::Raw, digests, blocks: count(block, written), tail, rest: None }
+    Outcome { blocks: count(block, written), tail, ..Outcome::new(Stored::Raw, digests) }
 }
 
 /// Fills the last block of the bytes from `start` on with zeros and says how many bytes there are now.

@@ -63,6 +63,63 @@ impl PclusterWriter {
         Ok(rest)
     }
 
+    /// Appends pclusters that end where `input` does, which begins at `position` in its file and is not its end; says whether
+    /// there are such that an index has a place for. If not nothing is appended.
+    pub(crate) fn write_exactly(
+        &mut self,
+        input: &[u8],
+        position: u64,
+        out: &mut Vec<u8>,
+        extents: &mut Vec<EncodedExtent>,
+    ) -> Result<bool, CodecError> {
+        let (first, start) = (extents.len(), out.len());
+        self.write(input, false, out, extents)?;
+        let last = extents.get(first..).and_then(<[_]>::last).map_or(0, |last| last.llen as usize);
+        let block = self.block as u64;
+        let end = position + input.len() as u64;
+        // Two extents can't begin in one block of the file.
+        let is_right = (end - last as u64) / block < end / block;
+        let is_written = last == 0 || is_right || self.lengthen_last(input, first, out, extents)?;
+        if !is_written {
+            extents.truncate(first);
+            out.truncate(start);
+        }
+        Ok(is_written)
+    }
+
+    /// Makes the last extent, which is plain and less than a block, a whole one: bytes of the last compressed extent go over
+    /// to the plain ones behind it. Says whether there are enough of them.
+    fn lengthen_last(
+        &mut self,
+        input: &[u8],
+        first: usize,
+        out: &mut Vec<u8>,
+        extents: &mut Vec<EncodedExtent>,
+    ) -> Result<bool, CodecError> {
+        let plain = extents.iter().skip(first).rev().take_while(|e| e.kind == HeadKind::Plain);
+        let (count, bytes) = plain.fold((0, 0), |(n, sum), e| (n + 1, sum + e.llen as usize));
+        let before = extents.len() - count;
+        let Some(shortened) = extents.get(first..before).and_then(<[_]>::last).copied() else {
+            return Ok(false);
+        };
+        let behind = bytes.next_multiple_of(self.block);
+        let end = input.len() - behind;
+        let start = input.len() - bytes - shortened.llen as usize;
+        extents.truncate(before - 1);
+        out.truncate(out.len() - (usize::from(shortened.blocks) + count) * self.block);
+        let Some(piece) = input.get(start..end) else { return Ok(false) };
+        match self.compressed(piece, out)? {
+            Some(extent) if extent.llen as usize == piece.len() => extents.push(extent),
+            _ => return Ok(false),
+        }
+        for bytes in input.get(end..).unwrap_or_default().chunks(self.block) {
+            out.extend_from_slice(bytes);
+            self.last = bytes.len();
+            extents.push(self.extent(bytes.len(), self.block, HeadKind::Plain));
+        }
+        Ok(true)
+    }
+
     /// Takes the last pcluster, if it is less than a block, off `out` again, so that it can lie beside its inode.
     pub(crate) fn cut_tail(&self, out: &mut Vec<u8>, extents: &[EncodedExtent]) -> Vec<u8> {
         let Some(extent) = extents.last() else { return Vec::new() };
@@ -173,6 +230,34 @@ mod tests {
                 _ => 0,
             })
             .collect()
+    }
+
+    #[test]
+    fn pclusters_end_where_they_shall_or_nothing_is_written() {
+        let mut writer =
+            PclusterWriter::new(Compressor::Lz4Hc { level: 5 }, 16384, BlockBits::DEFAULT);
+        let (mut written, mut refused) = (0, 0);
+        for position in [0, 1, 2000, 4095] {
+            for len in [1, 4000, 4097, 9000, 30_001, 100_000, 100_500, 110_001, 150_000] {
+                // Text, and then noise.
+                let input = &mixed(300_000)[..len];
+                let (mut out, mut extents) = (vec![7; 3], Vec::new());
+                if !writer.write_exactly(input, position, &mut out, &mut extents).unwrap() {
+                    assert_eq!((out.as_slice(), extents.len()), (&[7; 3][..], 0));
+                    refused += 1;
+                    continue;
+                }
+                written += 1;
+                assert_eq!(decoded(&extents, &out[3..]), input);
+                let mut start = position;
+                for extent in &extents {
+                    let end = start + u64::from(extent.llen);
+                    assert!(start / 4096 < end / 4096, "{position} {len}: {extents:?}");
+                    start = end;
+                }
+            }
+        }
+        assert!(written >= 24 && refused > 0, "{written} written, {refused} refused");
     }
 
     #[test]

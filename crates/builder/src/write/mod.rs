@@ -39,6 +39,8 @@ pub(crate) struct Finished<'a> {
     /// Where those directories are written to that lie in the packed inode.
     pub(crate) directories: Option<Target<'a>>,
     pub(crate) root: Nid,
+    /// Whether some pcluster has more than one extent.
+    pub(crate) has_shared: bool,
 }
 
 impl Finished<'_> {

@@ -166,7 +166,8 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
     sb.metabox_nid = metabox.map(|metabox| placement.nid(metabox.index));
     sb.incompat.set(Incompat::METABOX, metabox.is_some());
     sb.packed_nid = packed.map(|packed| placement.nid(packed.index));
-    sb.incompat.set(Incompat::FRAGMENTS, packed.is_some());
+    // Deduplication has the same bit.
+    sb.incompat.set(Incompat::FRAGMENTS, packed.is_some() || finished.has_shared);
     sb.incompat.set(Incompat::ZTAILPACKING, has_inline(finished));
     sb.blocks = placement.end / u64::from(options.block.size());
     sb.epoch = plan.epoch.sec;

@@ -12,6 +12,7 @@ pub(crate) struct Extended {
 enum Word {
     Fragments(Fragments),
     TailPacking(bool),
+    Dedupe(bool),
     Index(IndexForm),
     Wide(bool),
     DotOmitted(bool),
@@ -30,6 +31,7 @@ impl Extended {
             match *word {
                 Word::Fragments(fragments) => options.fragments = fragments,
                 Word::TailPacking(on) => options.tail_packing = on,
+                Word::Dedupe(on) => options.dedupe = on,
                 Word::Index(index) => options.index = index,
                 Word::Wide(on) => options.wide = on,
                 Word::DotOmitted(on) => options.dot_omitted = on,
@@ -45,13 +47,14 @@ fn parse_word(word: &str) -> Result<Word, String> {
         ("all-fragments", true) => Ok(Word::Fragments(Fragments::All)),
         ("fragments" | "all-fragments", false) => Ok(Word::Fragments(Fragments::None)),
         ("ztailpacking", on) => Ok(Word::TailPacking(on)),
+        ("dedupe", on) => Ok(Word::Dedupe(on)),
         ("legacy-compress", true) => Ok(Word::Index(IndexForm::Full)),
         ("legacy-compress", false) => Ok(Word::Index(IndexForm::Compact)),
         ("48bit", on) => Ok(Word::Wide(on)),
         ("dot-omitted", on) => Ok(Word::DotOmitted(on)),
         _ => Err(format!(
-            "unknown word {word:?} for -E; known are fragments, all-fragments, ztailpacking, legacy-compress, 48bit \
-             and dot-omitted, each with ^ before it to switch it off"
+            "unknown word {word:?} for -E; known are fragments, all-fragments, ztailpacking, dedupe, \
+             legacy-compress, 48bit and dot-omitted, each with ^ before it to switch it off"
         )),
     }
 }

@@ -5,7 +5,8 @@ use alloc::vec::Vec;
 use super::super::full::PARTIAL_REF;
 use super::super::index::{CBLKCNT, NONHEAD};
 use super::{
-    EncodeError, EncodeParams, EncodedExtent, HeadStep, IndexWriter, NonHeadStep, Tail, saturated,
+    EncodeError, EncodeParams, EncodedExtent, HeadStep, IndexWriter, NonHeadStep, Tail, rules,
+    saturated,
 };
 use crate::addr::Blkaddr;
 
@@ -34,9 +35,7 @@ fn full_addresses<'a>(
     let Some(all) = addresses else {
         return Ok(Addresses::Running { next: fit(0, params.start.0)?, tail });
     };
-    if all.len() != extents.len() {
-        return Err(EncodeError::AddressCount { expected: extents.len(), found: all.len() });
-    }
+    rules::check_count(extents, addresses)?;
     for (k, address) in all.iter().enumerate() {
         fit(k, address.0)?;
     }

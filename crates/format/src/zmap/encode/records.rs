@@ -7,10 +7,10 @@ use super::super::header::{Advise, MapHeader, RecordSize, RecordsHeader, Records
 use super::super::index::HeadKind;
 use super::super::locate::extent_records_offset;
 use super::{EncodeError, EncodeParams, EncodedExtent, Tail, reserve, rules};
-use crate::addr::{La, Pa};
+use crate::addr::{Blkaddr, La, Pa};
 
-/// Map header and extent records of `extents`, whose pclusters lie one after another from `params.start` on, for a
-/// header that stands `header_mod_32` (0, 8, 16 or 24) bytes beyond a multiple of 32.
+/// Map header and extent records of `extents`, for a header that stands `header_mod_32` (0, 8, 16 or 24) bytes beyond a
+/// multiple of 32. Pclusters lie as [`encode_full`](super::encode_full) says.
 ///
 /// Only images with 48-bit addresses have records; but those have no limit of 32 bits, and take space for each
 /// extent, not for each lcluster.
@@ -22,8 +22,10 @@ pub fn encode_records(
     extents: &[EncodedExtent],
     params: &EncodeParams,
     header_mod_32: u8,
+    addresses: Option<&[Blkaddr]>,
 ) -> Result<Vec<u8>, EncodeError> {
     rules::check(extents, params)?;
+    rules::check_count(extents, addresses)?;
     if let Tail::Inline { .. } = params.tail {
         return Err(EncodeError::InlineBesideRecords);
     }
@@ -40,6 +42,7 @@ pub fn encode_records(
     let (mut la, mut block) = (0_u64, params.start.0);
     for (k, extent) in extents.iter().enumerate() {
         let is_last = k + 1 == extents.len();
+        block = addresses.and_then(|all| all.get(k)).map_or(block, |address| address.0);
         record(*extent, params, (la, block), is_last).encode(size, &mut out);
         la += u64::from(extent.llen);
         block = block.saturating_add(extent.blocks.into());

@@ -1,6 +1,8 @@
 //! Which extents can be indexed, and why can't the others?
 
 use super::super::{MAX_EXTENT_LEN, MAX_PCLUSTER_BLOCKS, MAX_PCLUSTER_SIZE};
+use crate::addr::Blkaddr;
+
 use super::{EncodeParams, EncodedExtent, HeadKind, Tail};
 
 /// Why extents can't be indexed. `extent` counts from 0.
@@ -263,6 +265,19 @@ fn check_inline(
         return Err(EncodeError::InlinePlainInterlaced { extent: k });
     }
     Ok(())
+}
+
+/// There must be an address for each extent, if there are any.
+pub(super) fn check_count(
+    extents: &[EncodedExtent],
+    addresses: Option<&[Blkaddr]>,
+) -> Result<(), EncodeError> {
+    match addresses {
+        Some(all) if all.len() != extents.len() => {
+            Err(EncodeError::AddressCount { expected: extents.len(), found: all.len() })
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(super) fn check_compact(

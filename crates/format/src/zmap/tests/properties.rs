@@ -228,7 +228,7 @@ proptest! {
         params.interlaced = false;
         let expected = expected(&params, &extents, None);
         let header_at = u64::from(case.e) + 64;
-        let bytes = encode_records(&extents, &params, case.e).unwrap();
+        let bytes = encode_records(&extents, &params, case.e, None).unwrap();
         let block_bits = params.block_bits;
         let context = HeaderContext { layout: IndexLayout::Full, block_bits, feature_incompat: 0x80 };
         let header = MapHeader::parse(*bytes.first_chunk().unwrap(), context);
