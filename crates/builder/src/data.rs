@@ -14,6 +14,7 @@ use lith_tree::{Content, InodeIndex};
 
 use crate::{
     BuildError, Digest, DigestOfPieces, IndexForm, PIECE,
+    codings::{Coding, Encoding},
     compress::{
         Blocks, Fragment, Origin, Outcome, Packed, Piece, Rest, Sources, Stored, granule_for,
         is_gain, originals,
@@ -73,6 +74,8 @@ pub(crate) struct DataWriter<'a> {
     pub(crate) files: Vec<StoredFile>,
     /// By inode.
     pub(crate) digests: Vec<Digest>,
+    /// What some file is compressed by.
+    pub(crate) used: Vec<Encoding>,
     large: Option<Large<'a>>,
     /// What shall lie in the packed inode, and what lies before it in the same file.
     fragments: Vec<(Fragment, Head)>,
@@ -110,6 +113,7 @@ impl<'a> DataWriter<'a> {
             spool: Spool::new(&options.temporary, options.memory / 8),
             files: vec![StoredFile::default(); inodes],
             digests: vec![Digest::default(); inodes],
+            used: Vec::new(),
             large: None,
             fragments: Vec::new(),
         }
@@ -231,7 +235,7 @@ impl<'a> DataWriter<'a> {
         if !extents.is_empty() {
             let written = (self.next - start) * u64::from(self.block().size()) + tail.len() as u64;
             let before = size - rest.map_or(0, |rest| rest.len.into());
-            if is_gain(self.sources.options, before, written) {
+            if is_gain(self.sources, inode, before, written) {
                 self.set_pclusters(&Pclusters { inode, size, start, tail }, extents, rest)?;
             } else {
                 self.rewrite_plain(inode, size, &large)?;
@@ -307,7 +311,9 @@ impl<'a> DataWriter<'a> {
     ) -> Result<(), BuildError> {
         let Pclusters { inode, size, start, .. } = *file;
         let options = self.sources.options;
-        let algorithm = options.compression.map_or(0, |c| algorithm_of(c.compressor).id());
+        let encoding = self.sources.coding(inode).map(Coding::encoding);
+        self.note(encoding);
+        let algorithm = encoding.map_or(0, |it| algorithm_of(it.compressor).id());
         let mut params = EncodeParams::new(options.block, size, Blkaddr(start), algorithm);
         params.big_pcluster = options.has_configs();
         params.tail = tail;
@@ -384,6 +390,7 @@ impl<'a> DataWriter<'a> {
         let Fragment { inode, start: begin, len, .. } = *fragment;
         let Head { start, mut extents } = head;
         if begin == 0 {
+            self.note(self.sources.coding(inode).map(Coding::encoding));
             let data = FileData::Compressed { blocks: 0, index: IndexForm::Full, inline: 0 };
             return self.set(inode, data, &encode_whole_fragment(offset));
         }
@@ -423,6 +430,11 @@ impl<'a> DataWriter<'a> {
             *file = StoredFile { data, payload };
         }
         Ok(())
+    }
+
+    fn note(&mut self, encoding: Option<Encoding>) {
+        let new = encoding.filter(|encoding| !self.used.contains(encoding));
+        self.used.extend(new);
     }
 
     fn set_digest(&mut self, inode: InodeIndex, digest: Digest) {

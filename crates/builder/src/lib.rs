@@ -6,6 +6,7 @@
 //! whatever the number of workers.
 #![forbid(unsafe_code)]
 
+mod codings;
 mod compress;
 mod data;
 mod digest;
@@ -16,6 +17,7 @@ mod pipeline;
 mod place;
 mod plan;
 mod report;
+mod rule;
 mod spool;
 mod write;
 
@@ -28,8 +30,10 @@ pub use digest::{Digest, DigestOfPieces, PIECE};
 pub use error::BuildError;
 pub use options::{Compression, Fragments, ImageId, IndexForm, Options, Progress};
 pub use report::Report;
+pub use rule::{Files, Rule};
 
 use crate::{
+    codings::Codings,
     compress::{Sources, candidates},
     data::{DataWriter, FileData},
     pipeline::Pass,
@@ -64,7 +68,8 @@ pub fn build(
     options.check()?;
     let plan = Plan::new(tree)?;
     let packed = OnceLock::new();
-    let sources = Sources { tree, contents, options, packed: &packed };
+    let codings = Codings::new(options, tree, &plan.order);
+    let sources = Sources { tree, contents, options, codings: &codings, packed: &packed };
     let head = lith_format::superblock::SUPERBLOCK_POSITION + superblock_size(options);
     let mut data = DataWriter::new(sources, &plan, image, options.block.blocks_for(head));
     let data_start = data.next;
@@ -76,7 +81,8 @@ pub fn build(
     let placement = Placement::new(&records, head_end, data_end)?;
     let (plan, placement) = (&plan, &placement);
     let (files, digests, spool) = (&data.files[..], &data.digests[..], &data.spool);
-    let finished = Finished { sources, plan, placement, files, digests, spool, image };
+    let used = &data.used[..];
+    let finished = Finished { sources, plan, placement, files, used, digests, spool, image };
     let content = finished.write_metadata(&records)?;
     write_superblock(&finished, content)?;
     let mut report = report_of(&finished, &records);

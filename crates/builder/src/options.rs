@@ -5,7 +5,10 @@ use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicU64, thread};
 use lith_codec::Compressor;
 use lith_format::{addr::BlockBits, compression::Algorithm, kernel::KernelVersion};
 
-use crate::BuildError;
+use crate::{
+    BuildError, Rule,
+    codings::{Coding, Encoding},
+};
 
 /// Which form of index a compressed file has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +62,9 @@ pub struct Options {
     pub block: BlockBits,
     /// Compression; nothing to store all files plain.
     pub compression: Option<Compression>,
+    /// Files with another compression, by the first rule that is for them. What lies in the packed inode has the
+    /// image's own, so other files have no part there.
+    pub rules: Vec<Rule>,
     /// What lies in the packed inode of a compressed image.
     pub fragments: Fragments,
     /// Whether the last pcluster of a compressed file lies beside its inode where there is room.
@@ -86,6 +92,7 @@ impl Default for Options {
         Self {
             block: BlockBits::DEFAULT,
             compression: None,
+            rules: Vec::new(),
             fragments: Fragments::None,
             tail_packing: false,
             share_duplicates: true,
@@ -156,18 +163,24 @@ impl Options {
         if self.tail_packing {
             self.require(TAIL_PACKING_SINCE, || "a pcluster beside an inode".into())?;
         }
-        if let Some(compression) = self.compression {
+        self.compressions().try_for_each(|compression| {
             let algorithm = algorithm_of(compression.compressor);
             self.require(algorithm.since(), || format!("{algorithm} compression"))?;
-        }
-        self.compression.and_then(|c| c.pcluster).map_or(Ok(()), |size| self.check_pcluster(size))
+            compression.pcluster.map_or(Ok(()), |size| self.check_pcluster(size))
+        })
+    }
+
+    /// The image's own compression and those of the rules.
+    fn compressions(&self) -> impl Iterator<Item = &Compression> {
+        let rules = self.rules.iter().filter_map(|rule| rule.compression.as_ref());
+        self.compression.iter().chain(rules)
     }
 
     fn check_block(&self) -> Result<(), BuildError> {
         if self.block.bits() >= 12 {
             return Ok(());
         }
-        let (what, needs) = match self.compression {
+        let (what, needs) = match self.compressions().next() {
             None => ("blocks", KernelVersion::new(6, 4)),
             Some(_) => ("compression with blocks", KernelVersion::new(6, 8)),
         };
@@ -205,31 +218,36 @@ impl Options {
         Err(BuildError::Kernel { what: what(), needs, kernel: self.kernel })
     }
 
-    /// Bytes in the largest pcluster.
-    pub(crate) fn pcluster_size(&self) -> u32 {
+    /// A compression with its pcluster size, the largest that suits all if nothing is said.
+    pub(crate) fn coding(&self, compression: &Compression) -> Coding {
+        let Compression { compressor, pcluster, min_saving } = *compression;
         let default = if self.kernel >= BIG_PCLUSTER_SINCE {
             DEFAULT_PCLUSTER.clamp(self.block.size(), self.block.size() << 8)
         } else {
             self.block.size()
         };
-        self.compression.and_then(|c| c.pcluster).unwrap_or(default)
+        Coding { compressor, pcluster: pcluster.unwrap_or(default), min_saving }
     }
 
     /// The most bytes of a file's end that become a fragment.
     pub(crate) fn longest_fragment(&self) -> u64 {
+        let Some(compression) = &self.compression else { return 0 };
         match self.fragments {
-            _ if self.compression.is_none() => 0,
             Fragments::None => 0,
-            Fragments::Tails => self.pcluster_size().into(),
+            Fragments::Tails => self.coding(compression).pcluster.into(),
             Fragments::All => u64::MAX,
         }
     }
 
-    /// Whether readers are told of the algorithm's parameters: all but those of LZ4 in pclusters of one block.
+    /// What files can be compressed by.
+    pub(crate) fn encodings(&self) -> impl Iterator<Item = Encoding> {
+        self.compressions().map(|compression| self.coding(compression).encoding())
+    }
+
+    /// Whether readers are told of the algorithms' parameters: of all but those of LZ4 in pclusters of one block.
     pub(crate) fn has_configs(&self) -> bool {
-        self.compression.is_some_and(|compression| {
-            algorithm_of(compression.compressor) != Algorithm::Lz4
-                || self.pcluster_size() > self.block.size()
+        self.encodings().any(|Encoding { compressor, pcluster }| {
+            algorithm_of(compressor) != Algorithm::Lz4 || pcluster > self.block.size()
         })
     }
 
@@ -249,10 +267,14 @@ mod tests {
         Options { compression, kernel, ..Options::default() }
     }
 
+    fn pcluster_of(options: &Options) -> u32 {
+        options.coding(&options.compression.unwrap()).pcluster
+    }
+
     #[test]
     fn an_old_kernel_clamps_what_was_not_asked_for_and_refuses_what_was() {
         let old = KernelVersion::new(5, 4);
-        assert_eq!(with_pcluster(None, old).pcluster_size(), 4096);
+        assert_eq!(pcluster_of(&with_pcluster(None, old)), 4096);
         assert!(with_pcluster(None, old).check().is_ok());
         let refused = with_pcluster(Some(65536), old).check().unwrap_err().to_string();
         assert!(refused.contains("65536") && refused.contains("5.13"), "{refused}");

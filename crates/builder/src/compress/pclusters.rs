@@ -1,10 +1,12 @@
 //! Which extents does a stretch of bytes fall into, and what are their pclusters?
 
-use lith_codec::{CodecError, Compressor, Encoder};
+use lith_codec::{CodecError, Encoder};
 use lith_format::{
     addr::BlockBits,
     zmap::{EncodedExtent, HeadKind, MAX_EXTENT_LEN},
 };
+
+use crate::codings::Coding;
 
 /// Bytes of its block that a pcluster beside its inode leaves free: a place for both can then always be found.
 const ROOM_BESIDE_TAIL: usize = 64;
@@ -20,10 +22,10 @@ pub(crate) struct PclusterWriter {
 }
 
 impl PclusterWriter {
-    pub(crate) fn new(compressor: Compressor, pcluster: u32, block: BlockBits) -> Self {
+    pub(crate) fn new(coding: &Coding, block: BlockBits) -> Self {
         Self {
-            encoder: Encoder::for_pclusters(&compressor, pcluster),
-            pcluster: pcluster as usize,
+            encoder: Encoder::for_pclusters(&coding.compressor, coding.pcluster),
+            pcluster: coding.pcluster as usize,
             block: block.size() as usize,
             last: 0,
         }
@@ -138,7 +140,7 @@ impl PclusterWriter {
 
 #[cfg(test)]
 mod tests {
-    use lith_codec::{Algorithm, decode, strip_padding};
+    use lith_codec::{Algorithm, Compressor, decode, strip_padding};
 
     use super::*;
 
@@ -180,7 +182,8 @@ mod tests {
         for (compressor, pcluster) in
             [(Compressor::Lz4, 4096), (Compressor::Lz4Hc { level: 9 }, 16384)]
         {
-            let mut writer = PclusterWriter::new(compressor, pcluster, BlockBits::DEFAULT);
+            let coding = Coding { compressor, pcluster, min_saving: 0 };
+            let mut writer = PclusterWriter::new(&coding, BlockBits::DEFAULT);
             for len in [1, 4096, 4097, 100_000, 300_001] {
                 let (input, mut out, mut extents) = (mixed(len), Vec::new(), Vec::new());
                 assert!(writer.write(&input, false, &mut out, &mut extents).unwrap().is_empty());

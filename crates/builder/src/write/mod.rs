@@ -14,6 +14,7 @@ pub(crate) use superblock::{superblock_size, write_superblock};
 use self::window::Window;
 use crate::{
     BuildError, Digest,
+    codings::Encoding,
     compress::Sources,
     data::StoredFile,
     place::{
@@ -30,6 +31,8 @@ pub(crate) struct Finished<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) placement: &'a Placement,
     pub(crate) files: &'a [StoredFile],
+    /// What some file, or the packed inode, is compressed by.
+    pub(crate) used: &'a [Encoding],
     pub(crate) digests: &'a [Digest],
     pub(crate) spool: &'a Spool,
     pub(crate) image: &'a File,

@@ -3,9 +3,8 @@
 use std::os::unix::fs::FileExt;
 
 use lith_format::{
-    compression::{
-        Algorithm, AlgorithmSet, Configs, DeflateConfig, Lz4Config, LzmaConfig, ZstdConfig,
-    },
+    addr::BlockBits,
+    compression::{Algorithm, Configs, DeflateConfig, Lz4Config, LzmaConfig, ZstdConfig},
     features::{Compat, Incompat},
     superblock::{
         SUPERBLOCK_POSITION, SUPERBLOCK_SIZE, Superblock, SuperblockError, checksum,
@@ -15,39 +14,52 @@ use lith_format::{
 use lith_tree::InodeIndex;
 
 use super::Finished;
-use crate::{BuildError, Digest, ImageId, Options, data::FileData, options::algorithm_of};
+use crate::{
+    BuildError, Digest, ImageId, Options, codings::Encoding, data::FileData, options::algorithm_of,
+};
 
 /// Bytes of the superblock and the config records that may follow it.
 pub(crate) fn superblock_size(options: &Options) -> u64 {
-    (SUPERBLOCK_SIZE + configs(options).map_or(0, |records| records.size())) as u64
+    let records = configs(options, options.encodings());
+    (SUPERBLOCK_SIZE + records.map_or(0, |records| records.size())) as u64
 }
 
-/// What a reader must know of the algorithm.
-fn configs(options: &Options) -> Option<Configs> {
-    let compressor = options.compression.filter(|_| options.has_configs())?.compressor;
-    let (pcluster, block) = (options.pcluster_size(), options.block.size());
+/// What a reader must know of the algorithms: the most that any of `encodings` asks for.
+fn configs(options: &Options, encodings: impl Iterator<Item = Encoding>) -> Option<Configs> {
+    let add = |configs, encoding| with_encoding(configs, encoding, options.block);
+    options.has_configs().then(|| encodings.fold(Configs::default(), add))
+}
+
+fn with_encoding(mut configs: Configs, encoding: Encoding, block: BlockBits) -> Configs {
+    let Encoding { compressor, pcluster } = encoding;
     let window = compressor.window(pcluster);
     let window_log = u8::try_from(window.ilog2()).unwrap_or(u8::MAX);
-    let mut configs = Configs::default();
     match algorithm_of(compressor) {
         Algorithm::Lz4 => {
             // Options allow at most 256 blocks.
-            let max_pcluster_blocks = u16::try_from(pcluster / block).unwrap_or(u16::MAX);
+            let blocks = u16::try_from(pcluster / block.size()).unwrap_or(u16::MAX);
+            let max_pcluster_blocks = configs.lz4.map_or(0, |c| c.max_pcluster_blocks).max(blocks);
             let max_distance = Lz4Config::MAX_DISTANCE;
             configs.lz4 = Some(Lz4Config { max_distance, max_pcluster_blocks });
         }
-        Algorithm::Lzma => configs.lzma = Some(LzmaConfig { dict_size: window }),
+        Algorithm::Lzma => {
+            let dict_size = configs.lzma.map_or(0, |c| c.dict_size).max(window);
+            configs.lzma = Some(LzmaConfig { dict_size });
+        }
         Algorithm::Deflate => configs.deflate = Some(DeflateConfig { window_bits: window_log }),
-        Algorithm::Zstd => configs.zstd = Some(ZstdConfig { window_log }),
+        Algorithm::Zstd => {
+            let window_log = configs.zstd.map_or(0, |c| c.window_log).max(window_log);
+            configs.zstd = Some(ZstdConfig { window_log });
+        }
     }
-    Some(configs)
+    configs
 }
 
 /// Writes the superblock, with the checksum of block 0 as it is by now.
 pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Result<(), BuildError> {
     let options = finished.sources.options;
     let mut head = superblock(finished, content).encode().map_err(|error| unencodable(&error))?;
-    if let Some(configs) = configs(options).filter(|_| is_compressed(finished)) {
+    if let Some(configs) = configs(options, finished.used.iter().copied()) {
         configs.encode_into(&mut head);
     }
     let failed = |action| move |source| BuildError::Output { action, source };
@@ -63,10 +75,6 @@ pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Resu
 
 fn unencodable(error: &SuperblockError) -> BuildError {
     BuildError::Encode { path: Vec::new(), part: "superblock", problem: error.to_string() }
-}
-
-fn is_compressed(finished: &Finished<'_>) -> bool {
-    finished.files.iter().any(|f| matches!(f.data, FileData::Compressed { .. }))
 }
 
 fn has_inline(finished: &Finished<'_>) -> bool {
@@ -97,10 +105,11 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
     for (to, from) in sb.volume_name.iter_mut().zip(&options.label) {
         *to = *from;
     }
-    if let Some(compression) = options.compression.filter(|_| is_compressed(finished)) {
+    let used = finished.used.iter();
+    sb.algorithms = used.map(|encoding| algorithm_of(encoding.compressor)).collect();
+    if !finished.used.is_empty() {
         sb.incompat |= Incompat::LZ4_0PADDING;
-        sb.algorithms = AlgorithmSet::from(algorithm_of(compression.compressor));
-        if configs(options).is_some() {
+        if options.has_configs() {
             sb.incompat |= Incompat::COMPR_CFGS;
         } else {
             sb.lz4_max_distance = Lz4Config::MAX_DISTANCE;

@@ -1,0 +1,56 @@
+//! Which rules are images built by in a test?
+
+use lith::{
+    builder::{Compression, Files, Fragments, Options, Rule},
+    codec::Compressor,
+};
+
+use crate::image;
+
+/// A rule for about one of `parts` files, as their names fall; no two numbers below `parts` are for the same ones.
+#[must_use]
+pub fn one_of(parts: u8, number: u8, compression: Option<Compression>) -> Rule {
+    let sum = |path: &[u8]| path.iter().fold(0_u32, |sum, byte| sum + u32::from(*byte));
+    let files = Files::new(move |path| sum(path) % u32::from(parts) == u32::from(number));
+    Rule { files, compression }
+}
+
+/// Compression with pclusters of so many bytes, with whatever is gained.
+#[must_use]
+pub const fn by(compressor: Compressor, pcluster: u32) -> Option<Compression> {
+    Some(Compression { compressor, pcluster: Some(pcluster), min_saving: 0 })
+}
+
+/// The options with a rule for each of these compressors and pcluster sizes, or `none`, and for equal parts of the files;
+/// one further part follows none.
+#[must_use]
+pub fn with(options: Options, words: &[(&str, u32)]) -> Options {
+    let parts = words.len() as u8 + 1;
+    let compression = |(words, pcluster): &(&str, u32)| match *words {
+        "none" => None,
+        words => by(words.parse().unwrap(), *pcluster),
+    };
+    let rule = |(number, words)| one_of(parts, number, compression(words));
+    let rules = (0..parts).zip(words).map(rule).collect();
+    Options { rules, ..options }
+}
+
+/// Images of several algorithms, each with its name.
+#[must_use]
+pub fn kinds() -> Vec<(String, Options)> {
+    let all =
+        [("lz4", 4096), ("lzma,1", 65536), ("deflate,1", 16384), ("zstd,1", 1 << 20), ("none", 0)];
+    let levels = [("lz4hc,3", 65536), ("lz4hc,12", 8192), ("lz4", 65536)];
+    let lz4 = image::compressed(Compressor::Lz4, 65536);
+    let zstd = image::compressed("zstd,3".parse().unwrap(), 32768);
+    let packed = |options, fragments| image::with_packing(options, fragments, true);
+    [
+        ("rules: all algorithms", with(lz4.clone(), &all)),
+        ("rules: all algorithms, full", image::with_full_index(with(lz4.clone(), &all))),
+        ("rules: all algorithms, plain but for them", with(image::plain(), &all)),
+        ("rules: levels, fragments, tail packing", with(packed(lz4, Fragments::Tails), &levels)),
+        ("rules: all algorithms, fragments: All", with(packed(zstd, Fragments::All), &all)),
+    ]
+    .map(|(name, options)| (name.to_owned(), options))
+    .into()
+}
