@@ -1,14 +1,17 @@
 //! By which compressor is each file stored?
 
 use lith_codec::Compressor;
+use lith_format::zmap::{EncodedExtent, HeadKind};
 use lith_tree::{InodeIndex, Kind, Tree};
 
-use crate::{Compression, Options};
+use crate::Options;
 
 /// How files are compressed, with nothing left open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Coding {
     pub(crate) compressor: Compressor,
+    /// A compressor of another algorithm for some of the pclusters.
+    pub(crate) second: Option<Compressor>,
     /// Bytes of the largest pcluster.
     pub(crate) pcluster: u32,
     /// The least part of a file that must be saved, in percent.
@@ -23,10 +26,40 @@ pub(crate) struct Encoding {
     pub(crate) pcluster: u32,
 }
 
-impl Coding {
-    /// What is used where it is used.
-    pub(crate) const fn encoding(&self) -> Encoding {
-        Encoding { compressor: self.compressor, pcluster: self.pcluster }
+/// What made a file's extents, if there are some of the kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Makers {
+    pub(crate) head1: Option<Compressor>,
+    pub(crate) head2: Option<Compressor>,
+}
+
+/// What some file, or the packed inode, is compressed by.
+#[derive(Debug, Default)]
+pub(crate) struct Used(Vec<Encoding>);
+
+impl Used {
+    /// Adds what made these extents of a file, and returns it: that of HEAD1 and that of HEAD2. Of two compressors those
+    /// count that made some pcluster.
+    pub(crate) fn add(&mut self, coding: &Coding, extents: &[EncodedExtent]) -> Makers {
+        let Coding { compressor, second, pcluster, .. } = *coding;
+        let made = |kind| extents.iter().any(|extent| extent.kind == kind);
+        let head1 = (second.is_none() || made(HeadKind::Head1)).then_some(compressor);
+        let head2 = second.filter(|_| made(HeadKind::Head2));
+        for compressor in head1.into_iter().chain(head2) {
+            let encoding = Encoding { compressor, pcluster };
+            if !self.0.contains(&encoding) {
+                self.0.push(encoding);
+            }
+        }
+        Makers { head1, head2 }
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Encoding> {
+        self.0.iter().copied()
     }
 }
 
@@ -42,16 +75,12 @@ pub(crate) struct Codings {
 impl Codings {
     /// Finds for each regular file in `order` the first rule that is for it.
     pub(crate) fn new(options: &Options, tree: &Tree, order: &[InodeIndex]) -> Self {
-        let resolve = |compression: &Compression| options.coding(compression);
-        let mut all = vec![options.compression.as_ref().map(resolve)];
+        let mut all = vec![options.compression.as_ref().map(|own| options.coding(own))];
         if options.rules.is_empty() {
             return Self { all, by_inode: Vec::new() };
         }
-        let numbers: Vec<usize> = options
-            .rules
-            .iter()
-            .map(|rule| number_in(&mut all, rule.compression.as_ref().map(resolve)))
-            .collect();
+        let numbers: Vec<usize> =
+            options.rules.iter().map(|rule| number_in(&mut all, options.coding_by(rule))).collect();
         let mut by_inode = vec![0; tree.len()];
         for inode in order {
             if !matches!(tree.get(*inode).kind, Kind::Regular { size: 1.. }) {

@@ -14,7 +14,7 @@ use lith_tree::{Content, InodeIndex};
 
 use crate::{
     BuildError, Digest, DigestOfPieces, IndexForm, PIECE,
-    codings::{Coding, Encoding},
+    codings::Used,
     compress::{
         Blocks, Fragment, Origin, Outcome, Packed, Piece, Rest, Sources, Stored, granule_for,
         is_gain, originals,
@@ -75,7 +75,7 @@ pub(crate) struct DataWriter<'a> {
     /// By inode.
     pub(crate) digests: Vec<Digest>,
     /// What some file is compressed by.
-    pub(crate) used: Vec<Encoding>,
+    pub(crate) used: Used,
     large: Option<Large<'a>>,
     /// What shall lie in the packed inode, and what lies before it in the same file.
     fragments: Vec<(Fragment, Head)>,
@@ -113,7 +113,7 @@ impl<'a> DataWriter<'a> {
             spool: Spool::new(&options.temporary, options.memory / 8),
             files: vec![StoredFile::default(); inodes],
             digests: vec![Digest::default(); inodes],
-            used: Vec::new(),
+            used: Used::default(),
             large: None,
             fragments: Vec::new(),
         }
@@ -311,10 +311,11 @@ impl<'a> DataWriter<'a> {
     ) -> Result<(), BuildError> {
         let Pclusters { inode, size, start, .. } = *file;
         let options = self.sources.options;
-        let encoding = self.sources.coding(inode).map(Coding::encoding);
-        self.note(encoding);
-        let algorithm = encoding.map_or(0, |it| algorithm_of(it.compressor).id());
-        let mut params = EncodeParams::new(options.block, size, Blkaddr(start), algorithm);
+        let coding = self.sources.coding(inode);
+        let makers = coding.map(|coding| self.used.add(coding, extents)).unwrap_or_default();
+        let id = |maker: Option<_>| maker.map_or(0, |compressor| algorithm_of(compressor).id());
+        let mut params = EncodeParams::new(options.block, size, Blkaddr(start), id(makers.head1));
+        params.head2 = id(makers.head2);
         params.big_pcluster = options.has_configs();
         params.tail = tail;
         let header = map_header(self.sources, self.plan, inode, size);
@@ -390,7 +391,9 @@ impl<'a> DataWriter<'a> {
         let Fragment { inode, start: begin, len, .. } = *fragment;
         let Head { start, mut extents } = head;
         if begin == 0 {
-            self.note(self.sources.coding(inode).map(Coding::encoding));
+            if let Some(coding) = self.sources.coding(inode) {
+                self.used.add(coding, &[]);
+            }
             let data = FileData::Compressed { blocks: 0, index: IndexForm::Full, inline: 0 };
             return self.set(inode, data, &encode_whole_fragment(offset));
         }
@@ -430,11 +433,6 @@ impl<'a> DataWriter<'a> {
             *file = StoredFile { data, payload };
         }
         Ok(())
-    }
-
-    fn note(&mut self, encoding: Option<Encoding>) {
-        let new = encoding.filter(|encoding| !self.used.contains(encoding));
-        self.used.extend(new);
     }
 
     fn set_digest(&mut self, inode: InodeIndex, digest: Digest) {

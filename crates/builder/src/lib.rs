@@ -81,7 +81,7 @@ pub fn build(
     let placement = Placement::new(&records, head_end, data_end)?;
     let (plan, placement) = (&plan, &placement);
     let (files, digests, spool) = (&data.files[..], &data.digests[..], &data.spool);
-    let used = &data.used[..];
+    let used = &data.used;
     let finished = Finished { sources, plan, placement, files, used, digests, spool, image };
     let content = finished.write_metadata(&records)?;
     write_superblock(&finished, content)?;

@@ -1,6 +1,6 @@
 //! What kind of image is asked for, and can the oldest kernel that shall mount it have that?
 
-use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicU64, thread};
+use std::{iter, num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicU64, thread};
 
 use lith_codec::Compressor;
 use lith_format::{addr::BlockBits, compression::Algorithm, kernel::KernelVersion};
@@ -163,10 +163,14 @@ impl Options {
         if self.tail_packing {
             self.require(TAIL_PACKING_SINCE, || "a pcluster beside an inode".into())?;
         }
-        self.compressions().try_for_each(|compression| {
-            let algorithm = algorithm_of(compression.compressor);
-            self.require(algorithm.since(), || format!("{algorithm} compression"))?;
-            compression.pcluster.map_or(Ok(()), |size| self.check_pcluster(size))
+        for compression in self.compressions() {
+            compression.pcluster.map_or(Ok(()), |size| self.check_pcluster(size))?;
+        }
+        self.rules.iter().try_for_each(check_second)?;
+        // Kernels that know two algorithms know HEAD2 as well.
+        self.encodings().try_for_each(|encoding| {
+            let algorithm = algorithm_of(encoding.compressor);
+            self.require(algorithm.since(), || format!("{algorithm} compression"))
         })
     }
 
@@ -226,7 +230,13 @@ impl Options {
         } else {
             self.block.size()
         };
-        Coding { compressor, pcluster: pcluster.unwrap_or(default), min_saving }
+        Coding { compressor, second: None, pcluster: pcluster.unwrap_or(default), min_saving }
+    }
+
+    /// What a rule says.
+    pub(crate) fn coding_by(&self, rule: &Rule) -> Option<Coding> {
+        let compression = rule.compression.as_ref()?;
+        Some(Coding { second: rule.second, ..self.coding(compression) })
     }
 
     /// The most bytes of a file's end that become a fragment.
@@ -241,7 +251,12 @@ impl Options {
 
     /// What files can be compressed by.
     pub(crate) fn encodings(&self) -> impl Iterator<Item = Encoding> {
-        self.compressions().map(|compression| self.coding(compression).encoding())
+        let own = self.compression.iter().map(|own| self.coding(own));
+        let codings = own.chain(self.rules.iter().filter_map(|rule| self.coding_by(rule)));
+        codings.flat_map(|Coding { compressor, second, pcluster, .. }| {
+            let both = iter::once(compressor).chain(second);
+            both.map(move |compressor| Encoding { compressor, pcluster })
+        })
     }
 
     /// Whether readers are told of the algorithms' parameters: of all but those of LZ4 in pclusters of one block.
@@ -254,6 +269,21 @@ impl Options {
     /// Whether files can have holes.
     pub(crate) fn has_holes(&self) -> bool {
         self.kernel >= CHUNKS_SINCE
+    }
+}
+
+/// HEAD1 and HEAD2 are there for two algorithms: levels of the same one are not told apart.
+fn check_second(rule: &Rule) -> Result<(), BuildError> {
+    let first = rule.compression.map(|compression| algorithm_of(compression.compressor));
+    match rule.second {
+        Some(second) if first.is_none_or(|first| first == algorithm_of(second)) => {
+            Err(BuildError::Option {
+                option: "second compressor",
+                found: second.to_string(),
+                expected: "one of another algorithm than the first".into(),
+            })
+        }
+        _ => Ok(()),
     }
 }
 

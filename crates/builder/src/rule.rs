@@ -2,6 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
+use lith_codec::Compressor;
+
 use crate::Compression;
 
 /// Says how some files are compressed.
@@ -11,6 +13,8 @@ pub struct Rule {
     pub files: Files,
     /// Their compression; nothing to store them plain.
     pub compression: Option<Compression>,
+    /// A compressor of another algorithm, which makes those pclusters that hold clearly more by it.
+    pub second: Option<Compressor>,
 }
 
 /// A choice of files by their paths.

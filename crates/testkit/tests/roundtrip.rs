@@ -34,8 +34,9 @@ fn options() -> impl Strategy<Value = Options> {
     let layout = (any::<bool>(), any::<bool>(), any::<bool>(), fragments);
     let other = (compressor(), 0..=8_u32);
     let rules = prop_oneof![2 => Just(Vec::new()), 1 => vec(other, 1..5)];
+    let rules = (rules, compressor());
     (compressor(), bits, 0..=8_u32, layout, 1..=3_usize, 0..40_u8, rules).prop_map(
-        |(compressor, bits, larger, layout, workers, saving, rules)| {
+        |(compressor, bits, larger, layout, workers, saving, (rules, second))| {
             let options = match compressor {
                 None => image::plain(),
                 Some(compressor) => {
@@ -54,6 +55,10 @@ fn options() -> impl Strategy<Value = Options> {
             let rules = (0..parts).zip(rules);
             options.rules =
                 rules.map(|(number, how)| rules::one_of(parts, number, by(how))).collect();
+            for rule in options.rules.iter_mut().filter(|rule| rule.compression.is_some()) {
+                let first = rule.compression.map(|first| first.compressor.algorithm());
+                rule.second = second.filter(|second| Some(second.algorithm()) != first);
+            }
             if let Some(compression) = &mut options.compression {
                 compression.min_saving = saving;
             }

@@ -22,7 +22,11 @@ use lith_testkit::{
 };
 
 fn rule(end: &'static str, compression: Option<Compression>) -> Rule {
-    Rule { files: Files::new(move |path| path.ends_with(end.as_bytes())), compression }
+    Rule {
+        files: Files::new(move |path| path.ends_with(end.as_bytes())),
+        compression,
+        second: None,
+    }
 }
 
 /// Files with these names, all of the same bytes.
@@ -131,6 +135,40 @@ fn only_what_is_stored_like_the_packed_inode_lies_there() {
         assert_eq!(packed, [false, true, false, true], "{fragments:?}");
         assert_eq!(algorithms(&image, "a.so"), [Algorithm::Zstd]);
         assert_eq!(declared(&image), [Algorithm::Lz4, Algorithm::Zstd]);
+    }
+}
+
+#[test]
+fn each_pcluster_is_of_the_algorithm_that_holds_more() {
+    // LZ4 finds nothing in bytes of which only some values occur; in what repeats itself it gains as much as others.
+    let few: Vec<u8> = noise::bytes(Texture::Noise, 5, 400_000).iter().map(|b| b & 15).collect();
+    let same = noise::bytes(Texture::Noise, 6, 3000).repeat(300);
+    let bytes = [&same[..], &few, &same].concat();
+    let source = files(&["a"], &bytes);
+    for full in [false, true] {
+        let options = rules::with_two(image::plain(), ["lz4hc,12", "zstd,3"], 16384);
+        let options = if full { image::with_full_index(options) } else { options };
+        let image = open(&source, &options);
+        assert_eq!(algorithms(&image, "a"), [Algorithm::Lz4, Algorithm::Zstd]);
+        assert_eq!(declared(&image), [Algorithm::Lz4, Algorithm::Zstd]);
+        let size = |name: &str| {
+            let options = image::compressed(name.parse().unwrap(), 16384);
+            open(&source, &options).superblock().blocks
+        };
+        let (both, lz4, zstd) = (image.superblock().blocks, size("lz4hc,12"), size("zstd,3"));
+        assert!(both * 10 < lz4 * 9 && both * 10 < zstd * 11, "{both}, {lz4}, {zstd}");
+    }
+}
+
+#[test]
+fn an_algorithm_that_makes_no_pcluster_is_not_declared() {
+    let few: Vec<u8> = noise::bytes(Texture::Noise, 5, 400_000).iter().map(|b| b & 15).collect();
+    let source = files(&["a"], &few);
+    for (both, expected) in
+        [(["lz4", "zstd,3"], Algorithm::Zstd), (["zstd,3", "lz4"], Algorithm::Zstd)]
+    {
+        let image = open(&source, &rules::with_two(image::plain(), both, 65536));
+        assert_eq!((algorithms(&image, "a"), declared(&image)), (vec![expected], vec![expected]));
     }
 }
 

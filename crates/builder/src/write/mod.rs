@@ -14,7 +14,7 @@ pub(crate) use superblock::{superblock_size, write_superblock};
 use self::window::Window;
 use crate::{
     BuildError, Digest,
-    codings::Encoding,
+    codings::Used,
     compress::Sources,
     data::StoredFile,
     place::{
@@ -31,8 +31,7 @@ pub(crate) struct Finished<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) placement: &'a Placement,
     pub(crate) files: &'a [StoredFile],
-    /// What some file, or the packed inode, is compressed by.
-    pub(crate) used: &'a [Encoding],
+    pub(crate) used: &'a Used,
     pub(crate) digests: &'a [Digest],
     pub(crate) spool: &'a Spool,
     pub(crate) image: &'a File,

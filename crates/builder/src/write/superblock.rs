@@ -59,7 +59,7 @@ fn with_encoding(mut configs: Configs, encoding: Encoding, block: BlockBits) -> 
 pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Result<(), BuildError> {
     let options = finished.sources.options;
     let mut head = superblock(finished, content).encode().map_err(|error| unencodable(&error))?;
-    if let Some(configs) = configs(options, finished.used.iter().copied()) {
+    if let Some(configs) = configs(options, finished.used.iter()) {
         configs.encode_into(&mut head);
     }
     let failed = |action| move |source| BuildError::Output { action, source };
