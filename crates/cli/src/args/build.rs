@@ -315,8 +315,10 @@ impl DataWords {
     fn compression(&self) -> Result<Option<Compression>, String> {
         let Some(compressor) = self.compressors().first().copied() else {
             return match self.pcluster {
-                Some(_) => Err("--pcluster has no meaning without compression (-z none)".into()),
-                None => Ok(None),
+                Some(_) if self.rules.is_empty() => {
+                    Err("--pcluster has no meaning without compression (-z none)".into())
+                }
+                _ => Ok(None),
             };
         };
         Ok(Some(self.compression_by(compressor)))
@@ -488,6 +490,9 @@ mod tests {
         assert_eq!((request.how.adjust.uid, request.how.adjust.gid), (Some(7), None));
         assert!(request.read.exclude.excludes(b"a", b"x.o"));
         assert!(request.how.image.compression.is_none());
+        let request = parse(&["-z", "none", "-C", "8K", "--rule", "*.o=lz4"]).unwrap();
+        let rule = &request.how.image.rules[0];
+        assert_eq!(rule.compression.unwrap().pcluster, Some(8192));
     }
 
     #[test]
