@@ -6,6 +6,7 @@
 //! whatever the number of workers.
 #![forbid(unsafe_code)]
 
+mod codings;
 mod compress;
 mod data;
 mod digest;
@@ -18,6 +19,7 @@ mod pipeline;
 mod place;
 mod plan;
 mod report;
+mod rule;
 mod spool;
 mod write;
 
@@ -30,8 +32,10 @@ pub use digest::{Digest, DigestOfPieces, PIECE};
 pub use error::BuildError;
 pub use options::{Compression, Fragments, ImageId, IndexForm, Options, Progress};
 pub use report::Report;
+pub use rule::{Files, Rule};
 
 use crate::{
+    codings::Codings,
     compress::{FoundRepeats, Limits, Look, Repeats, Sources, candidates},
     data::{DataWriter, FileData},
     metabox::Named,
@@ -69,11 +73,11 @@ pub fn build(
     // Only records have room for far addresses, and no room beside them.
     let tail_packing = options.tail_packing && !plan.is_far;
     let options = &Options { tail_packing, ..options.clone() };
+    let codings = Codings::new(options, tree, &plan.order);
     let (packed, metabox) = (OnceLock::new(), OnceLock::new());
-    let repeats = FoundRepeats::default();
-    let sources =
-        Sources { tree, contents, options, packed: &packed, metabox: &metabox, repeats: &repeats };
-    let boxed = Sources { options: &options.for_metabox(), ..sources };
+    let (codings, packed, metabox) = (&codings, &packed, &metabox);
+    let repeats = &FoundRepeats::default();
+    let sources = Sources { tree, contents, options, codings, packed, metabox, repeats };
     let head = head_end(options, &plan);
     let first = options.block.blocks_for(head).max(options.data_start);
     let mut data = DataWriter::new(sources, &plan, image, first);
@@ -81,7 +85,7 @@ pub fn build(
     store_all(sources, &plan, &mut data, progress)?;
     let data_bytes = (data.next - data_start) * u64::from(options.block.size());
     let named = match options.metabox {
-        Some(_) => Some(metabox::store(boxed, &mut data, image, progress)?),
+        Some(_) => Some(metabox::store(&mut data, image, progress)?),
         None => None,
     };
     let head_end = head.next_multiple_of(Nid::SLOT);
@@ -116,6 +120,7 @@ fn write_rest(
         plan: data.plan,
         placement,
         files: &data.files,
+        used: &data.used,
         digests: &data.digests,
         spool: &data.spool,
         image,
@@ -188,21 +193,19 @@ fn find_repeats<'a>(
     data: &mut DataWriter<'a>,
     progress: &Progress,
 ) -> Result<Option<Repeats>, BuildError> {
-    let Some(compression) = sources.options.compression.filter(|_| sources.options.dedupe) else {
-        return Ok(None);
-    };
+    let coding = order.iter().find_map(|inode| sources.coding(*inode));
+    let Some(coding) = coding.filter(|_| sources.options.dedupe) else { return Ok(None) };
     let size_of = |inode: &InodeIndex| match sources.node(*inode).kind {
         Kind::Regular { size } => size,
         _ => 0,
     };
     let content = order.iter().map(size_of).sum();
-    let limits = Limits::new(sources.options, compression.compressor, data.plan.segment, content);
-    let is_long = |inode: &&InodeIndex| {
-        let is_packed = sources.nameless(**inode).is_some();
-        let longest_fragment = if is_packed { 0 } else { sources.options.longest_fragment() };
-        size_of(inode) > longest_fragment.max(limits.least)
+    let limits = Limits::new(coding, data.plan.segment, content);
+    let is_long = |inode: &InodeIndex| {
+        let least = sources.longest_fragment(*inode).max(limits.least);
+        sources.coding(*inode).is_some() && size_of(inode) > least
     };
-    let order: Vec<_> = order.iter().filter(is_long).copied().collect();
+    let order: Vec<_> = order.iter().copied().filter(is_long).collect();
     let pass = Pass::Look(Look::Chunks { bits: limits.chunk_bits }, &order);
     pipeline::store_contents(sources, data.plan, pass, data, progress)?;
     Ok(Some(Repeats::find(sources, &data.take_looked(), limits)?))

@@ -6,7 +6,7 @@ use lith_codec::CodecError;
 use lith_format::zmap::EncodedExtent;
 
 use super::{LaidOut, Mark, Place, Repeats, Shared};
-use crate::compress::{PclusterWriter, Piece};
+use crate::compress::{Piece, pclusters::PclusterWriter};
 
 /// A piece's extents.
 #[derive(Debug, Default)]

@@ -4,13 +4,11 @@ use std::collections::HashMap;
 
 use lith_tree::{Content, ContentError, InodeIndex, Kind};
 
-use lith_codec::Compressor;
-
 use super::{
     Looked, Marks, Place, Repeat,
     chunks::{Chunk, chunk_bits},
 };
-use crate::{Options, compress::Sources};
+use crate::{codings::Coding, compress::Sources};
 
 /// The fewest bytes that are worth two cuts, each of which wastes half a block and more.
 const LEAST: u64 = 16 << 10;
@@ -31,15 +29,10 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Those of an image with so much content.
-    pub(crate) fn new(
-        options: &Options,
-        compressor: Compressor,
-        segment: u64,
-        content: u64,
-    ) -> Self {
-        let pcluster = options.pcluster_size();
-        let reach = u64::from(compressor.window(pcluster)).min(u64::from(pcluster) * 2);
+    /// Those of files of so much content that are mostly compressed like this.
+    pub(crate) fn new(coding: &Coding, segment: u64, content: u64) -> Self {
+        let pcluster = coding.pcluster;
+        let reach = u64::from(coding.compressor.window(pcluster)).min(u64::from(pcluster) * 2);
         // Where a pcluster begins the compressor knows nothing of what is before it, which costs more where it would
         // have known much.
         let least = LEAST.max(u64::from(pcluster) / 4);
@@ -87,7 +80,7 @@ impl<'a, 'l> Finder<'a, 'l> {
 
     fn go_through(&mut self, file: usize) -> Result<(), ContentError> {
         let Some(Looked { inode, chunks }) = self.looked.get(file) else { return Ok(()) };
-        let coding = 0;
+        let coding = self.sources.codings.number(*inode);
         let mut pair: Option<Pair> = None;
         for (number, chunk) in chunks.iter().enumerate() {
             let Some(hash) = chunk.hash else { continue };
