@@ -23,7 +23,9 @@ fn options() -> impl Strategy<Value = Options> {
         (1..=12_u8).prop_map(|level| Some(image::lz4hc(level))),
         (1..=12_u8).prop_map(|level| Some(Compressor::Deflate { level })),
         (-7..=19_i8).prop_map(|level| Some(Compressor::Zstd { level, window: None })),
-        (0..=9_u8).prop_map(|level| Some(Compressor::Lzma(LzmaEffort::new(level)))),
+        (0..=9_u8, any::<bool>()).prop_map(|(level, extreme)| {
+            Some(Compressor::Lzma(LzmaEffort { extreme, ..LzmaEffort::new(level) }))
+        }),
     ];
     let bits = prop_oneof![4 => Just(12_u8), 3 => 9..=16_u8];
     let fragments =
