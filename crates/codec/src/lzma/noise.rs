@@ -8,7 +8,7 @@ const WINDOW: usize = 16 << 10;
 /// So many kinds of bytes before are told apart, as LZMA does it for literals.
 const CONTEXTS: usize = 8;
 /// Byte values.
-const VALUES: u64 = 256;
+const VALUES: usize = 256;
 /// Fewer bytes saved than the smallest block has are none.
 const LEAST_SAVED: u64 = 512;
 /// Binary digits of a hash.
@@ -61,7 +61,7 @@ impl Noise {
 ///
 /// By the chi-square statistic, of which two for each binary digit of e are a bit saved, less what chance gives it.
 fn saved_by_literals(window: &[u8]) -> u64 {
-    let mut counts = [[0_u32; VALUES as usize]; CONTEXTS];
+    let mut counts = [[0_u32; VALUES]; CONTEXTS];
     for pair in window.windows(2) {
         let &[before, byte] = pair else { continue };
         let context = counts.get_mut(usize::from(before >> 5));
@@ -70,15 +70,15 @@ fn saved_by_literals(window: &[u8]) -> u64 {
         }
     }
     let uneven: u64 = counts.iter().map(chi_square).sum();
-    let by_chance = (VALUES - 1) * CONTEXTS as u64;
+    let by_chance = ((VALUES - 1) * CONTEXTS) as u64;
     uneven.saturating_sub(by_chance) * 72 / 100 / 8
 }
 
 /// How far `counts` are from even ones, squared.
-fn chi_square(counts: &[u32; VALUES as usize]) -> u64 {
+fn chi_square(counts: &[u32; VALUES]) -> u64 {
     let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();
     let squares: u64 = counts.iter().map(|&count| u64::from(count).pow(2)).sum();
-    (VALUES * squares).checked_div(total).map_or(0, |mean| mean.saturating_sub(total))
+    (VALUES as u64 * squares).checked_div(total).map_or(0, |mean| mean.saturating_sub(total))
 }
 
 #[cfg(test)]
