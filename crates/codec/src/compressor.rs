@@ -41,12 +41,34 @@ pub struct LzmaEffort {
     pub extreme: bool,
     /// The farthest that matches reach back, 4 KiB to 8 MiB; nothing for what suits the pcluster size.
     pub dictionary: Option<u32>,
+    /// Which statistics are kept apart; nothing for what suits, of which extreme effort tries several.
+    pub bits: Option<LzmaBits>,
+}
+
+/// By what LZMA keeps statistics apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LzmaBits {
     /// Bits of the byte before that choose a literal's statistics, 0 to 4.
     pub lc: u8,
     /// Bits of the position that do, 0 to 4 - `lc`.
     pub lp: u8,
     /// Bits of the position that choose a match's, 0 to 4.
     pub pb: u8,
+}
+
+impl LzmaBits {
+    /// The nearest that the format has.
+    pub(crate) fn clamped(self) -> Self {
+        let lc = self.lc.min(4);
+        Self { lc, lp: self.lp.min(4 - lc), pb: self.pb.min(4) }
+    }
+}
+
+impl Default for LzmaBits {
+    /// What suits most content.
+    fn default() -> Self {
+        Self { lc: 3, lp: 0, pb: 2 }
+    }
 }
 
 impl LzmaEffort {
@@ -56,7 +78,7 @@ impl LzmaEffort {
     /// A level, 0 to 9, with everything else as usual.
     #[must_use]
     pub const fn new(level: u8) -> Self {
-        Self { level, extreme: false, dictionary: None, lc: 3, lp: 0, pb: 2 }
+        Self { level, extreme: false, dictionary: None, bits: None }
     }
 }
 
@@ -114,13 +136,10 @@ impl fmt::Display for Compressor {
                 write!(f, "zstd,{level}")?;
                 window.map_or(Ok(()), |window| write!(f, ",dictsize={window}"))
             }
-            Self::Lzma(LzmaEffort { level, extreme, dictionary, lc, lp, pb }) => {
+            Self::Lzma(LzmaEffort { level, extreme, dictionary, bits }) => {
                 write!(f, "lzma,{}", if extreme { level + LzmaEffort::EXTREME } else { level })?;
                 dictionary.map_or(Ok(()), |bytes| write!(f, ",dictsize={bytes}"))?;
-                if (lc, lp, pb) == (3, 0, 2) {
-                    return Ok(());
-                }
-                write!(f, ",lc={lc},lp={lp},pb={pb}")
+                bits.map_or(Ok(()), |LzmaBits { lc, lp, pb }| write!(f, ",lc={lc},lp={lp},pb={pb}"))
             }
         }
     }
@@ -220,12 +239,14 @@ impl FromStr for Compressor {
             compressor.set(key, word, option)?;
         }
         match compressor {
-            Self::Lzma(effort) if effort.lc + effort.lp > 4 => Err(ParseCompressorError::Value {
-                name: "lzma",
-                option: "lc + lp",
-                found: (effort.lc + effort.lp).to_string(),
-                expected: "at most 4",
-            }),
+            Self::Lzma(LzmaEffort { bits: Some(LzmaBits { lc, lp, .. }), .. }) if lc + lp > 4 => {
+                Err(ParseCompressorError::Value {
+                    name: "lzma",
+                    option: "lc + lp",
+                    found: (lc + lp).to_string(),
+                    expected: "at most 4",
+                })
+            }
             _ => Ok(compressor),
         }
     }
@@ -294,9 +315,9 @@ impl LzmaEffort {
                 let range = 4 << 10..=MOST_LZMA_DICTIONARY;
                 self.dictionary = Some(size.parse_size(word, |bytes| range.contains(bytes))?);
             }
-            "lc" => self.lc = bits("lc")?,
-            "lp" => self.lp = bits("lp")?,
-            "pb" => self.pb = bits("pb")?,
+            "lc" => self.bits.get_or_insert_default().lc = bits("lc")?,
+            "lp" => self.bits.get_or_insert_default().lp = bits("lp")?,
+            "pb" => self.bits.get_or_insert_default().pb = bits("pb")?,
             _ => {
                 let option = option.to_owned();
                 return Err(ParseCompressorError::UnknownOption { name: "lzma", option });
@@ -322,7 +343,18 @@ mod tests {
             ("lzma,109", Compressor::Lzma(LzmaEffort { extreme: true, ..lzma })),
             (
                 "lzma,level=9,dictsize=8m,lc=0,pb=0",
-                Compressor::Lzma(LzmaEffort { dictionary: Some(8 << 20), lc: 0, pb: 0, ..lzma }),
+                Compressor::Lzma(LzmaEffort {
+                    dictionary: Some(8 << 20),
+                    bits: Some(LzmaBits { lc: 0, lp: 0, pb: 0 }),
+                    ..lzma
+                }),
+            ),
+            (
+                "lzma,lc=3",
+                Compressor::Lzma(LzmaEffort {
+                    bits: Some(LzmaBits::default()),
+                    ..LzmaEffort::new(6)
+                }),
             ),
             ("libdeflate,12", Compressor::Deflate { level: 12 }),
             ("deflate", Compressor::Deflate { level: 9 }),

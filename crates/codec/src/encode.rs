@@ -96,9 +96,8 @@ impl Encoder {
         let window = compressor.window(pcluster);
         match *compressor {
             Compressor::Lz4 => Self::with(Engine::Fast(Fast::new())),
-            Compressor::Lzma(LzmaEffort { level, extreme, lc, lp, pb, .. }) => {
-                let dictionary = window;
-                let params = lzma::Params { level, extreme, dictionary, lc, lp, pb };
+            Compressor::Lzma(LzmaEffort { level, extreme, bits, .. }) => {
+                let params = lzma::Params { level, extreme, dictionary: window, bits };
                 Self::with(Engine::Lzma(Box::new(Lzma::new(&params))))
             }
             Compressor::Deflate { level } => {

@@ -18,7 +18,7 @@ pub mod trial;
 mod zstd;
 
 pub use algorithm::Algorithm;
-pub use compressor::{Compressor, LzmaEffort, ParseCompressorError};
+pub use compressor::{Compressor, LzmaBits, LzmaEffort, ParseCompressorError};
 pub use decode::{DecodeError, decode, decode_partial, strip_padding};
 pub use encode::{CodecError, Encoder, Fit};
 #[doc(hidden)]

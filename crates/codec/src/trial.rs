@@ -2,7 +2,7 @@
 
 use crate::Fit;
 use crate::ffi::{deflate as ffi_deflate, lzma as ffi_lzma};
-use crate::{Compressor, LzmaEffort, deflate, lzma};
+use crate::{Compressor, LzmaBits, LzmaEffort, deflate, lzma};
 
 /// A MicroLZMA encoder.
 #[derive(Debug)]
@@ -13,15 +13,15 @@ impl Lzma {
     #[must_use]
     pub fn new(level: u8, extreme: bool, pcluster: usize) -> Self {
         let pcluster = u32::try_from(pcluster).unwrap_or(u32::MAX);
-        let LzmaEffort { lc, lp, pb, .. } = LzmaEffort::new(level);
         let dictionary = Compressor::Lzma(LzmaEffort::new(level)).window(pcluster);
-        Self(lzma::Lzma::new(&lzma::Params { level, extreme, dictionary, lc, lp, pb }))
+        Self(lzma::Lzma::new(&lzma::Params { level, extreme, dictionary, bits: None }))
     }
 
     /// As `new`, with a dictionary and `[lc, lp, pb]`.
     #[must_use]
     pub fn with(level: u8, dictionary: u32, [lc, lp, pb]: [u8; 3]) -> Self {
-        let params = lzma::Params { level, extreme: false, dictionary, lc, lp, pb };
+        let params =
+            lzma::Params { level, extreme: false, dictionary, bits: Some(LzmaBits { lc, lp, pb }) };
         Self(lzma::Lzma::new(&params))
     }
 
@@ -35,12 +35,6 @@ impl Lzma {
 #[must_use]
 pub fn unlzma(input: &[u8], output: &mut [u8]) -> Option<usize> {
     ffi_lzma::decompress(input, output)
-}
-
-/// Decodes the beginning of a MicroLZMA stream.
-#[must_use]
-pub fn unlzma_partial(input: &[u8], output: &mut [u8]) -> Option<usize> {
-    ffi_lzma::decompress_partial(input, output)
 }
 
 /// A DEFLATE encoder.

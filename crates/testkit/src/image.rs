@@ -168,7 +168,7 @@ pub fn matrix(most: u8) -> Vec<(String, Options)> {
         let level = if pcluster == 64 << 10 { 12 } else { 5 };
         all.push((format!("lz4hc,{level} {kib}K"), compressed(lz4hc(level), pcluster)));
     }
-    for words in ["lzma,1", "deflate,1", "deflate,9", "zstd,1", "zstd,15"] {
+    for words in ["lzma,1", "lzma,100", "deflate,1", "deflate,9", "zstd,1", "zstd,15"] {
         for pcluster in [4 << 10, 64 << 10] {
             let options = compressed(words.parse().unwrap(), pcluster);
             all.push((format!("{words} {}K", pcluster >> 10), options.clone()));
