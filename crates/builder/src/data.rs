@@ -18,7 +18,7 @@ use crate::{
     holes,
     index::encode_index,
     options::algorithm_of,
-    place::{map_header, past_no_address},
+    place::{map_header, packed_directories, past_no_address},
     plan::Plan,
     spool::{Spool, Spooled},
 };
@@ -58,9 +58,9 @@ struct Pclusters<'t> {
 
 /// Writes the blocks of files one after another.
 pub(crate) struct DataWriter<'a> {
-    sources: Sources<'a>,
-    plan: &'a Plan,
-    image: &'a File,
+    pub(crate) sources: Sources<'a>,
+    pub(crate) plan: &'a Plan,
+    pub(crate) image: &'a File,
     /// The next free block.
     pub(crate) next: u64,
     pub(crate) spool: Spool,
@@ -95,8 +95,8 @@ impl<'a> DataWriter<'a> {
     /// Writes to `image` from block `start` on.
     pub(crate) fn new(sources: Sources<'a>, plan: &'a Plan, image: &'a File, start: u64) -> Self {
         let options = sources.options;
-        // One more for the packed inode.
-        let inodes = sources.tree.len() + 1;
+        // Two more for the packed inode and the metabox.
+        let inodes = sources.tree.len() + 2;
         Self {
             sources,
             plan,
@@ -350,16 +350,26 @@ impl<'a> DataWriter<'a> {
         }
     }
 
-    /// Puts the fragments in order, from which the packed inode follows, if there are any.
+    /// Puts the fragments in order, from which the packed inode follows, if there are any or directories behind them.
     pub(crate) fn pack(&mut self) -> Result<(), BuildError> {
         let fragments = std::mem::take(&mut self.fragments);
-        if fragments.is_empty() {
+        let directories = packed_directories(self.sources, self.plan);
+        if fragments.is_empty() && directories.is_empty() {
             return Ok(());
         }
         let (parts, heads): (Vec<_>, Vec<_>) = fragments.into_iter().unzip();
         let is_plain = self.sources.options.has_plain_prefixes();
         let head = if is_plain { Vec::new() } else { self.plan.xattrs.prefixes.encode() };
-        let (packed, positions) = Packed::new(self.sources, self.plan.epoch, head, &parts)?;
+        let (packed, positions) = {
+            let bytes = directories.iter().map(|(_, size)| size).sum();
+            Packed::new(self.sources, self.plan.epoch, head, &parts, bytes)?
+        };
+        let mut position = packed.directories_start;
+        for (inode, size) in directories {
+            let data = FileData::Compressed { blocks: 0, index: IndexForm::Full, inline: 0 };
+            self.set(inode, data, &encode_whole_fragment(position))?;
+            position += size;
+        }
         // It is set nowhere else.
         let _first = self.sources.packed.set(packed);
         for ((fragment, head), position) in parts.iter().zip(heads).zip(positions) {

@@ -12,6 +12,7 @@ mod digest;
 mod error;
 mod holes;
 mod index;
+mod metabox;
 mod options;
 mod pipeline;
 mod place;
@@ -33,10 +34,11 @@ pub use report::Report;
 use crate::{
     compress::{Sources, candidates},
     data::{DataWriter, FileData},
+    metabox::Named,
     pipeline::Pass,
     place::{Placement, Records},
     plan::Plan,
-    write::{Finished, head_end, write_superblock},
+    write::{Finished, Target, head_end, write_superblock},
 };
 
 /// A finished image: facts about it, and what its files' bytes hashed to when they were read.
@@ -67,28 +69,67 @@ pub fn build(
     // Only records have room for far addresses, and no room beside them.
     let tail_packing = options.tail_packing && !plan.is_far;
     let options = &Options { tail_packing, ..options.clone() };
-    let packed = OnceLock::new();
-    let sources = Sources { tree, contents, options, packed: &packed };
+    let (packed, metabox) = (OnceLock::new(), OnceLock::new());
+    let sources = Sources { tree, contents, options, packed: &packed, metabox: &metabox };
+    let boxed = Sources { options: &options.for_metabox(), ..sources };
     let head = head_end(options, &plan);
     let first = options.block.blocks_for(head).max(options.data_start);
     let mut data = DataWriter::new(sources, &plan, image, first);
     let data_start = data.next;
     store_all(sources, &plan, &mut data, progress)?;
+    let data_bytes = (data.next - data_start) * u64::from(options.block.size());
+    let named = match options.metabox {
+        Some(_) => Some(metabox::store(boxed, &mut data, image, progress)?),
+        None => None,
+    };
     let head_end = head.next_multiple_of(Nid::SLOT);
     let has_data = data.next > data_start;
     let data_end = if has_data { data.next * u64::from(options.block.size()) } else { head_end };
     let records = Records::new(sources, &plan, &data.files);
-    let placement = Placement::new(&records, head_end, data_end)?;
-    let (plan, placement) = (&plan, &placement);
-    let (files, digests, spool) = (&data.files[..], &data.digests[..], &data.spool);
-    let finished = Finished { sources, plan, placement, files, digests, spool, image };
-    let content = finished.write_metadata(&records)?;
-    write_superblock(&finished, content)?;
-    let mut report = report_of(&finished, &records);
-    report.data_bytes = (data.next - data_start) * u64::from(options.block.size());
+    let mut report = Report { data_bytes, ..report_of(sources, &plan, &records) };
+    let ends = (head_end, data_end);
+    report.image_bytes = write_rest(sources, &data, &records, ends, named)?;
     let mut digests = data.digests;
     digests.truncate(tree.len());
     Ok(Built { report, digests })
+}
+
+/// Writes all inodes, or if the `named` ones are in the metabox the others, and the superblock. Returns how many bytes
+/// the image has.
+fn write_rest(
+    sources: Sources<'_>,
+    data: &DataWriter<'_>,
+    records: &Records<'_>,
+    (head_end, data_end): (u64, u64),
+    named: Option<Named>,
+) -> Result<u64, BuildError> {
+    let placement = match named {
+        Some(_) => Placement::outside(records, head_end, data_end)?,
+        None => Placement::new(records, head_end, data_end)?,
+    };
+    let root = named.as_ref().map_or_else(|| placement.nid(InodeIndex::ROOT), |named| named.root);
+    let (placement, image) = (&placement, data.image);
+    let finished = Finished {
+        sources,
+        plan: data.plan,
+        placement,
+        files: &data.files,
+        digests: &data.digests,
+        spool: &data.spool,
+        image,
+        metadata: Target::Image(image),
+        directories: None,
+        root,
+    };
+    let content = match named {
+        Some(named) => {
+            let rest = finished.write_metadata(records, records.outside())?;
+            Digest::of_file(&[named.content, rest])
+        }
+        None => finished.write_metadata(records, records.iter())?,
+    };
+    write_superblock(&finished, content)?;
+    Ok(placement.end)
 }
 
 /// Stores the content of all files: those with the bytes of others by referring to them, then the others, then what is
@@ -111,28 +152,24 @@ fn store_all<'a>(
     let order: Vec<_> = plan.order.iter().filter(is_first).copied().collect();
     run(Pass::Store(&order), data)?;
     data.pack()?;
-    if let Some(packed) = sources.packed.get() {
+    // With directories in it it is stored when those are known.
+    if let Some(packed) = sources.packed.get().filter(|_| !sources.options.pack_directories) {
         run(Pass::Store(&[packed.index]), data)?;
     }
     data.share(&duplicates);
     Ok(())
 }
 
-fn report_of(finished: &Finished<'_>, records: &Records<'_>) -> Report {
-    let sources = finished.sources;
+fn report_of(sources: Sources<'_>, plan: &Plan, records: &Records<'_>) -> Report {
     let packed = sources.packed.get().map(|packed| packed.index);
-    let mut report = Report {
-        image_bytes: finished.placement.blocks * u64::from(sources.options.block.size()),
-        shared_xattrs: finished.plan.xattrs.shared_count,
-        ..Report::default()
-    };
+    let mut report = Report { shared_xattrs: plan.xattrs.shared_count, ..Report::default() };
     for record in records.iter().filter(|record| Some(record.index) != packed) {
         report.inodes += 1;
         report.compact_inodes += u64::from(record.inode.size_on_disk() == 32);
         if let Kind::Regular { size } = sources.node(record.index).kind {
             report.files += 1;
             report.content_bytes += size;
-            let data = finished.files.get(record.index.index()).map(|file| file.data);
+            let data = records.file(record.index).map(|file| file.data);
             report.compressed_files += u64::from(matches!(data, Some(FileData::Compressed { .. })));
             report.sparse_files += u64::from(matches!(data, Some(FileData::Chunked(_))));
         }

@@ -61,6 +61,7 @@ pub enum Fragments {
 
 /// What kind of image is asked for.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Options {
     /// The block size.
     pub block: BlockBits,
@@ -68,6 +69,11 @@ pub struct Options {
     pub compression: Option<Compression>,
     /// What lies in the packed inode of a compressed image.
     pub fragments: Fragments,
+    /// How inodes are compressed, with what lies beside them: in the metabox inode.
+    pub metabox: Option<Compression>,
+    /// Whether directories that have blocks of their own lie in the packed inode instead. That takes fragments and
+    /// compressed inodes.
+    pub pack_directories: bool,
     /// Whether the last pcluster of a compressed file lies beside its inode where there is room.
     pub tail_packing: bool,
     /// Whether files with the same bytes are stored once.
@@ -103,6 +109,8 @@ impl Default for Options {
             block: BlockBits::DEFAULT,
             compression: None,
             fragments: Fragments::None,
+            metabox: None,
+            pack_directories: false,
             tail_packing: false,
             share_duplicates: true,
             index: IndexForm::Compact,
@@ -143,6 +151,8 @@ const FRAGMENTS_SINCE: KernelVersion = KernelVersion::new(6, 1);
 const XATTR_PREFIXES_SINCE: KernelVersion = KernelVersion::new(6, 4);
 /// The first kernel that reads the 48-bit layout.
 const WIDE_SINCE: KernelVersion = KernelVersion::new(6, 15);
+/// The first kernel that reads the metabox inode.
+const METABOX_SINCE: KernelVersion = KernelVersion::new(6, 17);
 /// The first kernel that looks for long prefixes outside of the packed inode if there is one.
 const PLAIN_PREFIXES_SINCE: KernelVersion = KernelVersion::new(6, 17);
 /// The first kernel that reads chunk-based files, which can have holes.
@@ -189,11 +199,28 @@ impl Options {
         if self.tail_packing {
             self.require(TAIL_PACKING_SINCE, || "a pcluster beside an inode".into())?;
         }
-        if let Some(compression) = self.compression {
-            let algorithm = algorithm_of(compression.compressor);
+        self.check_metabox()?;
+        for Compression { compressor, pcluster, .. } in self.compressions() {
+            let algorithm = algorithm_of(compressor);
             self.require(algorithm.since(), || format!("{algorithm} compression"))?;
+            pcluster.map_or(Ok(()), |size| self.check_pcluster(size))?;
         }
-        self.compression.and_then(|c| c.pcluster).map_or(Ok(()), |size| self.check_pcluster(size))
+        Ok(())
+    }
+
+    fn check_metabox(&self) -> Result<(), BuildError> {
+        if self.metabox.is_some() {
+            self.require(METABOX_SINCE, || "compressed metadata".into())?;
+        }
+        let can_pack = self.metabox.is_some() && self.longest_fragment() > 0;
+        if self.pack_directories && !can_pack {
+            return Err(BuildError::Option {
+                option: "directory compression",
+                found: "alone".into(),
+                expected: "it needs compressed metadata and fragments".into(),
+            });
+        }
+        Ok(())
     }
 
     fn check_block(&self) -> Result<(), BuildError> {
@@ -266,12 +293,17 @@ impl Options {
 
     /// Bytes in the largest pcluster.
     pub(crate) fn pcluster_size(&self) -> u32 {
+        self.pcluster_size_of(self.compression)
+    }
+
+    /// Bytes in the largest pcluster of what is compressed like this.
+    pub(crate) fn pcluster_size_of(&self, compression: Option<Compression>) -> u32 {
         let default = if self.kernel >= BIG_PCLUSTER_SINCE {
             DEFAULT_PCLUSTER.clamp(self.block.size(), self.block.size() << 8)
         } else {
             self.block.size()
         };
-        self.compression.and_then(|c| c.pcluster).unwrap_or(default)
+        compression.and_then(|c| c.pcluster).unwrap_or(default)
     }
 
     /// The most bytes of a file's end that become a fragment.
@@ -286,15 +318,28 @@ impl Options {
 
     /// Whether readers are told of the algorithm's parameters: all but those of LZ4 in pclusters of one block.
     pub(crate) fn has_configs(&self) -> bool {
-        self.compression.is_some_and(|compression| {
+        self.compressions().any(|compression| {
             algorithm_of(compression.compressor) != Algorithm::Lz4
-                || self.pcluster_size() > self.block.size()
+                || self.pcluster_size_of(Some(compression)) > self.block.size()
         })
+    }
+
+    /// How files, and how inodes are compressed.
+    pub(crate) fn compressions(&self) -> impl Iterator<Item = Compression> + use<> {
+        self.compression.into_iter().chain(self.metabox)
+    }
+
+    /// What holds for the content of the metabox inode.
+    pub(crate) fn for_metabox(&self) -> Self {
+        let fragments = Fragments::None;
+        let (compression, metabox) = (self.metabox, self.compression);
+        Self { compression, metabox, fragments, wide: self.is_wide(), ..self.clone() }
     }
 
     /// Whether the image has the 48-bit layout.
     pub(crate) const fn is_wide(&self) -> bool {
-        self.wide || self.dot_omitted || matches!(self.index, IndexForm::Records)
+        let has_wide_parts = self.dot_omitted || self.metabox.is_some();
+        self.wide || has_wide_parts || matches!(self.index, IndexForm::Records)
     }
 
     /// The most blocks that an image can have. The last two addresses mean other things.

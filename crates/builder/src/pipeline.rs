@@ -348,7 +348,7 @@ impl<'a> Batches<'a, '_> {
         let options = self.sources.options;
         if matches!(self.pass, Pass::Look(_)) {
             Form::Later { sketched: false }
-        } else if !self.is_packed(inode) && size <= options.longest_fragment() {
+        } else if !self.is_nameless(inode) && size <= options.longest_fragment() {
             Form::Later { sketched: true }
         } else if options.compression.is_some() && size > u64::from(options.block.size()) {
             Form::Compressed
@@ -359,11 +359,11 @@ impl<'a> Batches<'a, '_> {
 
     /// Whether the end of a file may become a fragment.
     fn may_leave_rest(&self, inode: InodeIndex) -> bool {
-        self.sources.options.longest_fragment() > 0 && !self.is_packed(inode)
+        self.sources.options.longest_fragment() > 0 && !self.is_nameless(inode)
     }
 
-    fn is_packed(&self, inode: InodeIndex) -> bool {
-        self.sources.packed.get().is_some_and(|packed| packed.index == inode)
+    fn is_nameless(&self, inode: InodeIndex) -> bool {
+        self.sources.nameless(inode).is_some()
     }
 
     /// The most bytes of a piece, in whole [`PIECE`]s and granules.

@@ -86,7 +86,7 @@ impl Spool {
 }
 
 /// A file in `directory` that vanishes with its last descriptor, even when the process is killed.
-fn unnamed_file(directory: &Path) -> io::Result<File> {
+pub(crate) fn unnamed_file(directory: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
     match rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {

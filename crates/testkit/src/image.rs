@@ -79,6 +79,14 @@ pub fn with_48_bits(options: Options) -> Options {
     Options { wide: true, dot_omitted: true, ..options }
 }
 
+/// The same with inodes compressed in their own way.
+#[must_use]
+pub fn with_metabox(options: Options, words: &str, pcluster: u32) -> Options {
+    let compressor = words.parse().unwrap();
+    let metabox = Compression { compressor, pcluster: Some(pcluster), min_saving: 0 };
+    Options { metabox: Some(metabox), ..options }
+}
+
 /// The same with an extent record for each pcluster.
 #[must_use]
 pub fn with_records(options: Options) -> Options {
@@ -91,26 +99,39 @@ fn newer() -> Vec<(String, Options)> {
     let old = Options { kernel: KernelVersion::new(6, 4), ..packed.clone() };
     let mut all = vec![
         ("plain, prefixes".to_owned(), with_prefixes(plain())),
-        ("lz4 4K, fragments, prefixes".to_owned(), with_prefixes(packed)),
+        ("lz4 4K, fragments, prefixes".to_owned(), with_prefixes(packed.clone())),
         ("lz4 4K, fragments, prefixes, for Linux 6.4".to_owned(), with_prefixes(old)),
         ("plain, 48 bits".to_owned(), with_48_bits(plain())),
+        ("plain, metabox zstd 4K".to_owned(), with_metabox(plain(), "zstd,3", 4 << 10)),
+        (
+            "lz4 4K, fragments, metabox lzma 64K".to_owned(),
+            with_metabox(packed, "lzma,1", 64 << 10),
+        ),
     ];
-    for words in ["lz4", "lz4hc,12", "lzma,1", "deflate,1", "zstd,1"] {
-        for pcluster in [4 << 10, 64 << 10, 1 << 20] {
-            let options = compressed(words.parse().unwrap(), pcluster);
-            let name = format!("{words} {}K", pcluster >> 10);
-            all.push((format!("{name}, 48 bits"), with_48_bits(options.clone())));
-            all.push((format!("{name}, records"), with_records(options.clone())));
-            let packed = with_packing(options, Fragments::Tails, true);
-            all.push((
-                format!("{name}, fragments, tail packing, 48 bits"),
-                with_48_bits(packed.clone()),
-            ));
-            all.push((
-                format!("{name}, fragments, records"),
-                with_records(with_packing(packed, Fragments::Tails, false)),
-            ));
-        }
+    let kib = |kib: u32| kib << 10;
+    for (words, pcluster) in [
+        ("lz4", kib(4)),
+        ("lz4hc,12", kib(64)),
+        ("lzma,1", kib(1024)),
+        ("deflate,1", kib(64)),
+        ("zstd,1", kib(64)),
+    ] {
+        let options = compressed(words.parse().unwrap(), pcluster);
+        let fragments =
+            |tail_packing| with_packing(options.clone(), Fragments::Tails, tail_packing);
+        let boxed = with_metabox(with_prefixes(fragments(true)), words, kib(16));
+        let boxed = Options { pack_directories: true, dot_omitted: true, ..boxed };
+        let kinds = [
+            ("48 bits", with_48_bits(options.clone())),
+            ("records", with_records(options.clone())),
+            ("fragments, records", with_records(fragments(false))),
+            ("fragments, tail packing, 48 bits", with_48_bits(fragments(true))),
+            ("metabox 4K", with_metabox(options.clone(), words, kib(4))),
+            ("fragments, tail packing, metabox 16K, directories packed", boxed),
+        ];
+        all.extend(
+            kinds.map(|(kind, options)| (format!("{words} {}K, {kind}", pcluster >> 10), options)),
+        );
     }
     all
 }
@@ -127,7 +148,8 @@ pub fn far() -> Vec<(String, Options)> {
         ("plain", plain()),
         ("lz4 64K", compressed(Compressor::Lz4, 64 << 10)),
         ("lz4 512", with_full_index(compressed(Compressor::Lz4, 512))),
-        ("lz4hc 16K, fragments, tail packing", packed),
+        ("lz4hc 16K, fragments, tail packing", packed.clone()),
+        ("lz4hc 16K, fragments, metabox", with_metabox(packed, "lz4", 512)),
     ];
     all.into_iter().map(far).collect()
 }

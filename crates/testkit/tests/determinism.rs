@@ -12,7 +12,7 @@ use std::{
 };
 
 use lith::{
-    builder::Options,
+    builder::{Fragments, Options},
     codec::Compressor,
     source::{self, Source},
 };
@@ -46,11 +46,16 @@ fn digest(source: &Source, options: &Options) -> String {
     image::digest(&image::build(compare::pair(source), options))
 }
 
-fn kinds() -> [(&'static str, Options); 3] {
+fn kinds() -> [(&'static str, Options); 4] {
+    let packed = image::compressed(image::lz4hc(5), 16 << 10);
+    let packed = image::with_packing(image::with_prefixes(packed), Fragments::Tails, true);
+    let boxed = image::with_metabox(image::with_48_bits(packed), "zstd,3", 8 << 10);
+    let boxed = Options { pack_directories: true, ..boxed };
     [
         ("plain", image::plain()),
         ("lz4 4K", image::compressed(Compressor::Lz4, 4096)),
         ("lz4hc,9 64K", image::compressed(image::lz4hc(9), 65536)),
+        ("metabox", boxed),
     ]
 }
 
@@ -136,8 +141,8 @@ fn an_image_rebuilt_is_the_same_image() {
         image::build_at(&path, compare::pair(&source), &options);
         let read = image::open(&path);
         // To each kind from another one.
-        let (to, options) = &kinds()[(number + 1) % 3];
-        assert_eq!(expected[(number + 1) % 3], digest(&read, options), "{from} to {to}");
+        let (to, options) = &kinds()[(number + 1) % 4];
+        assert_eq!(expected[(number + 1) % 4], digest(&read, options), "{from} to {to}");
     }
 }
 

@@ -30,7 +30,7 @@ fn options() -> impl Strategy<Value = Options> {
     let fragments =
         prop_oneof![Just(Fragments::None), Just(Fragments::Tails), Just(Fragments::All)];
     let layout = (any::<bool>(), any::<bool>(), any::<bool>(), fragments);
-    let newer = (any::<bool>(), any::<bool>(), 0..8_u8);
+    let newer = (any::<bool>(), any::<bool>(), 0..12_u8);
     (compressor, bits, 0..=8_u32, layout, newer, 1..=3_usize, 0..40_u8).prop_map(
         |(compressor, bits, larger, layout, newer, workers, saving)| {
             let options = match compressor {
@@ -52,6 +52,15 @@ fn options() -> impl Strategy<Value = Options> {
     )
 }
 
+/// The same with compressed inodes, and directories packed where that is possible.
+fn with_metabox(options: Options, number: u8) -> Options {
+    let words = ["lz4", "lzma,1", "deflate,3", "zstd,3"][usize::from(number % 4)];
+    let block = options.block.size();
+    let pcluster = (block << number).min(1 << 20);
+    let pack_directories = options.compression.is_some() && options.fragments != Fragments::None;
+    Options { pack_directories, ..image::with_metabox(options, words, pcluster) }
+}
+
 /// The same with the newer layouts that are drawn.
 fn with_newer(options: Options, (prefixes, old, wide): (bool, bool, u8)) -> Options {
     let options = if prefixes { image::with_prefixes(options) } else { options };
@@ -62,6 +71,7 @@ fn with_newer(options: Options, (prefixes, old, wide): (bool, bool, u8)) -> Opti
         1 => Options { dot_omitted: true, ..options },
         2 => image::with_records(options),
         3 => image::with_48_bits(options),
+        4..8 => with_metabox(options, wide),
         _ => Options { kernel, ..options },
     }
 }

@@ -10,6 +10,12 @@ impl InodeIndex {
     /// The root directory.
     pub const ROOT: Self = Self(0);
 
+    /// The number that follows.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+
     /// The number, to index a table with one row an inode.
     #[must_use]
     pub const fn index(self) -> usize {

@@ -25,7 +25,11 @@ pub(crate) use sketch::Sketch;
 pub(crate) use sparse::{granule_for, is_mostly_hole};
 
 use self::packed::PackedContent;
-use crate::{BuildError, Options, digest::Digest};
+use crate::{
+    BuildError, Options,
+    digest::Digest,
+    metabox::{Metabox, MetaboxContent},
+};
 
 /// Where a piece's bytes come from.
 pub(crate) enum Origin<'a> {
@@ -139,6 +143,12 @@ impl Blocks {
     }
 }
 
+/// An inode that no directory names.
+pub(crate) enum Nameless<'a> {
+    Packed(&'a Packed),
+    Metabox(&'a Metabox),
+}
+
 /// What is the same for all pieces.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources<'a> {
@@ -147,33 +157,42 @@ pub(crate) struct Sources<'a> {
     pub(crate) options: &'a Options,
     /// The packed inode, once it is known what belongs there.
     pub(crate) packed: &'a OnceLock<Packed>,
+    /// The metabox inode, once all other inodes are written.
+    pub(crate) metabox: &'a OnceLock<Metabox>,
 }
 
 impl<'a> Sources<'a> {
-    /// An inode of the tree, or the packed one.
+    /// An inode of the tree, or one without a name.
     pub(crate) fn node(self, index: InodeIndex) -> &'a Inode {
-        match self.packed.get() {
-            Some(packed) if packed.index == index => &packed.node,
-            _ => self.tree.get(index),
+        match self.nameless(index) {
+            Some(Nameless::Packed(packed)) => &packed.node,
+            Some(Nameless::Metabox(metabox)) => &metabox.node,
+            None => self.tree.get(index),
         }
     }
 
-    /// Opens a regular file of the tree, or the packed inode.
+    /// Opens a regular file of the tree, or an inode without a name.
     pub(crate) fn open(self, index: InodeIndex) -> Result<Box<dyn Content + 'a>, ContentError> {
-        match self.packed.get() {
-            Some(packed) if packed.index == index => {
-                Ok(Box::new(PackedContent { sources: self, packed }))
-            }
-            _ => self.contents.open(self.tree, index),
+        match self.nameless(index) {
+            Some(Nameless::Packed(packed)) => Ok(Box::new(PackedContent { sources: self, packed })),
+            Some(Nameless::Metabox(metabox)) => Ok(Box::new(MetaboxContent(metabox))),
+            None => self.contents.open(self.tree, index),
         }
     }
 
-    /// Where an inode is in the tree; nowhere for the packed one.
+    /// Where an inode is in the tree; nowhere for one without a name.
     pub(crate) fn path(self, index: InodeIndex) -> Vec<u8> {
-        match self.packed.get() {
-            Some(packed) if packed.index == index => Vec::new(),
-            _ => self.tree.path(index),
+        match self.nameless(index) {
+            Some(_) => Vec::new(),
+            None => self.tree.path(index),
         }
+    }
+
+    /// The inode of that number, if it is none of the tree.
+    pub(crate) fn nameless(self, index: InodeIndex) -> Option<Nameless<'a>> {
+        let packed = self.packed.get().filter(|packed| packed.index == index);
+        let metabox = self.metabox.get().filter(|metabox| metabox.index == index);
+        packed.map(Nameless::Packed).or(metabox.map(Nameless::Metabox))
     }
 }
 

@@ -3,6 +3,8 @@
 //! Small files and the ends of large ones are put together into one inode without a name, whose pclusters they
 //! share: none of them wastes the rest of a block, and each helps to compress those that are like it.
 
+use std::sync::OnceLock;
+
 use lith_tree::{Content, ContentError, DataRange, Inode, InodeIndex, Kind, Metadata, Timestamp};
 
 use super::{
@@ -10,7 +12,7 @@ use super::{
     duplicates::originals,
     sketch::{Sketch, by_likeness},
 };
-use crate::Digest;
+use crate::{Digest, metabox::Temporary};
 
 /// The end of a file, or all of it.
 #[derive(Clone, Copy, Debug)]
@@ -41,15 +43,21 @@ pub(crate) struct Packed {
     head: Vec<u8>,
     /// In the order of their positions, without gaps.
     parts: Vec<Part>,
+    /// Where the directories behind the fragments begin.
+    pub(crate) directories_start: u64,
+    /// Those, once they are known.
+    pub(crate) directories: OnceLock<Temporary>,
 }
 
 impl Packed {
-    /// Puts the fragments in order behind `head`, and says for each where it begins. Fragments of equal bytes are stored once.
+    /// Puts the fragments in order behind `head`, before `directories` bytes of directories, and says for each where it
+    /// begins. Fragments of equal bytes are stored once.
     pub(crate) fn new(
         sources: Sources<'_>,
         time: Timestamp,
         head: Vec<u8>,
         fragments: &[Fragment],
+        directories: u64,
     ) -> Result<(Self, Vec<u64>), ContentError> {
         let originals = originals(sources, fragments)?;
         let first: Vec<usize> =
@@ -72,8 +80,16 @@ impl Packed {
         let found = |original: &usize| positions.get(*original).copied().unwrap_or(0);
         let positions = originals.iter().map(found).collect();
         let metadata = Metadata { permissions: 0o644, mtime: time, ..Metadata::default() };
-        let node = Inode::nameless(metadata, Kind::Regular { size: position });
-        Ok((Self { index: sources.tree.next_index(), node, head, parts }, positions))
+        let node = Inode::nameless(metadata, Kind::Regular { size: position + directories });
+        let packed = Self {
+            index: sources.tree.next_index(),
+            node,
+            head,
+            parts,
+            directories_start: position,
+            directories: OnceLock::new(),
+        };
+        Ok((packed, positions))
     }
 
     const fn size(&self) -> u64 {
@@ -104,6 +120,11 @@ impl Content for PackedContent<'_> {
         position += now.len() as u64;
         buf = later;
         while !buf.is_empty() {
+            if let Some(position) = position.checked_sub(self.packed.directories_start)
+                && let Some(directories) = self.packed.directories.get()
+            {
+                return directories.read_at(buf, position);
+            }
             let Some(part) = self.packed.part_at(position) else { return Ok(()) };
             let skip = position - part.position;
             let len = usize::try_from(part.len - skip).unwrap_or(usize::MAX).min(buf.len());

@@ -14,6 +14,7 @@ use lith_tree::InodeIndex;
 pub(crate) use blocks::OPEN_BLOCKS;
 pub(crate) use record::{
     Leads, Record, Records, context, dirent_type, entries_with_dots, inline_tail, map_header,
+    packed_directories,
 };
 
 use self::blocks::OpenBlocks;
@@ -25,16 +26,21 @@ pub(crate) struct Placement {
     block: BlockBits,
     /// The first block of directories and symlinks that are not wholly inline.
     pub(crate) content_start: u64,
+    /// The block behind those.
+    pub(crate) content_end: u64,
     /// Byte position of everything behind that.
     pub(crate) metadata_start: u64,
     /// Byte position of the shared extended attributes.
     pub(crate) shared_start: u64,
-    /// Byte position of each inode, by its number in the tree.
+    /// Byte position of each inode, by its number in the tree less that of the first.
     positions: Vec<u64>,
+    first: usize,
+    /// Whether these positions are in the content of the metabox.
+    pub(crate) in_metabox: bool,
     /// The block that NIDs count from.
     pub(crate) meta_blkaddr: Blkaddr,
-    /// Blocks of the image.
-    pub(crate) blocks: u64,
+    /// Where everything ends: the image, or the content of the metabox.
+    pub(crate) end: u64,
 }
 
 impl Placement {
@@ -47,14 +53,14 @@ impl Placement {
     ) -> Result<Self, BuildError> {
         let block = records.block();
         let size = u64::from(block.size());
-        let content_blocks: u64 =
-            records.iter().map(|r| block.blocks_for(r.content_in_blocks())).sum();
-        let content_start = past_no_address(block.blocks_for(data_end), content_blocks);
-        let content_end = (content_start + content_blocks) * size;
+        let (content_start, content_end) = content_behind(block.blocks_for(data_end), records);
         let root_end = end_of_root_behind(head_end, records);
-        let metadata_start =
-            if content_blocks == 0 { data_end.max(root_end.unwrap_or(0)) } else { content_end };
-        let (shared_start, start) = match records.far_shared_area() {
+        let metadata_start = if content_end == content_start {
+            data_end.max(root_end.unwrap_or(0))
+        } else {
+            content_end * size
+        };
+        let (shared_start, start) = match records.early_shared_area() {
             Some(start) => (start, metadata_start),
             None => (metadata_start, metadata_start + records.shared_area().len() as u64),
         };
@@ -63,14 +69,7 @@ impl Placement {
             Some(root_end) => Positions::new_behind_root(records, head_end, root_end, start),
             None => Positions::new(records, start),
         };
-        let mut group = Group::default();
-        for record in records.iter().skip(1) {
-            group.add(&record);
-            if group.bytes >= GROUP_BLOCKS as u64 * size {
-                group.place(&mut positions);
-            }
-        }
-        group.place(&mut positions);
+        positions.place_all(records);
         let blocks = block.blocks_for(positions.open.end());
         if blocks > records.most_blocks() {
             return Err(BuildError::TooLarge { limit: records.most_blocks() });
@@ -80,29 +79,93 @@ impl Placement {
         Ok(Self {
             block,
             content_start,
+            content_end,
             metadata_start,
             shared_start,
             positions,
+            first: 0,
+            in_metabox: false,
             meta_blkaddr,
-            blocks,
+            end: blocks * size,
+        })
+    }
+
+    /// Places inodes in the metabox, and directories and symlinks in blocks from `next` on.
+    pub(crate) fn in_metabox(records: &Records<'_>, next: u64) -> Self {
+        let (content_start, content_end) = content_behind(next, records);
+        let mut positions = Positions::new(records, 0);
+        positions.place_all(records);
+        Self {
+            block: records.block(),
+            content_start,
+            content_end,
+            metadata_start: 0,
+            shared_start: records.early_shared_area().unwrap_or(0),
+            first: 0,
+            in_metabox: true,
+            meta_blkaddr: Blkaddr(0),
+            end: positions.open.end(),
+            positions: positions.by_inode,
+        }
+    }
+
+    /// Places the inodes that lie outside of the metabox: behind the superblock, or behind all data.
+    pub(crate) fn outside(
+        records: &Records<'_>,
+        head_end: u64,
+        data_end: u64,
+    ) -> Result<Self, BuildError> {
+        let block = records.block();
+        let mut open = OpenBlocks::new(data_end, head_end, block);
+        let (mut positions, mut first) = (Vec::new(), None);
+        for record in records.outside() {
+            let first = *first.get_or_insert(record.index.index());
+            positions.resize(record.index.index() - first, 0);
+            positions.push(open.place(record.head(), record.tail()));
+        }
+        let content = block.blocks_for(data_end);
+        let blocks = block.blocks_for(open.end());
+        if blocks > records.most_blocks() {
+            return Err(BuildError::TooLarge { limit: records.most_blocks() });
+        }
+        Ok(Self {
+            block,
+            content_start: content,
+            content_end: content,
+            metadata_start: data_end,
+            shared_start: records.early_shared_area().unwrap_or(0),
+            positions,
+            first: first.unwrap_or(0),
+            in_metabox: false,
+            meta_blkaddr: Blkaddr(0),
+            end: blocks * u64::from(block.size()),
         })
     }
 
     /// Byte position of an inode.
     pub(crate) fn position(&self, inode: InodeIndex) -> u64 {
-        self.positions.get(inode.index()).copied().unwrap_or(0)
+        let at = inode.index().checked_sub(self.first);
+        at.and_then(|at| self.positions.get(at)).copied().unwrap_or(0)
     }
 
     /// NID of an inode.
     pub(crate) fn nid(&self, inode: InodeIndex) -> Nid {
         let base = self.meta_blkaddr.0 * u64::from(self.block.size());
-        Nid((self.position(inode) - base) / Nid::SLOT)
+        let nid = (self.position(inode) - base) / Nid::SLOT;
+        Nid(if self.in_metabox { nid | Nid::METABOX } else { nid })
     }
 
     /// The block that shared attribute ids count from.
     pub(crate) fn xattr_blkaddr(&self) -> Blkaddr {
         Blkaddr(self.shared_start / u64::from(self.block.size()))
     }
+}
+
+/// The first block of directories and symlinks, which lie from `next` on, and the one behind them.
+fn content_behind(next: u64, records: &Records<'_>) -> (u64, u64) {
+    let blocks = records.iter().map(|r| records.block().blocks_for(r.content_in_blocks())).sum();
+    let start = past_no_address(next, blocks);
+    (start, start + blocks)
 }
 
 /// The block from which `blocks` blocks lie without the one whose address is taken for none.
@@ -168,6 +231,18 @@ impl Positions {
             *slot = root;
         }
         Self { open, by_inode, meta_blkaddr }
+    }
+
+    /// Places all but the root.
+    fn place_all(&mut self, records: &Records<'_>) {
+        let mut group = Group::default();
+        for record in records.iter().skip(1) {
+            group.add(&record);
+            if group.bytes >= GROUP_BLOCKS as u64 * u64::from(records.block().size()) {
+                group.place(self);
+            }
+        }
+        group.place(self);
     }
 
     fn place(&mut self, size: &Size) {

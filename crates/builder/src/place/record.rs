@@ -13,7 +13,7 @@ use crate::{
     compress::Sources,
     data::{FileData, StoredFile},
     plan::Plan,
-    write::far_shared_area,
+    write::early_shared_area,
 };
 
 /// An inode with what lies beside it.
@@ -54,7 +54,9 @@ impl Record {
     /// Bytes of a directory or symlink that lie in blocks of their own.
     pub(crate) const fn content_in_blocks(&self) -> u64 {
         match self.inode.file_type {
-            FileType::Directory | FileType::Symlink => self.inode.size - self.inline,
+            FileType::Directory | FileType::Symlink if self.inode.layout.is_flat() => {
+                self.inode.size - self.inline
+            }
             _ => 0,
         }
     }
@@ -83,14 +85,20 @@ impl<'a> Records<'a> {
         self.sources.options.block
     }
 
+    /// How a regular file is stored.
+    pub(crate) fn file(&self, inode: InodeIndex) -> Option<&StoredFile> {
+        self.files.get(inode.index())
+    }
+
     /// The most blocks that the image can have.
     pub(crate) const fn most_blocks(&self) -> u64 {
         self.sources.options.most_blocks()
     }
 
-    /// Where the shared attributes are, if they lie before the data: behind much data no id would reach them.
-    pub(crate) fn far_shared_area(&self) -> Option<u64> {
-        far_shared_area(self.sources.options, self.plan)
+    /// Where the shared attributes are, if they lie before the data: behind much data no id would reach them, and
+    /// there may be nothing behind it if there is a metabox.
+    pub(crate) fn early_shared_area(&self) -> Option<u64> {
+        early_shared_area(self.sources.options, self.plan)
     }
 
     pub(crate) fn shared_area(&self) -> &[u8] {
@@ -99,17 +107,36 @@ impl<'a> Records<'a> {
 
     /// How many inodes there are, also those that lost their names.
     pub(crate) fn inodes(&self) -> usize {
-        // One more for the packed inode.
-        self.sources.tree.len() + 1
+        // Two more for the packed inode and the metabox.
+        self.sources.tree.len() + 2
     }
 
     pub(crate) fn xattr_pool(&self) -> &'a XattrPool {
         &self.sources.tree.xattrs
     }
 
+    /// Those that lie together: all, or if there is a metabox all that have a name.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Record> {
-        let packed = self.sources.packed.get().map(|packed| &packed.index);
-        self.plan.order.iter().chain(packed).zip(1..).map(|(index, ino)| self.record(*index, ino))
+        let packed = self.packed().filter(|_| !self.has_metabox());
+        let indices = self.plan.order.iter().copied().chain(packed);
+        indices.zip(1..).map(|(index, ino)| self.record(index, ino))
+    }
+
+    /// Those that lie outside of the metabox.
+    pub(crate) fn outside(&self) -> impl Iterator<Item = Record> {
+        let metabox = self.sources.metabox.get().map(|metabox| metabox.index);
+        let first = u32::try_from(self.plan.order.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let indices = self.packed().into_iter().chain(metabox);
+        indices.zip(first..).map(|(index, ino)| self.record(index, ino))
+    }
+
+    fn packed(&self) -> Option<InodeIndex> {
+        self.sources.packed.get().map(|packed| packed.index)
+    }
+
+    /// Whether inodes lie in a metabox.
+    pub(crate) const fn has_metabox(&self) -> bool {
+        self.sources.options.metabox.is_some()
     }
 
     fn record(&self, index: InodeIndex, ino: u32) -> Record {
@@ -122,11 +149,11 @@ impl<'a> Records<'a> {
         inode.ino = ino;
         let mut record = Record { index, inode, xattrs, table: 0, inline: 0 };
         match &node.kind {
-            Kind::Directory(_) | Kind::Symlink(_) => {
+            Kind::Directory(_) | Kind::Symlink(_) if file.data == FileData::Empty => {
                 let head = (inode.size_on_disk() + xattrs) as u64;
                 record.inline = u64::from(tail_beside(head, inode.size, self.block()));
             }
-            Kind::Regular { .. } => match file.data {
+            Kind::Directory(_) | Kind::Regular { .. } => match file.data {
                 FileData::Empty | FileData::Flat { .. } => record.inline = file.payload.len.into(),
                 FileData::Compressed { inline, .. } => {
                     record.inline = inline.into();
@@ -170,6 +197,21 @@ impl Record {
     }
 }
 
+/// The directories that lie in the packed inode, and their bytes: those that don't fit beside their inodes.
+pub(crate) fn packed_directories(sources: Sources<'_>, plan: &Plan) -> Vec<(InodeIndex, u64)> {
+    if !sources.options.pack_directories {
+        return Vec::new();
+    }
+    let block = sources.options.block;
+    let in_blocks = |index: &InodeIndex| {
+        let node = sources.node(*index);
+        node.as_directory()?;
+        let size = content_size(plan, &node.kind, block);
+        (u64::from(inline_tail(sources, plan, *index, size)) < size).then_some((*index, size))
+    };
+    plan.order.iter().filter_map(in_blocks).collect()
+}
+
 /// An inode without its content's address.
 fn bare_inode(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -> Inode {
     let node = sources.node(index);
@@ -201,10 +243,8 @@ fn bare_inode(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -
     };
     // Addresses that are not known yet may need room that compact inodes have for one link only.
     let may_need_room = plan.is_far && (inode.nlink != 1 || file_type == FileType::Directory);
-    inode.form = match may_need_room {
-        true => InodeForm::Extended,
-        false => inode.smallest_form(&context(plan)),
-    };
+    inode.form =
+        if may_need_room { InodeForm::Extended } else { inode.smallest_form(&context(plan)) };
     inode
 }
 

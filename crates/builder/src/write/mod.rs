@@ -5,11 +5,12 @@ mod window;
 
 use std::{fs::File, os::unix::fs::FileExt};
 
-use lith_format::dirent::DirPacker;
+use lith_format::{addr::Nid, dirent::DirPacker};
 use lith_tree::{Directory, InodeIndex, Kind};
 use xxhash_rust::xxh3::Xxh3;
 
-pub(crate) use superblock::{far_shared_area, head_end, write_superblock};
+pub(crate) use superblock::{early_shared_area, head_end, write_superblock};
+pub(crate) use window::Target;
 
 use self::window::Window;
 use crate::{
@@ -33,29 +34,48 @@ pub(crate) struct Finished<'a> {
     pub(crate) digests: &'a [Digest],
     pub(crate) spool: &'a Spool,
     pub(crate) image: &'a File,
+    /// Where inodes are written to.
+    pub(crate) metadata: Target<'a>,
+    /// Where those directories are written to that lie in the packed inode.
+    pub(crate) directories: Option<Target<'a>>,
+    pub(crate) root: Nid,
 }
 
 impl Finished<'_> {
-    /// Writes directories, long symlinks, shared attributes and inodes, and returns what all of it and the
-    /// files' content hash to.
-    pub(crate) fn write_metadata(&self, records: &Records<'_>) -> Result<Digest, BuildError> {
+    /// Writes the inodes of some records with their directories, long symlinks and shared attributes, and returns what
+    /// all of it and the files' content hash to.
+    pub(crate) fn write_metadata(
+        &self,
+        records: &Records<'_>,
+        part: impl Iterator<Item = Record>,
+    ) -> Result<Digest, BuildError> {
         let bodies = self.xattr_bodies(records)?;
         let block = self.sources.options.block;
         let window = (OPEN_BLOCKS + 2 * GROUP_BLOCKS) * block.size() as usize;
         let start = self.placement.metadata_start;
-        let mut metadata = Window::new(self.image, start - start % u64::from(block.size()), window);
-        metadata.put(self.placement.shared_start, &self.plan.xattrs.shared_area)?;
-        let mut content_start = self.placement.content_start;
+        let mut metadata =
+            Window::new(self.metadata, start - start % u64::from(block.size()), window);
+        if !self.placement.in_metabox {
+            metadata.put(self.placement.shared_start, &self.plan.xattrs.shared_area)?;
+        }
+        let (mut content_start, mut packed) = (self.placement.content_start, 0);
         let mut bytes = Vec::new();
         let mut hasher = Xxh3::new();
         hasher.update(&self.plan.xattrs.prefixes.encode());
         hasher.update(&self.plan.xattrs.shared_area);
-        for mut record in records.iter() {
+        for mut record in part {
             record.set_content_start(content_start);
             let content = self.own_content(&record)?;
-            let (in_blocks, inline) = split_at(&content, record.content_in_blocks());
-            self.write_blocks(in_blocks, content_start)?;
-            content_start += block.blocks_for(in_blocks.len() as u64);
+            let (in_blocks, inline) = if record.inode.layout.is_flat() {
+                let (in_blocks, inline) = split_at(&content, record.content_in_blocks());
+                self.write_blocks(in_blocks, content_start)?;
+                content_start += block.blocks_for(in_blocks.len() as u64);
+                (in_blocks, inline)
+            } else {
+                self.directories.map_or(Ok(()), |to| to.write(&content, packed))?;
+                packed += content.len() as u64;
+                (&content[..], &[][..])
+            };
             let body = bodies.get(self.sources.node(record.index).metadata.xattrs.index());
             self.encode(&record, body.map_or(&[], |body| body), &mut bytes)?;
             bytes.extend_from_slice(inline);
@@ -65,7 +85,7 @@ impl Finished<'_> {
             hasher.update(&digest.0.to_le_bytes());
             metadata.put(self.placement.position(record.index), &bytes)?;
         }
-        metadata.finish(self.placement.blocks * u64::from(block.size()))?;
+        metadata.finish(self.placement.end)?;
         Ok(Digest(hasher.digest128()))
     }
 

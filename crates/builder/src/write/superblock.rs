@@ -2,6 +2,15 @@
 
 use std::os::unix::fs::FileExt;
 
+use super::Finished;
+use crate::{
+    BuildError, Compression, Digest, ImageId, IndexForm, Options,
+    compress::Sources,
+    data::{FileData, StoredFile},
+    options::algorithm_of,
+    place::{Record, Records},
+    plan::Plan,
+};
 use lith_format::{
     compression::{
         Algorithm, AlgorithmSet, Configs, DeflateConfig, Lz4Config, LzmaConfig, ZstdConfig,
@@ -9,26 +18,16 @@ use lith_format::{
     features::{Compat, Incompat},
     inode::InodeForm,
     superblock::{
-        SUPERBLOCK_POSITION, SUPERBLOCK_SIZE, Superblock, SuperblockError, checksum,
+        EXT_SLOT_SIZE, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE, Superblock, SuperblockError, checksum,
         checksummed_size,
     },
-};
-use lith_tree::InodeIndex;
-
-use super::Finished;
-use crate::{
-    BuildError, Digest, ImageId, IndexForm, Options,
-    compress::Sources,
-    data::{FileData, StoredFile},
-    options::algorithm_of,
-    place::{Record, Records},
-    plan::Plan,
 };
 
 /// Where the superblock ends, and the config records that may follow it.
 fn records_end(options: &Options) -> u64 {
-    let size = SUPERBLOCK_SIZE + configs(options).map_or(0, |records| records.size());
-    SUPERBLOCK_POSITION + size as u64
+    let extension = if options.metabox.is_some() { EXT_SLOT_SIZE } else { 0 };
+    let records = configs(options, options.compressions()).map_or(0, |records| records.size());
+    SUPERBLOCK_POSITION + (SUPERBLOCK_SIZE + extension + records) as u64
 }
 
 /// Where the table of long prefixes begins, which is in reach there however large the image grows.
@@ -38,7 +37,7 @@ fn prefix_table(options: &Options) -> u64 {
 
 /// Where everything ends that the image begins with.
 pub(crate) fn head_end(options: &Options, plan: &Plan) -> u64 {
-    match far_shared_area(options, plan) {
+    match early_shared_area(options, plan) {
         Some(start) => start + plan.xattrs.shared_area.len() as u64,
         None => prefixes_end(options, plan),
     }
@@ -52,36 +51,54 @@ fn prefixes_end(options: &Options, plan: &Plan) -> u64 {
 }
 
 /// Where the shared attributes are, if they lie before the data.
-pub(crate) fn far_shared_area(options: &Options, plan: &Plan) -> Option<u64> {
-    plan.is_far.then(|| prefixes_end(options, plan).next_multiple_of(4))
+pub(crate) fn early_shared_area(options: &Options, plan: &Plan) -> Option<u64> {
+    let is_early = plan.is_far || options.metabox.is_some();
+    is_early.then(|| prefixes_end(options, plan).next_multiple_of(4))
 }
 
-/// What a reader must know of the algorithm.
-fn configs(options: &Options) -> Option<Configs> {
-    let compressor = options.compression.filter(|_| options.has_configs())?.compressor;
-    let (pcluster, block) = (options.pcluster_size(), options.block.size());
+/// What a reader must know of the algorithms.
+fn configs(options: &Options, used: impl Iterator<Item = Compression>) -> Option<Configs> {
+    options.has_configs().then(|| {
+        let mut configs = Configs::default();
+        used.for_each(|compression| add_config(&mut configs, options, compression));
+        configs
+    })
+}
+
+fn add_config(configs: &mut Configs, options: &Options, compression: Compression) {
+    let compressor = compression.compressor;
+    let (pcluster, block) = (options.pcluster_size_of(Some(compression)), options.block.size());
     let window = compressor.window(pcluster);
     let window_log = u8::try_from(window.ilog2()).unwrap_or(u8::MAX);
-    let mut configs = Configs::default();
     match algorithm_of(compressor) {
         Algorithm::Lz4 => {
             // Options allow at most 256 blocks.
-            let max_pcluster_blocks = u16::try_from(pcluster / block).unwrap_or(u16::MAX);
+            let blocks = u16::try_from(pcluster / block).unwrap_or(u16::MAX);
+            let known = configs.lz4.map_or(0, |lz4| lz4.max_pcluster_blocks);
             let max_distance = Lz4Config::MAX_DISTANCE;
+            let max_pcluster_blocks = blocks.max(known);
             configs.lz4 = Some(Lz4Config { max_distance, max_pcluster_blocks });
         }
-        Algorithm::Lzma => configs.lzma = Some(LzmaConfig { dict_size: window }),
-        Algorithm::Deflate => configs.deflate = Some(DeflateConfig { window_bits: window_log }),
-        Algorithm::Zstd => configs.zstd = Some(ZstdConfig { window_log }),
+        Algorithm::Lzma => {
+            let known = configs.lzma.map_or(0, |lzma| lzma.dict_size);
+            configs.lzma = Some(LzmaConfig { dict_size: window.max(known) });
+        }
+        Algorithm::Deflate => {
+            let known = configs.deflate.map_or(0, |deflate| deflate.window_bits);
+            configs.deflate = Some(DeflateConfig { window_bits: window_log.max(known) });
+        }
+        Algorithm::Zstd => {
+            let known = configs.zstd.map_or(0, |zstd| zstd.window_log);
+            configs.zstd = Some(ZstdConfig { window_log: window_log.max(known) });
+        }
     }
-    Some(configs)
 }
 
 /// Writes the superblock, with the checksum of block 0 as it is by now.
 pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Result<(), BuildError> {
     let options = finished.sources.options;
     let mut head = superblock(finished, content).encode().map_err(|error| unencodable(&error))?;
-    if let Some(configs) = configs(options).filter(|_| is_compressed(finished)) {
+    if let Some(configs) = configs(options, used_compressions(finished)) {
         configs.encode_into(&mut head);
     }
     if has_plain_prefixes(finished) {
@@ -111,8 +128,17 @@ fn has_plain_prefixes(finished: &Finished<'_>) -> bool {
     finished.plan.xattrs.prefixes.count() > 0 && is_plain
 }
 
-fn is_compressed(finished: &Finished<'_>) -> bool {
-    finished.files.iter().any(|f| matches!(f.data, FileData::Compressed { .. }))
+/// How files are compressed if any is, and how the metabox is.
+fn used_compressions(finished: &Finished<'_>) -> impl Iterator<Item = Compression> + use<> {
+    let Finished { sources: Sources { options, metabox, .. }, files, .. } = *finished;
+    let is_compressed = |file: &StoredFile| matches!(file.data, FileData::Compressed { .. });
+    let (others, last) = match metabox.get() {
+        Some(metabox) => files.split_at_checked(metabox.index.index()).unwrap_or((files, &[])),
+        None => (files, &[][..]),
+    };
+    let used = |files: &[StoredFile]| files.iter().any(is_compressed);
+    let (first, second) = (options.compression, options.metabox);
+    first.filter(|_| used(others)).into_iter().chain(second.filter(|_| used(last)))
 }
 
 fn has_inline(finished: &Finished<'_>) -> bool {
@@ -133,13 +159,16 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
         sb.xattr_prefix_start = u32::try_from(prefix_table(options) / 4).unwrap_or(u32::MAX);
     }
     sb.incompat.set(Incompat::BITS_48, uses_wide(finished));
-    sb.root_nid = placement.nid(InodeIndex::ROOT);
-    let packed = sources.packed.get();
-    sb.inos = (plan.order.len() + usize::from(packed.is_some())) as u64;
+    sb.root_nid = finished.root;
+    let (packed, metabox) = (sources.packed.get(), sources.metabox.get());
+    let nameless = usize::from(packed.is_some()) + usize::from(metabox.is_some());
+    sb.inos = (plan.order.len() + nameless) as u64;
+    sb.metabox_nid = metabox.map(|metabox| placement.nid(metabox.index));
+    sb.incompat.set(Incompat::METABOX, metabox.is_some());
     sb.packed_nid = packed.map(|packed| placement.nid(packed.index));
     sb.incompat.set(Incompat::FRAGMENTS, packed.is_some());
     sb.incompat.set(Incompat::ZTAILPACKING, has_inline(finished));
-    sb.blocks = placement.blocks;
+    sb.blocks = placement.end / u64::from(options.block.size());
     sb.epoch = plan.epoch.sec;
     sb.fixed_nsec = plan.epoch.nsec;
     sb.build_time = plan.build_time;
@@ -152,10 +181,10 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
     for (to, from) in sb.volume_name.iter_mut().zip(&options.label) {
         *to = *from;
     }
-    if let Some(compression) = options.compression.filter(|_| is_compressed(finished)) {
+    for compression in used_compressions(finished) {
         sb.incompat |= Incompat::LZ4_0PADDING;
-        sb.algorithms = AlgorithmSet::from(algorithm_of(compression.compressor));
-        if configs(options).is_some() {
+        sb.algorithms |= AlgorithmSet::from(algorithm_of(compression.compressor));
+        if options.has_configs() {
             sb.incompat |= Incompat::COMPR_CFGS;
         } else {
             sb.lz4_max_distance = Lz4Config::MAX_DISTANCE;
@@ -175,7 +204,8 @@ fn uses_wide(finished: &Finished<'_>) -> bool {
     let has_records = |file: &StoredFile| {
         matches!(file.data, FileData::Compressed { index: IndexForm::Records, .. })
     };
-    let is_wide = plan.dot_omitted || plan.is_far || files.iter().any(has_records);
+    let has_metabox = sources.options.metabox.is_some();
+    let is_wide = plan.dot_omitted || plan.is_far || has_metabox || files.iter().any(has_records);
     plan.wide && (is_wide || Records::new(*sources, plan, files).iter().any(has_own_time))
 }
 

@@ -2,15 +2,37 @@
 
 use std::{fs::File, os::unix::fs::FileExt};
 
-use crate::BuildError;
+use crate::{BuildError, metabox::Temporary};
 
 /// Bytes that are gathered before they are written.
 const GATHERED: usize = 1 << 20;
 
+/// What metadata is written to.
+#[derive(Clone, Copy)]
+pub(crate) enum Target<'a> {
+    Image(&'a File),
+    /// What becomes the content of an inode without a name.
+    Temporary(&'a Temporary),
+}
+
+impl Target<'_> {
+    /// Writes all bytes from `position` on.
+    pub(crate) fn write(self, bytes: &[u8], position: u64) -> Result<(), BuildError> {
+        match self {
+            Self::Image(file) => file
+                .write_all_at(bytes, position)
+                .map_err(|source| BuildError::Output { action: "write", source }),
+            Self::Temporary(Temporary { file, directory }) => file
+                .write_all_at(bytes, position)
+                .map_err(|source| BuildError::Temporary { directory: directory.clone(), source }),
+        }
+    }
+}
+
 /// A stretch of the image in memory that moves towards its end. Bytes may be put in any order; those no
 /// further back than `width` bytes behind the farthest ones cost no write of their own.
 pub(crate) struct Window<'a> {
-    image: &'a File,
+    target: Target<'a>,
     width: usize,
     base: u64,
     bytes: Vec<u8>,
@@ -18,8 +40,8 @@ pub(crate) struct Window<'a> {
 
 impl<'a> Window<'a> {
     /// A window that begins at byte `base`.
-    pub(crate) const fn new(image: &'a File, base: u64, width: usize) -> Self {
-        Self { image, width, base, bytes: Vec::new() }
+    pub(crate) const fn new(target: Target<'a>, base: u64, width: usize) -> Self {
+        Self { target, width, base, bytes: Vec::new() }
     }
 
     /// Puts bytes into their place.
@@ -56,9 +78,7 @@ impl<'a> Window<'a> {
     }
 
     fn write(&self, bytes: &[u8], position: u64) -> Result<(), BuildError> {
-        self.image
-            .write_all_at(bytes, position)
-            .map_err(|source| BuildError::Output { action: "write", source })
+        self.target.write(bytes, position)
     }
 }
 
@@ -69,7 +89,7 @@ mod tests {
     #[test]
     fn what_is_put_out_of_order_comes_out_in_place() {
         let file = tempfile::tempfile().unwrap();
-        let mut window = Window::new(&file, 100, 1000);
+        let mut window = Window::new(Target::Image(&file), 100, 1000);
         for n in 0..3000_u64 {
             let swapped = 100 + (n ^ 1) * 500;
             window.put(swapped, &[u8::try_from(n % 251).unwrap(); 400]).unwrap();

@@ -4,14 +4,15 @@ use std::{env, ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum, error::ErrorKind};
 use lith::{
-    Adjust, BuildOptions, ImageId, Times, builder, builder::Compression, format::addr::BlockBits,
-    format::kernel::KernelVersion, source, source::Excludes, tree::Timestamp,
+    Adjust, BuildOptions, ImageId, Times, builder, builder::Compression, builder::Fragments,
+    format::addr::BlockBits, format::kernel::KernelVersion, source, source::Excludes,
+    tree::Timestamp,
 };
 
 use super::{
     extended::Extended,
     preset::Preset,
-    value::{self, Compress, Size},
+    value::{self, Compress, Metadata, Size},
 };
 
 /// The part of a file that compression must save when nothing else is said, in percent.
@@ -105,12 +106,21 @@ struct DataWords {
     #[arg(short = 'C', long, value_name = "SIZE")]
     pcluster: Option<Size>,
 
-    /// Ways of saving space, with commas between: fragments (ends of files and small files share pclusters),
-    /// all-fragments (all files do), ztailpacking (ends of files lie beside inodes), legacy-compress (full indexes);
-    /// for Linux 6.15, 48bit (times in small inodes, small indexes, images beyond 16 TiB) and dot-omitted (directories
-    /// without `.`); `^` before a word switches it off; can be repeated
+    /// Ways of saving space, with commas between; can be repeated
+    ///
+    /// fragments (ends of files and small files share pclusters), all-fragments (all files do), ztailpacking (ends of
+    /// files lie beside inodes), legacy-compress (full indexes); for Linux 6.15, 48bit (times in small inodes, small
+    /// indexes, images beyond 16 TiB) and dot-omitted (directories without `.`). `^` before a word switches it off
     #[arg(short = 'E', value_name = "WORD,...", allow_hyphen_values = true)]
     extended: Vec<String>,
+
+    /// Compress inodes, in pclusters of so many bytes and like files unless an algorithm is named, for Linux 6.17
+    #[arg(short = 'm', long, value_name = "SIZE[:ALGORITHM]")]
+    metadata: Option<Metadata>,
+
+    /// Whether directories of more than a block lie in the packed inode, compressed; that takes -m and fragments
+    #[arg(long = "zD", value_name = "0|1", num_args = 0..=1, default_missing_value = "1", require_equals = true, value_parser = value::zero_or_one)]
+    pack_directories: Option<bool>,
 
     /// What compression must save, in percent of a file; a file that saves less is stored as it is
     #[arg(long, value_name = "PERCENT", default_value = DEFAULT_MIN_SAVING, value_parser = value::percent)]
@@ -125,8 +135,7 @@ struct DataWords {
     #[arg(short = 'b', long, value_name = "SIZE", default_value = "4K", value_parser = value::block)]
     block_size: BlockBits,
 
-    /// What names of extended attributes begin with (such as `trusted.overlay.`) that is stored once for all of them,
-    /// for Linux 6.4; can be repeated
+    /// What names of extended attributes begin with, to be stored once; for Linux 6.4, can be repeated
     #[arg(long = "xattr-prefix", value_name = "PREFIX")]
     xattr_prefixes: Vec<OsString>,
 
@@ -269,6 +278,7 @@ impl Words {
         let mut options = builder::Options {
             block: self.data.block_size,
             compression: self.data.compression()?,
+            metabox: self.data.metabox()?,
             index: self.data.index.into(),
             xattr_prefixes: self.data.xattr_prefixes(),
             kernel: self.data.kernel,
@@ -278,6 +288,11 @@ impl Words {
             ..builder::Options::default()
         };
         self.data.extended()?.apply(&mut options);
+        let can_pack = options.metabox.is_some()
+            && options.compression.is_some()
+            && options.fragments != Fragments::None;
+        let pack = can_pack && self.data.preset.packs_directories(self.data.kernel);
+        options.pack_directories = self.data.pack_directories.unwrap_or(pack);
         options.check().map_err(|error| error.to_string())?;
         let adjust = self.attributes.adjust(source_date_epoch()?)?;
         let (id, verify) = (self.attributes.uuid, !self.work.no_verify);
@@ -309,6 +324,30 @@ impl DataWords {
         let pcluster = self.pcluster.map(|Size(bytes)| u32::try_from(bytes).unwrap_or(u32::MAX));
         let pcluster = pcluster.or_else(|| self.preset.pcluster(self.kernel));
         Ok(Some(Compression { compressor, pcluster, min_saving: self.min_saving }))
+    }
+
+    /// How inodes are compressed: as asked for, or as the preset has it if files are compressed.
+    fn metabox(&self) -> Result<Option<Compression>, String> {
+        let preset = self.preset.metadata_pcluster(self.kernel);
+        let pcluster = match self.metadata {
+            Some(Metadata { pcluster: Size(bytes), .. }) => {
+                u32::try_from(bytes).unwrap_or(u32::MAX)
+            }
+            None => preset.map_or(0, |preset| preset.max(self.block_size.size())),
+        };
+        let named = self.metadata.and_then(|metadata| metadata.compressor);
+        let files = self.compression()?.map(|files| files.compressor);
+        match (self.metadata, named.or(files)) {
+            (None, _) if preset.is_none() => Ok(None),
+            (Some(_), None) => {
+                Err("-m has no meaning without an algorithm, its own or that of -z".into())
+            }
+            (_, compressor) => Ok(compressor.map(|compressor| Compression {
+                compressor,
+                pcluster: Some(pcluster),
+                min_saving: self.min_saving,
+            })),
+        }
     }
 
     fn xattr_prefixes(&self) -> Vec<Vec<u8>> {
@@ -478,6 +517,12 @@ mod tests {
             (&["-C", "64K", "--kernel", "5.4"], "5.13"),
             (&["--xattr-prefix", "user.a."], "6.4"),
             (&["-E48bit"], "48-bit layout needs Linux 6.15"),
+            (&["-m4096", "--kernel", "6.15"], "compressed metadata needs Linux 6.17"),
+            (&["-m4096", "-znone", "--kernel", "6.18"], "-m"),
+            (&["-m4096:zip", "--kernel", "6.18"], "zip"),
+            (&["-m5000:lzma", "--kernel", "6.18"], "pcluster"),
+            (&["--zD", "--kernel", "6.18"], "fragments"),
+            (&["--zD=2"], "0 or 1"),
             (&["-Edot-omitted"], "6.15"),
             (&["--index", "records"], "6.15"),
             (&["--xattr-prefix", "system.", "--kernel", "6.6"], "system."),

@@ -23,6 +23,8 @@ pub(crate) enum ValueError {
     Percent,
     /// It is no block size.
     Block,
+    /// It is no switch.
+    ZeroOrOne,
 }
 
 impl fmt::Display for ValueError {
@@ -37,6 +39,7 @@ impl fmt::Display for ValueError {
             Self::Uuid => "a UUID, `content`, `random` or `clear` is expected",
             Self::Compressor(problem) => problem,
             Self::Percent => "a number from 0 to 100 is expected",
+            Self::ZeroOrOne => "0 or 1 is expected",
             Self::Block => "a block has 512, 1K, 2K, 4K, 8K, 16K, 32K or 64K bytes",
         })
     }
@@ -118,6 +121,36 @@ impl FromStr for Compress {
         compressor
             .map(|compressor| Self(Some(compressor)))
             .map_err(|error| ValueError::Compressor(error.to_string().into()))
+    }
+}
+
+/// What `-m` names: bytes of a pcluster, and an encoder unless it is that of files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Metadata {
+    pub(crate) pcluster: Size,
+    pub(crate) compressor: Option<Compressor>,
+}
+
+impl FromStr for Metadata {
+    type Err = ValueError;
+
+    fn from_str(word: &str) -> Result<Self, ValueError> {
+        let Some((size, compressor)) = word.split_once(':') else {
+            return Ok(Self { pcluster: word.parse()?, compressor: None });
+        };
+        let compressor = compressor.parse::<Compressor>();
+        let compressor =
+            compressor.map_err(|error| ValueError::Compressor(error.to_string().into()))?;
+        Ok(Self { pcluster: size.parse()?, compressor: Some(compressor) })
+    }
+}
+
+/// A switch as mkfs.erofs has it.
+pub(crate) fn zero_or_one(word: &str) -> Result<bool, ValueError> {
+    match word {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(ValueError::ZeroOrOne),
     }
 }
 

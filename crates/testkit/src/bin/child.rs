@@ -46,6 +46,11 @@ fn main() -> ExitCode {
             let (tree, contents) = synthetic::many_files(count.parse().unwrap());
             build(tree, contents, image, &image::compressed(Compressor::Lz4, 65536))
         }
+        ["many-files-in-metabox", count, image] => {
+            let (tree, contents) = synthetic::many_files(count.parse().unwrap());
+            let options = image::compressed(Compressor::Lz4, 65536);
+            build(tree, contents, image, &image::with_metabox(options, "lz4", 65536))
+        }
         ["plant", folder] => {
             fs::create_dir(folder).unwrap();
             nasty::plant(Path::new(folder), Nasty::Whole);
