@@ -31,11 +31,10 @@ pub(crate) struct Limits {
 impl Limits {
     /// Those of files of so much content that are mostly compressed like this.
     pub(crate) fn new(coding: &Coding, segment: u64, content: u64) -> Self {
-        let pcluster = coding.pcluster;
-        let reach = u64::from(coding.compressor.window(pcluster)).min(u64::from(pcluster) * 2);
+        let reach = u64::from(coding.compressor.window(coding.pcluster));
         // Where a pcluster begins the compressor knows nothing of what is before it, which costs more where it would
         // have known much.
-        let least = LEAST.max(u64::from(pcluster) / 4);
+        let least = LEAST.max(reach / 8);
         let chunk_bits = chunk_bits(content);
         Self { least, reach, segment, chunk_bits }
     }
