@@ -5,6 +5,7 @@
 #   libreoffice   an application of large shared objects
 #   silesia7      seven files of the Silesia corpus as one tar file; needs LITH_SILESIA, the folder with their zips
 #   linux         the kernel's source: 78,000 small text files
+#   linuxtar      the same as one tar file; needs the corpus linux
 #   site          Python packages: a deep tree of tiny files
 #   random        files that don't compress
 set -eu
@@ -55,6 +56,12 @@ make_linux() {
     rm -rf "$debs"
 }
 
+make_linuxtar() {
+    [ -d "$LITH_CORPORA/linux" ] || die "linuxtar: make the corpus linux first"
+    tar -C "$LITH_CORPORA/linux" -cf "$1/linux.tar" --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 \
+        --numeric-owner .
+}
+
 make_site() {
     # Versions are fixed and dependencies left out, so that everybody gets the same files.
     PIP_ROOT_USER_ACTION=ignore python3 -m pip install -q --disable-pip-version-check --no-cache-dir --no-deps \
@@ -74,11 +81,11 @@ for number in range(2000):
 END
 }
 
-[ $# -gt 0 ] || set -- debian libreoffice silesia7 linux site random
+[ $# -gt 0 ] || set -- debian libreoffice silesia7 linux linuxtar site random
 for name; do
     case $name in
     debian) need_root ;;
-    libreoffice | silesia7 | linux | site | random) ;;
+    libreoffice | silesia7 | linux | linuxtar | site | random) ;;
     *) die "no corpus is called $name" ;;
     esac
     make_whole "$name" "make_$name"

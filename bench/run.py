@@ -32,7 +32,7 @@ CORPORA = pathlib.Path(os.environ.get("LITH_CORPORA") or pathlib.Path.home() / "
 SID = CORPORA / "sid"
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
 
-SUITES = ("build", "pack", "extract", "check")
+SUITES = ("build", "large", "pack", "squash", "extract", "check")
 TREES = ("debian", "libreoffice")
 CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 0x1000, 0x4000, 0x40000
 
@@ -77,26 +77,54 @@ def lith_build(options=""):
     return f"lith build {options} --workers 2 -T 0 --mtime fixed -U clear SOURCE IMAGE"
 
 
+def mkfs(options):
+    return Contender("mkfs.erofs", f"mkfs.erofs --quiet --workers=2 -T0 -U clear {options} IMAGE SOURCE", rival=True)
+
+
 def build_case(corpus, algorithm, pcluster, targets):
-    name, lith, mkfs = "uncompressed", "-z none", ""
+    name, lith, options = "uncompressed", "-z none", ""
     if algorithm:
         name = f"{algorithm}, {pcluster // 1024} KiB"
-        lith, mkfs = f"-z {algorithm} -C {pcluster}", f"-z{algorithm} -C{pcluster}"
+        lith, options = f"-z {algorithm} -C {pcluster}", f"-z{algorithm} -C{pcluster}"
     return Case("build", corpus, name, (
         Contender("lith", lith_build(lith)),
-        Contender("mkfs.erofs", f"mkfs.erofs --quiet --workers=2 -T0 -U clear {mkfs} IMAGE SOURCE", rival=True),
+        mkfs(options),
         Contender("lith --no-verify", lith_build(f"--no-verify {lith}")),
     ), targets)
 
 
-def pack_case(corpus, algorithm, targets):
-    """Pclusters of 64 KiB with fragments in the packed inode."""
-    options = f"-E fragments -z {algorithm} -C 65536"
-    return Case("pack", corpus, f"{algorithm}, 64 KiB, fragments", (
-        Contender("lith", lith_build(f"--kernel 6.12 {options}")),
-        Contender("mkfs.erofs", "mkfs.erofs --quiet --workers=2 -T0 -U clear "
-                  f"-Efragments -z{algorithm} -C65536 IMAGE SOURCE", rival=True),
+def large_case(algorithm, targets):
+    """One file, of which a rival may compress all on one core."""
+    return Case("large", "linuxtar", f"{algorithm}, 64 KiB", (
+        Contender("lith", lith_build(f"--kernel 6.12 -z {algorithm} -C 65536")),
+        mkfs(f"-z{algorithm} -C65536"),
     ), targets)
+
+
+def pack_case(corpus, algorithm, targets, words="fragments", pcluster=65536):
+    """Files share pclusters in the packed inode."""
+    options = f"-E {words} -z {algorithm} -C {pcluster}"
+    return Case("pack", corpus, f"{algorithm}, {pcluster // 1024} KiB, {words.replace(',', ' and ')}", (
+        Contender("lith", lith_build(f"--kernel 6.12 {options}")),
+        mkfs(f"-E{words} -z{algorithm} -C{pcluster}"),
+    ), targets)
+
+
+def smallest_case(corpus):
+    """The smallest that each can make."""
+    return Case("pack", corpus, "the smallest", (
+        Contender("lith", lith_build("--preset smallest")),
+        mkfs("-zlzma,9 -C1048576 -Eall-fragments,dedupe -m4096:lzma"),
+    ), {"size": 0.95})
+
+
+def squash_case(name, options, squash):
+    """Beside SquashFS, whose blocks are of uncompressed bytes."""
+    return Case("squash", "debian", name, (
+        Contender("lith", lith_build(options)),
+        Contender("mksquashfs", f"mksquashfs SOURCE SQUASH {squash} -noappend -quiet -no-progress -processors 2",
+                  rival=True),
+    ), {"wall": 1.0, "size": 1.0})
 
 
 def all_cases():
@@ -114,6 +142,17 @@ def all_cases():
             yield pack_case(corpus, f"zstd,{level}", {"cpu": 0.15, "wall": 0.15, "size": size})
     yield pack_case("debian", "libdeflate,9", {"cpu": 0.2, "wall": 0.2, "size": 1.0})
     yield pack_case("debian", "lzma,6", {"cpu": 0.75, "wall": 0.75, "size": 1.0})
+    dedupe = {"wall": 0.35, "size": 0.95}
+    yield pack_case("debian", "lz4hc,12", dedupe, "fragments,dedupe")
+    yield pack_case("debian", "lz4hc,12", dedupe, "all-fragments,dedupe,ztailpacking")
+    yield pack_case("debian", "lzma,9", {"wall": 0.4, "size": 0.95}, "all-fragments,dedupe", 1 << 20)
+    for corpus in (*TREES, "linux"):
+        yield smallest_case(corpus)
+    yield large_case("zstd,3", {"cpu": 0.15, "wall": 0.1, "size": 1.0})
+    yield large_case("lz4hc,9", {"cpu": 0.9, "wall": 0.5, "size": 1.0})
+    yield squash_case("small preset, xz", "--preset small", "-comp xz -b 1048576")
+    yield squash_case("zstd,15, 128 KiB, fragments", "--kernel 6.12 -z zstd,15 -C 131072 -E fragments",
+                      "-comp zstd -Xcompression-level 15 -b 131072")
     for corpus in TREES:
         squash = Contender("mksquashfs", rival=True, command=
                            "mksquashfs SOURCE SQUASH -comp lz4 -Xhc -b 65536 -noappend -quiet -no-progress")

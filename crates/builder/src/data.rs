@@ -11,6 +11,7 @@ use lith_tree::{Content, InodeIndex};
 
 use crate::{
     BuildError, Digest, DigestOfPieces, IndexForm, PIECE,
+    codings::Used,
     compress::{
         Blocks, Fragment, Origin, Outcome, Packed, Piece, Rest, Sources, Stored, granule_for,
         is_gain, originals,
@@ -68,6 +69,8 @@ pub(crate) struct DataWriter<'a> {
     pub(crate) files: Vec<StoredFile>,
     /// By inode.
     pub(crate) digests: Vec<Digest>,
+    /// What some file is compressed by.
+    pub(crate) used: Used,
     large: Option<Large<'a>>,
     /// What shall lie in the packed inode, and what lies before it in the same file.
     fragments: Vec<(Fragment, Head)>,
@@ -105,6 +108,7 @@ impl<'a> DataWriter<'a> {
             spool: Spool::new(&options.temporary, options.memory / 8),
             files: vec![StoredFile::default(); inodes],
             digests: vec![Digest::default(); inodes],
+            used: Used::default(),
             large: None,
             fragments: Vec::new(),
         }
@@ -231,7 +235,7 @@ impl<'a> DataWriter<'a> {
         if !extents.is_empty() {
             let written = (self.next - start) * u64::from(self.block().size()) + tail.len() as u64;
             let before = size - rest.map_or(0, |rest| rest.len.into());
-            if is_gain(self.sources.options, before, written) {
+            if is_gain(self.sources, inode, before, written) {
                 self.set_pclusters(&Pclusters { inode, size, start, tail }, extents, rest)?;
             } else {
                 self.rewrite_plain(inode, size, &large)?;
@@ -307,8 +311,11 @@ impl<'a> DataWriter<'a> {
     ) -> Result<(), BuildError> {
         let Pclusters { inode, size, start, .. } = *file;
         let options = self.sources.options;
-        let algorithm = options.compression.map_or(0, |c| algorithm_of(c.compressor).id());
-        let mut params = EncodeParams::new(options.block, size, Blkaddr(start), algorithm);
+        let coding = self.sources.coding(inode);
+        let makers = coding.map(|coding| self.used.add(coding, extents)).unwrap_or_default();
+        let id = |maker: Option<_>| maker.map_or(0, |compressor| algorithm_of(compressor).id());
+        let mut params = EncodeParams::new(options.block, size, Blkaddr(start), id(makers.head1));
+        params.head2 = id(makers.head2);
         params.big_pcluster = options.has_configs();
         params.tail = tail;
         let header = map_header(self.sources, self.plan, inode, size);
@@ -366,8 +373,7 @@ impl<'a> DataWriter<'a> {
         };
         let mut position = packed.directories_start;
         for (inode, size) in directories {
-            let data = FileData::Compressed { blocks: 0, index: IndexForm::Full, inline: 0 };
-            self.set(inode, data, &encode_whole_fragment(position))?;
+            self.set_whole_fragment(inode, position)?;
             position += size;
         }
         // It is set nowhere else.
@@ -376,6 +382,15 @@ impl<'a> DataWriter<'a> {
             self.set_fragment(fragment, head, position)?;
         }
         Ok(())
+    }
+
+    /// Stores all of a file, or of a directory, at `offset` in the packed inode.
+    fn set_whole_fragment(&mut self, inode: InodeIndex, offset: u64) -> Result<(), BuildError> {
+        if let Some(coding) = self.sources.coding(inode) {
+            self.used.add(coding, &[]);
+        }
+        let data = FileData::Compressed { blocks: 0, index: IndexForm::Full, inline: 0 };
+        self.set(inode, data, &encode_whole_fragment(offset))
     }
 
     fn set_fragment(
@@ -387,8 +402,7 @@ impl<'a> DataWriter<'a> {
         let Fragment { inode, start: begin, len, .. } = *fragment;
         let Head { start, mut extents } = head;
         if begin == 0 {
-            let data = FileData::Compressed { blocks: 0, index: IndexForm::Full, inline: 0 };
-            return self.set(inode, data, &encode_whole_fragment(offset));
+            return self.set_whole_fragment(inode, offset);
         }
         // A pcluster's bytes at most.
         let llen = u32::try_from(len).unwrap_or(u32::MAX);

@@ -6,6 +6,7 @@
 //! whatever the number of workers.
 #![forbid(unsafe_code)]
 
+mod codings;
 mod compress;
 mod data;
 mod digest;
@@ -18,6 +19,7 @@ mod pipeline;
 mod place;
 mod plan;
 mod report;
+mod rule;
 mod spool;
 mod write;
 
@@ -30,8 +32,10 @@ pub use digest::{Digest, DigestOfPieces, PIECE};
 pub use error::BuildError;
 pub use options::{Compression, Fragments, ImageId, IndexForm, Options, Progress};
 pub use report::Report;
+pub use rule::{Files, Rule};
 
 use crate::{
+    codings::Codings,
     compress::{Sources, candidates},
     data::{DataWriter, FileData},
     metabox::Named,
@@ -69,9 +73,10 @@ pub fn build(
     // Only records have room for far addresses, and no room beside them.
     let tail_packing = options.tail_packing && !plan.is_far;
     let options = &Options { tail_packing, ..options.clone() };
+    let codings = Codings::new(options, tree, &plan.order);
     let (packed, metabox) = (OnceLock::new(), OnceLock::new());
-    let sources = Sources { tree, contents, options, packed: &packed, metabox: &metabox };
-    let boxed = Sources { options: &options.for_metabox(), ..sources };
+    let (codings, packed, metabox) = (&codings, &packed, &metabox);
+    let sources = Sources { tree, contents, options, codings, packed, metabox };
     let head = head_end(options, &plan);
     let first = options.block.blocks_for(head).max(options.data_start);
     let mut data = DataWriter::new(sources, &plan, image, first);
@@ -79,7 +84,7 @@ pub fn build(
     store_all(sources, &plan, &mut data, progress)?;
     let data_bytes = (data.next - data_start) * u64::from(options.block.size());
     let named = match options.metabox {
-        Some(_) => Some(metabox::store(boxed, &mut data, image, progress)?),
+        Some(_) => Some(metabox::store(&mut data, image, progress)?),
         None => None,
     };
     let head_end = head.next_multiple_of(Nid::SLOT);
@@ -114,6 +119,7 @@ fn write_rest(
         plan: data.plan,
         placement,
         files: &data.files,
+        used: &data.used,
         digests: &data.digests,
         spool: &data.spool,
         image,

@@ -6,11 +6,12 @@
 use std::{fs::File, os::unix::fs::FileExt, path::PathBuf};
 
 use lith_format::addr::Nid;
-use lith_tree::{Content, ContentError, DataRange, Inode, InodeIndex, Kind, Metadata, Timestamp};
+use lith_tree::{
+    Content, ContentError, DataRange, Inode, InodeIndex, Kind, Metadata, Timestamp, Tree,
+};
 
 use crate::{
     BuildError, Digest, Progress,
-    compress::Sources,
     data::DataWriter,
     pipeline::{self, Pass},
     place::{Placement, Records},
@@ -25,10 +26,8 @@ pub(crate) struct Named {
     pub(crate) content: Digest,
 }
 
-/// Stores the inodes that have names, and the packed inode's content if directories lie there. `boxed` says how inodes
-/// are compressed, what `data` has until then is for files.
+/// Stores the inodes that have names, and the packed inode's content if directories lie there.
 pub(crate) fn store<'a>(
-    boxed: Sources<'a>,
     data: &mut DataWriter<'a>,
     image: &'a File,
     progress: &Progress,
@@ -44,6 +43,7 @@ pub(crate) fn store<'a>(
         plan,
         placement: &placement,
         files: &data.files,
+        used: &data.used,
         digests: &data.digests,
         spool: &data.spool,
         image,
@@ -61,12 +61,16 @@ pub(crate) fn store<'a>(
         let pass = Pass::Store(&[packed.index]);
         pipeline::store_contents(sources, plan, pass, data, progress)?;
     }
-    let index = sources.tree.next_index().next();
+    let index = index_in(sources.tree);
     let metabox = Metabox::new(index, plan.epoch, inodes, placement.end);
     let _first = sources.metabox.set(metabox);
-    data.sources = boxed;
-    pipeline::store_contents(boxed, plan, Pass::Store(&[index]), data, progress)?;
+    pipeline::store_contents(sources, plan, Pass::Store(&[index]), data, progress)?;
     Ok(Named { root, content })
+}
+
+/// The metabox inode's number: the one behind the packed inode's.
+pub(crate) fn index_in(tree: &Tree) -> InodeIndex {
+    tree.next_index().next()
 }
 
 /// The metabox inode: a file that no directory names.

@@ -1,6 +1,6 @@
 //! What kind of image is asked for, and can the oldest kernel that shall mount it have that?
 
-use std::{num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicU64, thread};
+use std::{iter, num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicU64, thread};
 
 use lith_codec::Compressor;
 use lith_format::{
@@ -10,7 +10,11 @@ use lith_format::{
     xattr::{NAME_REST_MAX, PrefixTable},
 };
 
-use crate::{BuildError, plan::long_prefix};
+use crate::{
+    BuildError, Rule,
+    codings::{Coding, Encoding},
+    plan::long_prefix,
+};
 
 /// Which form of index a compressed file has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,6 +71,9 @@ pub struct Options {
     pub block: BlockBits,
     /// Compression; nothing to store all files plain.
     pub compression: Option<Compression>,
+    /// Files with another compression, by the first rule that is for them. What lies in the packed inode has the
+    /// image's own, so other files have no part there.
+    pub rules: Vec<Rule>,
     /// What lies in the packed inode of a compressed image.
     pub fragments: Fragments,
     /// How inodes are compressed, with what lies beside them: in the metabox inode.
@@ -108,6 +115,7 @@ impl Default for Options {
         Self {
             block: BlockBits::DEFAULT,
             compression: None,
+            rules: Vec::new(),
             fragments: Fragments::None,
             metabox: None,
             pack_directories: false,
@@ -200,12 +208,15 @@ impl Options {
             self.require(TAIL_PACKING_SINCE, || "a pcluster beside an inode".into())?;
         }
         self.check_metabox()?;
-        for Compression { compressor, pcluster, .. } in self.compressions() {
-            let algorithm = algorithm_of(compressor);
-            self.require(algorithm.since(), || format!("{algorithm} compression"))?;
-            pcluster.map_or(Ok(()), |size| self.check_pcluster(size))?;
+        for compression in self.compressions() {
+            compression.pcluster.map_or(Ok(()), |size| self.check_pcluster(size))?;
         }
-        Ok(())
+        self.rules.iter().try_for_each(check_second)?;
+        // Kernels that know two algorithms know HEAD2 as well.
+        self.encodings().try_for_each(|encoding| {
+            let algorithm = algorithm_of(encoding.compressor);
+            self.require(algorithm.since(), || format!("{algorithm} compression"))
+        })
     }
 
     fn check_metabox(&self) -> Result<(), BuildError> {
@@ -223,11 +234,17 @@ impl Options {
         Ok(())
     }
 
+    /// The image's own compression, that of inodes and those of the rules.
+    fn compressions(&self) -> impl Iterator<Item = &Compression> {
+        let rules = self.rules.iter().filter_map(|rule| rule.compression.as_ref());
+        self.compression.iter().chain(&self.metabox).chain(rules)
+    }
+
     fn check_block(&self) -> Result<(), BuildError> {
         if self.block.bits() >= 12 {
             return Ok(());
         }
-        let (what, needs) = match self.compression {
+        let (what, needs) = match self.compressions().next() {
             None => ("blocks", KernelVersion::new(6, 4)),
             Some(_) => ("compression with blocks", KernelVersion::new(6, 8)),
         };
@@ -291,49 +308,48 @@ impl Options {
         Err(BuildError::Kernel { what: what(), needs, kernel: self.kernel })
     }
 
-    /// Bytes in the largest pcluster.
-    pub(crate) fn pcluster_size(&self) -> u32 {
-        self.pcluster_size_of(self.compression)
-    }
-
-    /// Bytes in the largest pcluster of what is compressed like this.
-    pub(crate) fn pcluster_size_of(&self, compression: Option<Compression>) -> u32 {
+    /// A compression with its pcluster size, the largest that suits all if nothing is said.
+    pub(crate) fn coding(&self, compression: &Compression) -> Coding {
+        let Compression { compressor, pcluster, min_saving } = *compression;
         let default = if self.kernel >= BIG_PCLUSTER_SINCE {
             DEFAULT_PCLUSTER.clamp(self.block.size(), self.block.size() << 8)
         } else {
             self.block.size()
         };
-        compression.and_then(|c| c.pcluster).unwrap_or(default)
+        Coding { compressor, second: None, pcluster: pcluster.unwrap_or(default), min_saving }
+    }
+
+    /// What a rule says.
+    pub(crate) fn coding_by(&self, rule: &Rule) -> Option<Coding> {
+        let compression = rule.compression.as_ref()?;
+        Some(Coding { second: rule.second, ..self.coding(compression) })
     }
 
     /// The most bytes of a file's end that become a fragment.
     pub(crate) fn longest_fragment(&self) -> u64 {
+        let Some(compression) = &self.compression else { return 0 };
         match self.fragments {
-            _ if self.compression.is_none() => 0,
             Fragments::None => 0,
-            Fragments::Tails => self.pcluster_size().into(),
+            Fragments::Tails => self.coding(compression).pcluster.into(),
             Fragments::All => u64::MAX,
         }
     }
 
-    /// Whether readers are told of the algorithm's parameters: all but those of LZ4 in pclusters of one block.
-    pub(crate) fn has_configs(&self) -> bool {
-        self.compressions().any(|compression| {
-            algorithm_of(compression.compressor) != Algorithm::Lz4
-                || self.pcluster_size_of(Some(compression)) > self.block.size()
+    /// What files and inodes can be compressed by.
+    pub(crate) fn encodings(&self) -> impl Iterator<Item = Encoding> {
+        let own = self.compression.iter().chain(&self.metabox).map(|own| self.coding(own));
+        let codings = own.chain(self.rules.iter().filter_map(|rule| self.coding_by(rule)));
+        codings.flat_map(|Coding { compressor, second, pcluster, .. }| {
+            let both = iter::once(compressor).chain(second);
+            both.map(move |compressor| Encoding { compressor, pcluster })
         })
     }
 
-    /// How files, and how inodes are compressed.
-    pub(crate) fn compressions(&self) -> impl Iterator<Item = Compression> + use<> {
-        self.compression.into_iter().chain(self.metabox)
-    }
-
-    /// What holds for the content of the metabox inode.
-    pub(crate) fn for_metabox(&self) -> Self {
-        let fragments = Fragments::None;
-        let (compression, metabox) = (self.metabox, self.compression);
-        Self { compression, metabox, fragments, wide: self.is_wide(), ..self.clone() }
+    /// Whether readers are told of the algorithms' parameters: of all but those of LZ4 in pclusters of one block.
+    pub(crate) fn has_configs(&self) -> bool {
+        self.encodings().any(|Encoding { compressor, pcluster }| {
+            algorithm_of(compressor) != Algorithm::Lz4 || pcluster > self.block.size()
+        })
     }
 
     /// Whether the image has the 48-bit layout.
@@ -358,6 +374,21 @@ impl Options {
     }
 }
 
+/// HEAD1 and HEAD2 are there for two algorithms: levels of the same one are not told apart.
+fn check_second(rule: &Rule) -> Result<(), BuildError> {
+    let first = rule.compression.map(|compression| algorithm_of(compression.compressor));
+    match rule.second {
+        Some(second) if first.is_none_or(|first| first == algorithm_of(second)) => {
+            Err(BuildError::Option {
+                option: "second compressor",
+                found: second.to_string(),
+                expected: "one of another algorithm than the first".into(),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -368,10 +399,14 @@ mod tests {
         Options { compression, kernel, ..Options::default() }
     }
 
+    fn pcluster_of(options: &Options) -> u32 {
+        options.coding(&options.compression.unwrap()).pcluster
+    }
+
     #[test]
     fn an_old_kernel_clamps_what_was_not_asked_for_and_refuses_what_was() {
         let old = KernelVersion::new(5, 4);
-        assert_eq!(with_pcluster(None, old).pcluster_size(), 4096);
+        assert_eq!(pcluster_of(&with_pcluster(None, old)), 4096);
         assert!(with_pcluster(None, old).check().is_ok());
         let refused = with_pcluster(Some(65536), old).check().unwrap_err().to_string();
         assert!(refused.contains("65536") && refused.contains("5.13"), "{refused}");

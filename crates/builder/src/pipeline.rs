@@ -96,7 +96,7 @@ impl Room {
     fn new(sources: Sources<'_>) -> Self {
         // What is compressed takes some batches much longer than others; what is only copied should be written while
         // it is in a core's cache.
-        let batches_per_worker = if sources.options.compression.is_some() { 32 } else { 3 };
+        let batches_per_worker = if sources.codings.compress() { 32 } else { 3 };
         Self {
             most_batches: sources.options.workers.get().saturating_mul(batches_per_worker),
             most_bytes: sources.options.memory as u64 / 5 * 2,
@@ -348,9 +348,9 @@ impl<'a> Batches<'a, '_> {
         let options = self.sources.options;
         if matches!(self.pass, Pass::Look(_)) {
             Form::Later { sketched: false }
-        } else if !self.is_nameless(inode) && size <= options.longest_fragment() {
+        } else if size <= self.sources.longest_fragment(inode) {
             Form::Later { sketched: true }
-        } else if options.compression.is_some() && size > u64::from(options.block.size()) {
+        } else if self.sources.coding(inode).is_some() && size > u64::from(options.block.size()) {
             Form::Compressed
         } else {
             self.raw(size)
@@ -359,11 +359,7 @@ impl<'a> Batches<'a, '_> {
 
     /// Whether the end of a file may become a fragment.
     fn may_leave_rest(&self, inode: InodeIndex) -> bool {
-        self.sources.options.longest_fragment() > 0 && !self.is_nameless(inode)
-    }
-
-    fn is_nameless(&self, inode: InodeIndex) -> bool {
-        self.sources.nameless(inode).is_some()
+        self.sources.longest_fragment(inode) > 0
     }
 
     /// The most bytes of a piece, in whole [`PIECE`]s and granules.
@@ -391,7 +387,7 @@ impl<'a> Batches<'a, '_> {
         self.next += 1;
         let content: Arc<dyn Content + 'a> = Arc::from(self.sources.open(inode)?);
         let sparse = || options.has_holes().then(|| is_mostly_hole(&*content, size, options.block));
-        let form = match options.compression {
+        let form = match self.sources.coding(inode) {
             _ if matches!(self.pass, Pass::Look(_)) => Form::Later { sketched: false },
             Some(_) if !sparse().transpose()?.unwrap_or(false) => self.form(inode, size),
             _ => self.raw(size),

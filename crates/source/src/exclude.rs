@@ -63,6 +63,19 @@ impl Excludes {
     }
 }
 
+impl Excludes {
+    /// Whether the file at `path`, or a directory above it, is excluded by itself.
+    #[must_use]
+    pub fn covers(&self, path: &[u8]) -> bool {
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        ends.chain([path.len()]).any(|end| {
+            let (path, _) = path.split_at(end);
+            let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+            matches(&self.names, name) || matches(&self.paths, path)
+        })
+    }
+}
+
 impl ExcludeError {
     fn new(pattern: &str, source: globset::Error) -> Self {
         Self { pattern: pattern.to_owned(), source }
@@ -116,6 +129,22 @@ mod tests {
             assert_eq!(excludes.excludes(parent, name), expected, "{parent:?} {name:?}");
         }
         assert!(Excludes::default().is_empty() && !excludes.is_empty());
+    }
+
+    #[test]
+    fn what_is_below_a_directory_is_covered_with_it() {
+        let excludes = Excludes::new(["*.d", "/usr/lib"]).unwrap();
+        for (path, expected) in [
+            ("a.d", true),
+            ("etc/a.d/b/c", true),
+            ("usr/lib", true),
+            ("usr/lib/x", true),
+            ("usr/lib64/x", false),
+            ("opt/usr/lib/x", false),
+            ("", false),
+        ] {
+            assert_eq!(excludes.covers(path.as_bytes()), expected, "{path}");
+        }
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub mod noise;
 pub mod oracle;
 pub mod place;
 pub mod recipe;
+pub mod rules;
 pub mod synthetic;
 pub mod tarball;
 pub mod tier;

@@ -44,6 +44,17 @@ pub fn many_files(count: u32) -> (Tree, Synthetic) {
     (tree, Synthetic { unit: noise::bytes(Texture::Text, 1, UNIT), hole: 0 })
 }
 
+/// A tree of so many files in one directory, each of `size` bytes.
+#[must_use]
+pub fn equal_files(count: u32, size: u64) -> (Tree, Synthetic) {
+    let mut tree = Tree::new(metadata(0));
+    for number in 0..count {
+        let name = Name::new(format!("file-{number:03}").as_bytes()).unwrap();
+        tree.add(InodeIndex::ROOT, name, metadata(number), Kind::Regular { size }).unwrap();
+    }
+    (tree, Synthetic { unit: noise::bytes(Texture::Text, 1, UNIT), hole: 0 })
+}
+
 fn metadata(number: u32) -> Metadata {
     let mtime = Timestamp { sec: 1_700_000_000 + i64::from(number), nsec: number };
     Metadata { permissions: 0o644, uid: 0, gid: 0, mtime, ..Metadata::default() }

@@ -17,7 +17,7 @@ use lith::{
     source::{self, Source},
 };
 use lith_testkit::{
-    compare, image, nasty, nasty::Nasty, oracle::tools::is_in_path, place, tarball, tier,
+    compare, image, nasty, nasty::Nasty, oracle::tools::is_in_path, place, rules, tarball, tier,
 };
 use tempfile::TempDir;
 
@@ -46,15 +46,18 @@ fn digest(source: &Source, options: &Options) -> String {
     image::digest(&image::build(compare::pair(source), options))
 }
 
-fn kinds() -> [(&'static str, Options); 4] {
+fn kinds() -> [(&'static str, Options); 6] {
     let packed = image::compressed(image::lz4hc(5), 16 << 10);
     let packed = image::with_packing(image::with_prefixes(packed), Fragments::Tails, true);
     let boxed = image::with_metabox(image::with_48_bits(packed), "zstd,3", 8 << 10);
     let boxed = Options { pack_directories: true, ..boxed };
+    let words = [("lz4", 8192), ("lzma,1", 65536), ("zstd,1", 16384), ("none", 0)];
     [
         ("plain", image::plain()),
         ("lz4 4K", image::compressed(Compressor::Lz4, 4096)),
         ("lz4hc,9 64K", image::compressed(image::lz4hc(9), 65536)),
+        ("rules", rules::with(image::compressed(image::lz4hc(3), 65536), &words)),
+        ("metabox, rules", rules::with(boxed.clone(), &words)),
         ("metabox", boxed),
     ]
 }
@@ -141,8 +144,8 @@ fn an_image_rebuilt_is_the_same_image() {
         image::build_at(&path, compare::pair(&source), &options);
         let read = image::open(&path);
         // To each kind from another one.
-        let (to, options) = &kinds()[(number + 1) % 4];
-        assert_eq!(expected[(number + 1) % 4], digest(&read, options), "{from} to {to}");
+        let (to, options) = &kinds()[(number + 1) % 6];
+        assert_eq!(expected[(number + 1) % 6], digest(&read, options), "{from} to {to}");
     }
 }
 

@@ -14,25 +14,31 @@ use lith::{
     format::kernel::KernelVersion,
     source::Source,
 };
-use lith_testkit::{compare, image, nasty, nasty::Nasty, place, recipe};
-use proptest::prelude::*;
+use lith_testkit::{compare, image, nasty, nasty::Nasty, place, recipe, rules};
+use proptest::{collection::vec, prelude::*};
 
-fn options() -> impl Strategy<Value = Options> {
-    let compressor = prop_oneof![
+fn compressor() -> impl Strategy<Value = Option<Compressor>> {
+    prop_oneof![
         Just(None),
         Just(Some(Compressor::Lz4)),
         (1..=12_u8).prop_map(|level| Some(image::lz4hc(level))),
         (1..=12_u8).prop_map(|level| Some(Compressor::Deflate { level })),
         (-7..=19_i8).prop_map(|level| Some(Compressor::Zstd { level, window: None })),
         (0..=9_u8).prop_map(|level| Some(Compressor::Lzma(LzmaEffort::new(level)))),
-    ];
+    ]
+}
+
+fn options() -> impl Strategy<Value = Options> {
     let bits = prop_oneof![4 => Just(12_u8), 3 => 9..=16_u8];
     let fragments =
         prop_oneof![Just(Fragments::None), Just(Fragments::Tails), Just(Fragments::All)];
     let layout = (any::<bool>(), any::<bool>(), any::<bool>(), fragments);
     let newer = (any::<bool>(), any::<bool>(), 0..12_u8);
-    (compressor, bits, 0..=8_u32, layout, newer, 1..=3_usize, 0..40_u8).prop_map(
-        |(compressor, bits, larger, layout, newer, workers, saving)| {
+    let other = (compressor(), 0..=8_u32);
+    let rules = prop_oneof![2 => Just(Vec::new()), 1 => vec(other, 1..5)];
+    let rules = (rules, compressor());
+    (compressor(), bits, 0..=8_u32, layout, newer, 1..=3_usize, 0..40_u8, rules).prop_map(
+        |(compressor, bits, larger, layout, newer, workers, saving, (rules, second))| {
             let options = match compressor {
                 None => image::plain(),
                 Some(compressor) => {
@@ -44,6 +50,17 @@ fn options() -> impl Strategy<Value = Options> {
             (full, options.tail_packing, options.share_duplicates, fragments) = layout;
             options.fragments = fragments;
             options.index = if full { IndexForm::Full } else { IndexForm::Compact };
+            let by = |(compressor, larger): (Option<Compressor>, u32)| {
+                rules::by(compressor?, (1 << bits << larger).min(1 << 20))
+            };
+            let parts = u8::try_from(rules.len()).unwrap() + 1;
+            let rules = (0..parts).zip(rules);
+            options.rules =
+                rules.map(|(number, how)| rules::one_of(parts, number, by(how))).collect();
+            for rule in options.rules.iter_mut().filter(|rule| rule.compression.is_some()) {
+                let first = rule.compression.map(|first| first.compressor.algorithm());
+                rule.second = second.filter(|second| Some(second.algorithm()) != first);
+            }
             if let Some(compression) = &mut options.compression {
                 compression.min_saving = saving;
             }

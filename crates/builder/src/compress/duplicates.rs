@@ -11,9 +11,9 @@ const LEAST_SIZE: u64 = 16 << 10;
 
 /// The files in `order` whose size some other file has too, but for small ones and those that become fragments.
 pub(crate) fn candidates(sources: Sources<'_>, order: &[InodeIndex]) -> Vec<InodeIndex> {
-    let least = sources.options.longest_fragment().max(LEAST_SIZE);
+    let least = |inode| sources.longest_fragment(inode).max(LEAST_SIZE);
     let size_of = |inode: &InodeIndex| match sources.node(*inode).kind {
-        Kind::Regular { size } if size > least => Some(size),
+        Kind::Regular { size } if size > least(*inode) => Some(size),
         _ => None,
     };
     let mut sizes: HashMap<u64, u32> = HashMap::new();
@@ -25,15 +25,16 @@ pub(crate) fn candidates(sources: Sources<'_>, order: &[InodeIndex]) -> Vec<Inod
     order.iter().copied().filter(is_shared).collect()
 }
 
-/// For each fragment the first that has the same bytes.
+/// For each fragment the first that has the same bytes and is stored alike.
 pub(crate) fn originals(
     sources: Sources<'_>,
     fragments: &[Fragment],
 ) -> Result<Vec<usize>, ContentError> {
-    let mut first: HashMap<(u64, u128), usize> = HashMap::new();
+    let mut first: HashMap<(usize, u64, u128), usize> = HashMap::new();
     let mut originals = Vec::with_capacity(fragments.len());
     for (at, fragment) in fragments.iter().enumerate() {
-        let known = *first.entry((fragment.len, fragment.digest.0)).or_insert(at);
+        let coding = sources.codings.number(fragment.inode);
+        let known = *first.entry((coding, fragment.len, fragment.digest.0)).or_insert(at);
         let original = match fragments.get(known) {
             Some(other) if known != at && !is_same(sources, fragment, other)? => at,
             _ => known,

@@ -10,6 +10,7 @@ mod packed;
 mod pclusters;
 mod sketch;
 mod sparse;
+mod writers;
 
 use std::{
     ops::Range,
@@ -21,13 +22,13 @@ use lith_tree::{Content, ContentError, Contents, Inode, InodeIndex, Tree};
 
 pub(crate) use duplicates::{candidates, originals};
 pub(crate) use packed::{Fragment, Packed};
-pub(crate) use pclusters::PclusterWriter;
 pub(crate) use sketch::Sketch;
 pub(crate) use sparse::{granule_for, is_mostly_hole};
 
-use self::packed::PackedContent;
+use self::{packed::PackedContent, writers::Writers};
 use crate::{
     BuildError, Options,
+    codings::{Coding, Codings},
     digest::Digest,
     metabox::{Metabox, MetaboxContent},
 };
@@ -156,6 +157,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) contents: &'a dyn Contents,
     pub(crate) options: &'a Options,
+    pub(crate) codings: &'a Codings,
     /// The packed inode, once it is known what belongs there.
     pub(crate) packed: &'a OnceLock<Packed>,
     /// The metabox inode, once all other inodes are written.
@@ -181,6 +183,18 @@ impl<'a> Sources<'a> {
         }
     }
 
+    /// How a file is compressed; nothing if it is stored plain.
+    pub(crate) fn coding(self, index: InodeIndex) -> Option<&'a Coding> {
+        self.codings.of(index)
+    }
+
+    /// The most bytes of a file's end that become a fragment: none of an inode without a name, nor of what is stored in
+    /// another way than the packed inode.
+    pub(crate) fn longest_fragment(self, index: InodeIndex) -> u64 {
+        let is_like_packed = self.nameless(index).is_none() && self.codings.number(index) == 0;
+        if is_like_packed { self.options.longest_fragment() } else { 0 }
+    }
+
     /// Where an inode is in the tree; nowhere for one without a name.
     pub(crate) fn path(self, index: InodeIndex) -> Vec<u8> {
         match self.nameless(index) {
@@ -201,18 +215,14 @@ impl<'a> Sources<'a> {
 pub(crate) struct Worker<'a> {
     sources: Sources<'a>,
     block: BlockBits,
-    pclusters: Option<PclusterWriter>,
+    writers: Writers,
     input: Vec<u8>,
 }
 
 impl<'a> Worker<'a> {
     pub(crate) fn new(sources: Sources<'a>) -> Self {
         let block = sources.options.block;
-        let pclusters = sources
-            .options
-            .compression
-            .map(|c| PclusterWriter::new(c.compressor, sources.options.pcluster_size(), block));
-        Self { sources, block, pclusters, input: Vec::new() }
+        Self { sources, block, writers: Writers::default(), input: Vec::new() }
     }
 
     /// Appends the piece's blocks and inline tail to `blocks`.
@@ -257,23 +267,19 @@ impl<'a> Worker<'a> {
         blocks.data.reserve_exact(len);
         let mut extents = Vec::new();
         let mut rest = &[][..];
-        if let Some(pclusters) = &mut self.pclusters {
+        let mut tail = Vec::new();
+        if let Some(pclusters) = self.writers.of(self.sources, piece.inode) {
             let written =
                 pclusters.write(input, piece.may_leave_rest, &mut blocks.data, &mut extents);
             let path = || self.sources.path(piece.inode);
             rest = written.map_err(|source| BuildError::Codec { path: path(), source })?;
-        }
-        let tail = match &self.pclusters {
-            Some(pclusters)
-                if piece.last && rest.is_empty() && self.sources.options.tail_packing =>
-            {
-                pclusters.cut_tail(&mut blocks.data, &extents)
+            if piece.last && rest.is_empty() && self.sources.options.tail_packing {
+                tail = pclusters.cut_tail(&mut blocks.data, &extents);
             }
-            _ => Vec::new(),
-        };
+        }
         let written = blocks.data.len() - start;
         let (before, after) = ((len - rest.len()) as u64, (written + tail.len()) as u64);
-        let is_gain = extents.is_empty() || is_gain(self.sources.options, before, after);
+        let is_gain = extents.is_empty() || is_gain(self.sources, piece.inode, before, after);
         if piece.is_whole() && !is_gain {
             blocks.data.truncate(start);
             blocks.data.extend_from_slice(input);
@@ -348,9 +354,9 @@ fn read<'i>(
 }
 
 /// Whether `written` bytes of blocks, with their index, are enough less than `size` bytes stored plain.
-pub(crate) fn is_gain(options: &Options, size: u64, written: u64) -> bool {
-    let index = options.block.blocks_for(size) * 2;
-    let percent = options.compression.map_or(0, |c| u64::from(c.min_saving.min(100)));
+pub(crate) fn is_gain(sources: Sources<'_>, inode: InodeIndex, size: u64, written: u64) -> bool {
+    let index = sources.options.block.blocks_for(size) * 2;
+    let percent = sources.coding(inode).map_or(0, |c| u64::from(c.min_saving.min(100)));
     // In whole numbers without overflow: files are smaller than 2^63.
     let enough = size - size / 100 * percent;
     written + index < enough

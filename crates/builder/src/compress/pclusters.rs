@@ -1,10 +1,12 @@
 //! Which extents does a stretch of bytes fall into, and what are their pclusters?
 
-use lith_codec::{CodecError, Compressor, Encoder};
+use lith_codec::{CodecError, Encoder, Fit};
 use lith_format::{
     addr::BlockBits,
     zmap::{EncodedExtent, HeadKind, MAX_EXTENT_LEN},
 };
+
+use crate::codings::Coding;
 
 /// Bytes of its block that a pcluster beside its inode leaves free: a place for both can then always be found.
 const ROOM_BESIDE_TAIL: usize = 64;
@@ -13,6 +15,8 @@ const ROOM_BESIDE_TAIL: usize = 64;
 #[derive(Debug)]
 pub(crate) struct PclusterWriter {
     encoder: Encoder,
+    /// Another one, for HEAD2 extents, and what it made last.
+    second: Option<(Encoder, Vec<u8>)>,
     pcluster: usize,
     block: usize,
     /// Bytes of the last stream, or of the last plain block.
@@ -20,10 +24,13 @@ pub(crate) struct PclusterWriter {
 }
 
 impl PclusterWriter {
-    pub(crate) fn new(compressor: Compressor, pcluster: u32, block: BlockBits) -> Self {
+    pub(crate) fn new(coding: &Coding, block: BlockBits) -> Self {
+        let pcluster = coding.pcluster as usize;
+        let encoder = |compressor| Encoder::for_pclusters(&compressor, coding.pcluster);
         Self {
-            encoder: Encoder::for_pclusters(&compressor, pcluster),
-            pcluster: pcluster as usize,
+            encoder: encoder(coding.compressor),
+            second: coding.second.map(|second| (encoder(second), vec![0; pcluster])),
+            pcluster,
             block: block.size() as usize,
             last: 0,
         }
@@ -91,19 +98,43 @@ impl PclusterWriter {
         let start = out.len();
         out.resize(start + self.pcluster, 0);
         let room = out.get_mut(start..).unwrap_or_default();
-        let fit = self.encoder.fill(rest, room)?;
-        let Some(fit) = fit.filter(|fit| fit.written.next_multiple_of(self.block) < fit.consumed)
-        else {
+        let fit = self.encoder.fill(rest, room)?.map(|fit| (fit, HeadKind::Head1));
+        let fit = self.or_second(fit, rest, room)?;
+        let Some((fit, kind)) = fit.filter(|(fit, _)| self.stored(*fit) < fit.consumed) else {
             out.truncate(start);
             return Ok(None);
         };
         self.last = fit.written;
-        let size = fit.written.next_multiple_of(self.block);
+        let size = self.stored(fit);
         let padding = size - fit.written;
         out.copy_within(start..start + fit.written, start + padding);
         out.get_mut(start..start + padding).unwrap_or_default().fill(0);
         out.truncate(start + size);
-        Ok(Some(self.extent(fit.consumed, size, HeadKind::Head1)))
+        Ok(Some(self.extent(fit.consumed, size, kind)))
+    }
+
+    /// Bytes of the blocks that a stream takes.
+    const fn stored(&self, fit: Fit) -> usize {
+        fit.written.next_multiple_of(self.block)
+    }
+
+    /// What the first encoder put into `room`, or in its place what the second makes if that is clearly better.
+    fn or_second(
+        &mut self,
+        first: Option<(Fit, HeadKind)>,
+        rest: &[u8],
+        room: &mut [u8],
+    ) -> Result<Option<(Fit, HeadKind)>, CodecError> {
+        let Some((encoder, made)) = &mut self.second else { return Ok(first) };
+        let Some(second) = encoder.fill(rest, made)? else { return Ok(first) };
+        let block = self.block;
+        if first.is_some_and(|(first, _)| !is_clearly_better(second, first, block)) {
+            return Ok(first);
+        }
+        for (to, from) in room.iter_mut().zip(made.iter().take(second.written)) {
+            *to = *from;
+        }
+        Ok(Some((second, HeadKind::Head2)))
     }
 
     /// Appends blocks that hold the next bytes as they are, up to where compression may gain something
@@ -114,7 +145,10 @@ impl PclusterWriter {
         out: &mut Vec<u8>,
         extents: &mut Vec<EncodedExtent>,
     ) -> usize {
-        let run = self.encoder.plain_run(rest, self.pcluster, self.block).min(rest.len());
+        let mut run = self.encoder.plain_run(rest, self.pcluster, self.block).min(rest.len());
+        if let Some((second, _)) = &mut self.second {
+            run = run.min(second.plain_run(rest, self.pcluster, self.block));
+        }
         for bytes in rest.get(..run).unwrap_or_default().chunks(self.block) {
             let start = out.len();
             out.extend_from_slice(bytes);
@@ -136,9 +170,17 @@ impl PclusterWriter {
     }
 }
 
+/// Whether a stream holds over 2 % more for each of its blocks than another does.
+fn is_clearly_better(one: Fit, other: Fit, block: usize) -> bool {
+    let blocks = |fit: Fit| fit.written.div_ceil(block) as u64;
+    // A fit has at most 12 MiB in at most 2047 blocks.
+    let (one, other) = (one.consumed as u64 * blocks(other), other.consumed as u64 * blocks(one));
+    one * 100 > other * 102
+}
+
 #[cfg(test)]
 mod tests {
-    use lith_codec::{Algorithm, decode, strip_padding};
+    use lith_codec::{Algorithm, Compressor, decode, strip_padding};
 
     use super::*;
 
@@ -180,7 +222,8 @@ mod tests {
         for (compressor, pcluster) in
             [(Compressor::Lz4, 4096), (Compressor::Lz4Hc { level: 9 }, 16384)]
         {
-            let mut writer = PclusterWriter::new(compressor, pcluster, BlockBits::DEFAULT);
+            let coding = Coding { compressor, second: None, pcluster, min_saving: 0 };
+            let mut writer = PclusterWriter::new(&coding, BlockBits::DEFAULT);
             for len in [1, 4096, 4097, 100_000, 300_001] {
                 let (input, mut out, mut extents) = (mixed(len), Vec::new(), Vec::new());
                 assert!(writer.write(&input, false, &mut out, &mut extents).unwrap().is_empty());

@@ -15,6 +15,7 @@ pub(crate) use window::Target;
 use self::window::Window;
 use crate::{
     BuildError, Digest,
+    codings::Used,
     compress::Sources,
     data::StoredFile,
     place::{
@@ -31,6 +32,7 @@ pub(crate) struct Finished<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) placement: &'a Placement,
     pub(crate) files: &'a [StoredFile],
+    pub(crate) used: &'a Used,
     pub(crate) digests: &'a [Digest],
     pub(crate) spool: &'a Spool,
     pub(crate) image: &'a File,

@@ -4,7 +4,8 @@ use std::os::unix::fs::FileExt;
 
 use super::Finished;
 use crate::{
-    BuildError, Compression, Digest, ImageId, IndexForm, Options,
+    BuildError, Digest, ImageId, IndexForm, Options,
+    codings::Encoding,
     compress::Sources,
     data::{FileData, StoredFile},
     options::algorithm_of,
@@ -12,9 +13,8 @@ use crate::{
     plan::Plan,
 };
 use lith_format::{
-    compression::{
-        Algorithm, AlgorithmSet, Configs, DeflateConfig, Lz4Config, LzmaConfig, ZstdConfig,
-    },
+    addr::BlockBits,
+    compression::{Algorithm, Configs, DeflateConfig, Lz4Config, LzmaConfig, ZstdConfig},
     features::{Compat, Incompat},
     inode::InodeForm,
     superblock::{
@@ -26,7 +26,7 @@ use lith_format::{
 /// Where the superblock ends, and the config records that may follow it.
 fn records_end(options: &Options) -> u64 {
     let extension = if options.metabox.is_some() { EXT_SLOT_SIZE } else { 0 };
-    let records = configs(options, options.compressions()).map_or(0, |records| records.size());
+    let records = configs(options, options.encodings()).map_or(0, |records| records.size());
     SUPERBLOCK_POSITION + (SUPERBLOCK_SIZE + extension + records) as u64
 }
 
@@ -56,24 +56,20 @@ pub(crate) fn early_shared_area(options: &Options, plan: &Plan) -> Option<u64> {
     is_early.then(|| prefixes_end(options, plan).next_multiple_of(4))
 }
 
-/// What a reader must know of the algorithms.
-fn configs(options: &Options, used: impl Iterator<Item = Compression>) -> Option<Configs> {
-    options.has_configs().then(|| {
-        let mut configs = Configs::default();
-        used.for_each(|compression| add_config(&mut configs, options, compression));
-        configs
-    })
+/// What a reader must know of the algorithms: the most that any of `encodings` asks for.
+fn configs(options: &Options, encodings: impl Iterator<Item = Encoding>) -> Option<Configs> {
+    let add = |configs, encoding| with_encoding(configs, encoding, options.block);
+    options.has_configs().then(|| encodings.fold(Configs::default(), add))
 }
 
-fn add_config(configs: &mut Configs, options: &Options, compression: Compression) {
-    let compressor = compression.compressor;
-    let (pcluster, block) = (options.pcluster_size_of(Some(compression)), options.block.size());
+fn with_encoding(mut configs: Configs, encoding: Encoding, block: BlockBits) -> Configs {
+    let Encoding { compressor, pcluster } = encoding;
     let window = compressor.window(pcluster);
     let window_log = u8::try_from(window.ilog2()).unwrap_or(u8::MAX);
     match algorithm_of(compressor) {
         Algorithm::Lz4 => {
             // Options allow at most 256 blocks.
-            let blocks = u16::try_from(pcluster / block).unwrap_or(u16::MAX);
+            let blocks = u16::try_from(pcluster / block.size()).unwrap_or(u16::MAX);
             let known = configs.lz4.map_or(0, |lz4| lz4.max_pcluster_blocks);
             let max_distance = Lz4Config::MAX_DISTANCE;
             let max_pcluster_blocks = blocks.max(known);
@@ -92,13 +88,14 @@ fn add_config(configs: &mut Configs, options: &Options, compression: Compression
             configs.zstd = Some(ZstdConfig { window_log: window_log.max(known) });
         }
     }
+    configs
 }
 
 /// Writes the superblock, with the checksum of block 0 as it is by now.
 pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Result<(), BuildError> {
     let options = finished.sources.options;
     let mut head = superblock(finished, content).encode().map_err(|error| unencodable(&error))?;
-    if let Some(configs) = configs(options, used_compressions(finished)) {
+    if let Some(configs) = configs(options, finished.used.iter()) {
         configs.encode_into(&mut head);
     }
     if has_plain_prefixes(finished) {
@@ -126,19 +123,6 @@ fn has_plain_prefixes(finished: &Finished<'_>) -> bool {
     let Sources { packed, options, .. } = finished.sources;
     let is_plain = packed.get().is_none() || options.has_plain_prefixes();
     finished.plan.xattrs.prefixes.count() > 0 && is_plain
-}
-
-/// How files are compressed if any is, and how the metabox is.
-fn used_compressions(finished: &Finished<'_>) -> impl Iterator<Item = Compression> + use<> {
-    let Finished { sources: Sources { options, metabox, .. }, files, .. } = *finished;
-    let is_compressed = |file: &StoredFile| matches!(file.data, FileData::Compressed { .. });
-    let (others, last) = match metabox.get() {
-        Some(metabox) => files.split_at_checked(metabox.index.index()).unwrap_or((files, &[])),
-        None => (files, &[][..]),
-    };
-    let used = |files: &[StoredFile]| files.iter().any(is_compressed);
-    let (first, second) = (options.compression, options.metabox);
-    first.filter(|_| used(others)).into_iter().chain(second.filter(|_| used(last)))
 }
 
 fn has_inline(finished: &Finished<'_>) -> bool {
@@ -181,9 +165,10 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
     for (to, from) in sb.volume_name.iter_mut().zip(&options.label) {
         *to = *from;
     }
-    for compression in used_compressions(finished) {
+    let used = finished.used.iter();
+    sb.algorithms = used.map(|encoding| algorithm_of(encoding.compressor)).collect();
+    if !finished.used.is_empty() {
         sb.incompat |= Incompat::LZ4_0PADDING;
-        sb.algorithms |= AlgorithmSet::from(algorithm_of(compression.compressor));
         if options.has_configs() {
             sb.incompat |= Incompat::COMPR_CFGS;
         } else {

@@ -4,15 +4,22 @@ use std::{env, ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum, error::ErrorKind};
 use lith::{
-    Adjust, BuildOptions, ImageId, Times, builder, builder::Compression, builder::Fragments,
-    format::addr::BlockBits, format::kernel::KernelVersion, source, source::Excludes,
+    Adjust, BuildOptions, ImageId, Times, builder,
+    builder::{Compression, Fragments, Rule},
+    codec::Compressor,
+    format::addr::BlockBits,
+    format::kernel::KernelVersion,
+    source,
+    source::Excludes,
     tree::Timestamp,
 };
 
 use super::{
     extended::Extended,
+    hints,
     preset::Preset,
-    value::{self, Compress, Metadata, Size},
+    rule::RuleWord,
+    value::{self, Compressors, Metadata, Size},
 };
 
 /// The part of a file that compression must save when nothing else is said, in percent.
@@ -66,6 +73,7 @@ Examples:
   lith build -z lz4hc,12 -C 128K rootfs.tar.zst rootfs.erofs
   docker export box | lith build --all-root - box.erofs
   lith build -z none --kernel 5.4 initrd initrd.erofs
+  lith build --rule '*.so=lz4' --rule '*.png=none' -z lzma rootfs rootfs.erofs
   SOURCE_DATE_EPOCH=1700000000 lith build rootfs rootfs.erofs"
 )]
 struct Words {
@@ -97,14 +105,26 @@ struct DataWords {
     preset: Preset,
 
     /// How files are compressed: none, lz4, lz4hc (levels 1 to 12), zstd (-7 to 22), deflate (1 to 12) or lzma (0 to 9,
-    /// and 100 to 109 with more time); dictsize=SIZE says how far zstd and lzma look back, lc=, lp= and pb= tune lzma
-    #[arg(short = 'z', long, value_name = "ALGORITHM[,LEVEL]")]
-    compress: Option<Compress>,
+    /// and 100 to 109 with more time); dictsize=SIZE says how far zstd and lzma look back, lc=, lp= and pb= tune lzma.
+    /// Behind a colon can be others, for --compress-hints
+    #[arg(short = 'z', long, value_name = "ALGORITHM[,LEVEL][:...]")]
+    compress: Option<Compressors>,
 
     /// Bytes that are decompressed at once on each read, 4K to 1M: larger is smaller, but slower for small
     /// reads [default: 64K, or one block for a kernel before 5.13]
     #[arg(short = 'C', long, value_name = "SIZE")]
     pcluster: Option<Size>,
+
+    /// Compress files that match in another way: `*.so=lz4`, `/usr/share=lzma,6,pcluster=1M`, `*.jpg=none`, or with two
+    /// algorithms, `*.so=lz4hc,12|zstd,9`, of which the second makes the pclusters that hold clearly more by it. The
+    /// first rule that matches counts; can be repeated
+    #[arg(long = "rule", value_name = "GLOB=ALGORITHM[,LEVEL][,pcluster=SIZE]")]
+    rules: Vec<RuleWord>,
+
+    /// Rules behind those of --rule, as mkfs.erofs has them: in each line a pcluster size (0: no compression), perhaps the
+    /// number of an algorithm of -z, counted from 0, and a regular expression for paths, which begin without a slash
+    #[arg(long, value_name = "FILE")]
+    compress_hints: Option<PathBuf>,
 
     /// Ways of saving space, with commas between; can be repeated
     ///
@@ -279,6 +299,7 @@ impl Words {
             block: self.data.block_size,
             compression: self.data.compression()?,
             metabox: self.data.metabox()?,
+            rules: self.data.rules()?,
             index: self.data.index.into(),
             xattr_prefixes: self.data.xattr_prefixes(),
             kernel: self.data.kernel,
@@ -297,7 +318,8 @@ impl Words {
         let adjust = self.attributes.adjust(source_date_epoch()?)?;
         let (id, verify) = (self.attributes.uuid, !self.work.no_verify);
         let read = source::Options {
-            exclude: Excludes::new(&self.content.exclude).map_err(|error| one_line(&error))?,
+            exclude: Excludes::new(&self.content.exclude)
+                .map_err(|error| super::one_line(&error))?,
             xattrs: self.content.xattrs == Switch::On,
             dereference_hard_links: self.content.dereference_hard_links,
             aufs: self.content.aufs,
@@ -314,25 +336,50 @@ impl Words {
 
 impl DataWords {
     fn compression(&self) -> Result<Option<Compression>, String> {
-        let preset = Compress(Some(self.preset.compressor(self.kernel)));
-        let Some(compressor) = self.compress.unwrap_or(preset).0 else {
+        let Some(compressor) = self.compressors().first().copied() else {
             return match self.pcluster {
-                Some(_) => Err("--pcluster has no meaning without compression (-z none)".into()),
-                None => Ok(None),
+                Some(_) if self.rules.is_empty() => {
+                    Err("--pcluster has no meaning without compression (-z none)".into())
+                }
+                _ => Ok(None),
             };
         };
-        let pcluster = self.pcluster.map(|Size(bytes)| u32::try_from(bytes).unwrap_or(u32::MAX));
+        Ok(Some(self.compression_by(compressor)))
+    }
+
+    fn compression_by(&self, compressor: Compressor) -> Compression {
+        let pcluster = self.pcluster.map(Size::as_u32);
         let pcluster = pcluster.or_else(|| self.preset.pcluster(self.kernel));
-        Ok(Some(Compression { compressor, pcluster, min_saving: self.min_saving }))
+        Compression { compressor, pcluster, min_saving: self.min_saving }
+    }
+
+    /// What `-z` lists, or the preset's.
+    fn compressors(&self) -> Vec<Compressor> {
+        let preset = || vec![self.preset.compressor(self.kernel)];
+        self.compress.as_ref().map_or_else(preset, |all| all.0.clone())
+    }
+
+    /// Those of words first, then those of lines.
+    fn rules(&self) -> Result<Vec<Rule>, String> {
+        let default = self.compression_by(self.preset.compressor(self.kernel));
+        let mut rules: Vec<_> =
+            self.rules.iter().cloned().map(|rule| rule.into_rule(default)).collect();
+        if let Some(path) = &self.compress_hints {
+            let context = hints::Context {
+                compressors: &self.compressors(),
+                default,
+                block: self.block_size,
+            };
+            rules.extend(hints::read(path, &context)?);
+        }
+        Ok(rules)
     }
 
     /// How inodes are compressed: as asked for, or as the preset has it if files are compressed.
     fn metabox(&self) -> Result<Option<Compression>, String> {
         let preset = self.preset.metadata_pcluster(self.kernel);
         let pcluster = match self.metadata {
-            Some(Metadata { pcluster: Size(bytes), .. }) => {
-                u32::try_from(bytes).unwrap_or(u32::MAX)
-            }
+            Some(Metadata { pcluster, .. }) => pcluster.as_u32(),
             None => preset.map_or(0, |preset| preset.max(self.block_size.size())),
         };
         let named = self.metadata.and_then(|metadata| metadata.compressor);
@@ -356,7 +403,7 @@ impl DataWords {
 
     /// The preset's words, unless the image isn't compressed, and then those that were given.
     fn extended(&self) -> Result<Extended, String> {
-        let is_compressed = self.compress.is_none_or(|compress| compress.0.is_some());
+        let is_compressed = !self.compressors().is_empty();
         let preset = if is_compressed { self.preset.extended(self.kernel) } else { "" };
         let words: Vec<String> =
             std::iter::once(preset.to_owned()).chain(self.extended.iter().cloned()).collect();
@@ -444,21 +491,8 @@ impl WorkWords {
     }
 }
 
-/// An error with its causes.
-fn one_line(error: &dyn std::error::Error) -> String {
-    let mut line = error.to_string();
-    let mut at = error.source();
-    while let Some(cause) = at {
-        line = format!("{line}: {cause}");
-        at = cause.source();
-    }
-    line
-}
-
 #[cfg(test)]
 mod tests {
-    use lith::codec::Compressor;
-
     use super::*;
 
     fn parse(words: &[&str]) -> Result<Build, clap::Error> {
@@ -506,6 +540,9 @@ mod tests {
         assert_eq!((request.how.adjust.uid, request.how.adjust.gid), (Some(7), None));
         assert!(request.read.exclude.excludes(b"a", b"x.o"));
         assert!(request.how.image.compression.is_none());
+        let request = parse(&["-z", "none", "-C", "8K", "--rule", "*.o=lz4"]).unwrap();
+        let rule = &request.how.image.rules[0];
+        assert_eq!(rule.compression.unwrap().pcluster, Some(8192));
     }
 
     #[test]
@@ -532,6 +569,15 @@ mod tests {
             (&["--mtime", "clamp"], "SOURCE_DATE_EPOCH"),
             (&["--all-root", "--uid", "3"], "--uid"),
             (&["--exclude", "a[b"], "a[b"),
+            (&["--rule", "*.so=lzo"], "lzo"),
+            (&["--rule", "*.so=lz4,pcluster=5000"], "pcluster"),
+            (&["--rule", "*.so=lz4|lz4hc"], "another algorithm"),
+            (&["--rule", "*.so=none|lz4"], "another algorithm"),
+            (&["--rule", "*.so=lz4|zstd", "--kernel", "6.1"], "6.10"),
+            (&["-z", "lz4:zstd:none"], "none"),
+            (&["--compress-hints", "/nowhere/hints"], "/nowhere/hints"),
+            (&["--rule", "*.so=zstd", "--kernel", "6.1"], "6.10"),
+            (&["--rule", "*.so=lz4,pcluster=8K", "--kernel", "5.4"], "5.13"),
             (&["--workers", "0"], "0"),
             (&["--json", "-q"], "--quiet"),
         ] {

@@ -10,12 +10,14 @@ pub(crate) mod diff;
 pub(crate) mod dump;
 mod extended;
 pub(crate) mod extract;
+mod hints;
 pub(crate) mod image;
 pub(crate) mod info;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod map;
 mod preset;
+mod rule;
 pub(crate) mod stat;
 pub(crate) mod tar;
 mod value;
@@ -87,6 +89,17 @@ pub(crate) fn command() -> clap::Command {
 fn workers(asked: Option<NonZeroUsize>) -> NonZeroUsize {
     let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     asked.unwrap_or_else(cores)
+}
+
+/// An error with its causes.
+fn one_line(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut at = error.source();
+    while let Some(cause) = at {
+        line = format!("{line}: {cause}");
+        at = cause.source();
+    }
+    line
 }
 
 #[cfg(test)]

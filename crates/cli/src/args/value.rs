@@ -3,7 +3,12 @@
 use std::{fmt, str::FromStr, sync::Arc};
 
 use jiff::{Timestamp as Moment, civil};
-use lith::{ImageId, codec::Compressor, format::addr::BlockBits, tree::Timestamp};
+use lith::{
+    ImageId,
+    codec::{Compressor, ParseCompressorError},
+    format::addr::BlockBits,
+    tree::Timestamp,
+};
 use uuid::Uuid;
 
 /// Why a word is not what it should be.
@@ -50,6 +55,13 @@ impl std::error::Error for ValueError {}
 /// A number of bytes: `4096`, `64K`, `64KiB`, `1M`, `2G`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Size(pub(crate) u64);
+
+impl Size {
+    /// The number, or the largest there is.
+    pub(crate) fn as_u32(self) -> u32 {
+        u32::try_from(self.0).unwrap_or(u32::MAX)
+    }
+}
 
 impl FromStr for Size {
     type Err = ValueError;
@@ -106,7 +118,7 @@ fn date(word: &str) -> Option<Moment> {
     jiff::tz::Offset::UTC.to_timestamp(local).ok()
 }
 
-/// What `-z` names: an encoder, or none.
+/// What a rule names: an encoder, or none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Compress(pub(crate) Option<Compressor>);
 
@@ -117,10 +129,23 @@ impl FromStr for Compress {
         if word == "none" {
             return Ok(Self(None));
         }
-        let compressor = word.parse::<Compressor>();
-        compressor
-            .map(|compressor| Self(Some(compressor)))
-            .map_err(|error| ValueError::Compressor(error.to_string().into()))
+        compressor(word).map(|compressor| Self(Some(compressor)))
+    }
+}
+
+/// What `-z` names: one encoder or none, or several with colons between, of which the first is for all files but those
+/// for which hints name another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Compressors(pub(crate) Vec<Compressor>);
+
+impl FromStr for Compressors {
+    type Err = ValueError;
+
+    fn from_str(word: &str) -> Result<Self, ValueError> {
+        if word == "none" {
+            return Ok(Self(Vec::new()));
+        }
+        word.split(':').map(compressor).collect::<Result<_, _>>().map(Self)
     }
 }
 
@@ -135,14 +160,16 @@ impl FromStr for Metadata {
     type Err = ValueError;
 
     fn from_str(word: &str) -> Result<Self, ValueError> {
-        let Some((size, compressor)) = word.split_once(':') else {
+        let Some((size, by)) = word.split_once(':') else {
             return Ok(Self { pcluster: word.parse()?, compressor: None });
         };
-        let compressor = compressor.parse::<Compressor>();
-        let compressor =
-            compressor.map_err(|error| ValueError::Compressor(error.to_string().into()))?;
-        Ok(Self { pcluster: size.parse()?, compressor: Some(compressor) })
+        Ok(Self { compressor: Some(compressor(by)?), pcluster: size.parse()? })
     }
+}
+
+fn compressor(word: &str) -> Result<Compressor, ValueError> {
+    let error = |error: ParseCompressorError| ValueError::Compressor(error.to_string().into());
+    word.parse().map_err(error)
 }
 
 /// A switch as mkfs.erofs has it.
@@ -239,6 +266,17 @@ mod tests {
         assert_eq!(parse("lz4"), Ok(Some(Compressor::Lz4)));
         assert_eq!(parse("lz4hc,level=12"), Ok(Some(Compressor::Lz4Hc { level: 12 })));
         assert!(matches!(parse("lzo"), Err(ValueError::Compressor(text)) if text.contains("lzo")));
+    }
+
+    #[test]
+    fn several_compressors_stand_in_a_row() {
+        let parse = |word: &str| word.parse::<Compressors>().map(|all| all.0);
+        assert_eq!(parse("none"), Ok(Vec::new()));
+        let both = vec![Compressor::Lz4Hc { level: 12 }, Compressor::Deflate { level: 1 }];
+        assert_eq!(parse("lz4hc,12:deflate,level=1"), Ok(both));
+        for word in ["lz4:none", "lz4:", ":lz4", ""] {
+            assert!(matches!(parse(word), Err(ValueError::Compressor(_))), "{word}");
+        }
     }
 
     #[test]

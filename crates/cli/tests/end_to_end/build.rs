@@ -1,6 +1,8 @@
 //! Does `build` make the image that was asked for?
 
-use std::{fs, process::Stdio};
+use std::{ffi::OsString, fs, path::Path, process::Stdio};
+
+use serde_json::Value;
 
 use crate::{
     args,
@@ -30,6 +32,48 @@ fn extended_attributes_are_kept_or_not() {
     printed(args!["build", "-q", "--xattrs", "off", sample.src(), image]);
     assert_eq!(printed(args!["diff", "--ignore", "xattrs", sample.src(), image]), "");
     assert_eq!(json(args!["stat", "--json", image, "/hello"])["xattrs"], serde_json::json!([]));
+}
+
+/// How a file's first extent is stored, and the bytes of its longest pcluster.
+fn stored(image: &Path, path: &str) -> (String, u64) {
+    let map = json(args!["map", "--json", image, path]);
+    let extents = map.get("extents").and_then(Value::as_array).unwrap();
+    let bytes = |extent: &Value| extent.get("stored").and_then(Value::as_u64);
+    let kind = extents.first().and_then(|extent| extent.get("kind")?.as_str());
+    (kind.unwrap().to_owned(), extents.iter().filter_map(bytes).max().unwrap())
+}
+
+#[test]
+fn files_are_compressed_as_rules_and_hints_say() {
+    let sample = Sample::new();
+    let (image, hints) = (sample.path("image"), sample.path("hints"));
+    let build = |words: &[&str]| {
+        let start = args!["build", "-q", sample.src(), image];
+        let words = words.iter().map(OsString::from);
+        lith(start.into_iter().chain(words))
+    };
+    let hints_word = format!("--compress-hints={}", hints.display());
+    fs::write(&hints, "# pictures\n\n8192 1 ^sub/l\n0 sub\n").unwrap();
+    for (words, expected) in [
+        (&["--rule", "large=zstd,pcluster=4K"][..], ("zstd", 4096)),
+        (&["--rule=/sub=lz4", "--rule=large=zstd", "-zlzma", "-C8K"], ("lz4", 8192)),
+        (&["--rule=sub=none"], ("flat", 299_008)),
+        (&["--rule=*=lz4|zstd,9", "-znone"], ("zstd", 4096)),
+        (&["-zlz4:deflate,1", &hints_word], ("deflate", 8192)),
+        (&["-zlz4:deflate,1", &hints_word, "--rule=large=lzma,1,pcluster=4K"], ("lzma", 4096)),
+    ] {
+        let output = build(&[words, &["--kernel", "6.12"]].concat());
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let (kind, longest) = stored(&image, "sub/large");
+        assert_eq!((&*kind, longest), expected, "{words:?}");
+        assert_eq!(printed(args!["diff", sample.src(), image]), "");
+        printed(args!["check", image]);
+    }
+    fs::write(&hints, "4096 a\n5000 b\n").unwrap();
+    let output = build(&[&hints_word]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains(&format!("{}:2: ", hints.display())) && said.contains("5000"), "{said}");
 }
 
 #[test]

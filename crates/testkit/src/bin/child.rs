@@ -5,6 +5,7 @@
 //! lith-test-child build SOURCE IMAGE [COMPRESSOR PCLUSTER WORKERS]
 //! lith-test-child large-file BYTES IMAGE
 //! lith-test-child many-files COUNT IMAGE
+//! lith-test-child rules LEVELS IMAGE
 //! lith-test-child plant FOLDER
 //! lith-test-child hostile IMAGE FIRST-SEED COUNT FOLDER
 //! ```
@@ -30,7 +31,7 @@ use lith::{
 use lith_testkit::{
     hostile, image,
     nasty::{self, Nasty},
-    synthetic,
+    rules, synthetic,
 };
 
 fn main() -> ExitCode {
@@ -50,6 +51,10 @@ fn main() -> ExitCode {
             let (tree, contents) = synthetic::many_files(count.parse().unwrap());
             let options = image::compressed(Compressor::Lz4, 65536);
             build(tree, contents, image, &image::with_metabox(options, "lz4", 65536))
+        }
+        ["rules", levels, image] => {
+            let (tree, contents) = synthetic::equal_files(40, 6 << 20);
+            build(tree, contents, image, &rules::with(image::plain(), &every_level(levels)))
         }
         ["plant", folder] => {
             fs::create_dir(folder).unwrap();
@@ -96,6 +101,12 @@ fn build(
         BuildOptions { image: Options { workers, ..options.clone() }, ..BuildOptions::default() };
     lith::build(source, Path::new(image), &how, &Progress::default())?;
     Ok(())
+}
+
+/// A rule for each of these compressors, with commas between levels, as `zstd,1,2,3`.
+fn every_level(levels: &str) -> Vec<(String, u32)> {
+    let (name, levels) = levels.split_once(',').unwrap();
+    levels.split(',').map(|level| (format!("{name},{level}"), 1 << 20)).collect()
 }
 
 /// An error with all that caused it.
