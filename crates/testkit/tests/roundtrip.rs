@@ -10,11 +10,18 @@ use std::fs;
 use lith::{
     BuildOptions,
     builder::{Fragments, IndexForm, Options, Progress},
+    check,
     codec::{Compressor, LzmaEffort},
+    device::{FileDevice, MemoryDevice, ReadAt},
     format::kernel::KernelVersion,
     source::Source,
 };
-use lith_testkit::{compare, image, nasty, nasty::Nasty, place, recipe, rules};
+use lith_testkit::{
+    compare, image, nasty,
+    nasty::Nasty,
+    noise::{self, Texture},
+    place, recipe, rules,
+};
 use proptest::{collection::vec, prelude::*};
 
 fn compressor() -> impl Strategy<Value = Option<Compressor>> {
@@ -117,6 +124,23 @@ proptest! {
     }
 }
 
+fn assert_sound(device: Box<dyn ReadAt>, name: &str) {
+    let (how, progress) = (check::Options::default(), check::Progress::default());
+    let report = check::check_devices(vec![device], &how, &progress).unwrap();
+    let first = report.findings.first();
+    assert!(first.is_none(), "{name}: {first:?}");
+}
+
+#[test]
+fn every_kind_of_image_is_sound() {
+    let recipe = recipe::from_bytes(&noise::bytes(Texture::Noise, 3, 4000));
+    let (tree, contents) = recipe.as_linux_allows().follow();
+    for (name, options) in image::matrix(16) {
+        let device = MemoryDevice::new(image::build((&tree, &contents), &options));
+        assert_sound(Box::new(device), &name);
+    }
+}
+
 #[test]
 fn the_nasty_tree_comes_back_from_every_kind_of_image() {
     let folder = place::folder();
@@ -143,6 +167,7 @@ fn the_nasty_tree_comes_back_from_far_blocks() {
     for (name, options) in image::far() {
         let report = image::build_directory(&tree, &path, &image::with_workers(options, 2));
         assert!(report.image_bytes >> 9 > 1 << 32, "{name}: {report:?}");
+        assert_sound(Box::new(FileDevice::open(&path).unwrap()), &name);
         let read = image::open(&path);
         compare::assert_same(compare::pair(&source), compare::pair(&read), &name);
     }
