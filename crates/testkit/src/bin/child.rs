@@ -53,7 +53,7 @@ fn main() -> ExitCode {
             build(tree, contents, image, &image::with_metabox(options, "lz4", 65536))
         }
         ["rules", levels, image] => {
-            let (tree, contents) = synthetic::equal_files(40, 6 << 20);
+            let (tree, contents) = synthetic::equal_files(28, 6 << 20);
             build(tree, contents, image, &rules::with(image::plain(), &every_level(levels)))
         }
         ["plant", folder] => {
