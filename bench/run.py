@@ -113,7 +113,7 @@ def pack_case(corpus, algorithm, targets, words="fragments", pcluster=65536):
 def smallest_case(corpus):
     """The smallest that each can make."""
     return Case("pack", corpus, "the smallest", (
-        Contender("lith", lith_build("--preset smallest")),
+        Contender("lith", lith_build("--preset smallest --kernel 6.18")),
         mkfs("-zlzma,9 -C1048576 -Eall-fragments,dedupe -m4096:lzma"),
     ), {"size": 0.95})
 

@@ -54,7 +54,9 @@ pub fn kinds() -> Vec<(String, Options)> {
     let zstd = image::compressed("zstd,3".parse().unwrap(), 32768);
     let two = |names, pcluster| with_two(image::plain(), names, pcluster);
     let packed = |options, fragments| image::with_packing(options, fragments, true);
-    let boxed = image::with_metabox(packed(lz4.clone(), Fragments::Tails), "zstd,3", 8192);
+    // The erofs-utils find no pcluster beside an inode in a metabox.
+    let boxed = image::with_packing(lz4.clone(), Fragments::Tails, false);
+    let boxed = image::with_metabox(boxed, "zstd,3", 8192);
     let boxed = Options { pack_directories: true, ..boxed };
     [
         ("rules: all algorithms", with(lz4.clone(), &all)),

@@ -6,12 +6,22 @@ use super::sketch::{STRINGS, Sketch};
 const LOOKED_AT: usize = 8;
 /// How many of those that come next anyway are looked at.
 const NEIGHBOURS: usize = 256;
+/// How many sketches are put in order together, which takes some 300 bytes for each.
+const GROUP: usize = 1 << 16;
 /// The number of no sketch.
 const NONE: u32 = u32::MAX;
 
 /// The numbers of the sketches in an order in which each is followed by one like it: the most like of those with
-/// a string in common and of the next in the given order. Equally like ones keep their order.
+/// a string in common and of the next in the given order. Equally like ones keep their order. Of very many, only those
+/// near each other in the given order are put together.
 pub(crate) fn by_likeness(sketches: &[Sketch]) -> Vec<usize> {
+    let groups = sketches.chunks(GROUP).zip((0..).step_by(GROUP));
+    groups
+        .flat_map(|(group, start)| order_of(group).into_iter().map(move |number| start + number))
+        .collect()
+}
+
+fn order_of(sketches: &[Sketch]) -> Vec<usize> {
     let mut left = Left::new(sketches);
     let mut order = Vec::with_capacity(sketches.len());
     let mut candidates = Vec::new();
@@ -147,10 +157,13 @@ mod tests {
 
     #[test]
     fn every_sketch_comes_once() {
-        let sketches: Vec<_> = (0..300_u32).map(|i| Sketch::of(&(i * i).to_le_bytes())).collect();
-        let mut order = by_likeness(&sketches);
-        order.sort_unstable();
-        assert!(order.iter().copied().eq(0..300));
+        for count in [300, 70_000] {
+            let sketches: Vec<_> =
+                (0..count).map(|i: u32| Sketch::of(&[i.to_le_bytes(); 3].concat())).collect();
+            let mut order = by_likeness(&sketches);
+            order.sort_unstable();
+            assert!(order.into_iter().eq(0..count as usize));
+        }
         assert!(by_likeness(&[]).is_empty());
     }
 }
