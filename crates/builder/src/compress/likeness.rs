@@ -3,8 +3,8 @@
 use super::sketch::{STRINGS, Sketch};
 
 /// How many of those with a string in common are looked at, for each string.
-const LOOKED_AT: usize = 8;
-/// How many of those that come next anyway are looked at.
+const LOOKED_AT: usize = 6;
+/// How many are looked at where so many have no string in common: those that come next anyway.
 const NEIGHBOURS: usize = 256;
 /// How many sketches are put in order together, which takes some 300 bytes for each.
 const GROUP: usize = 1 << 16;
@@ -84,16 +84,16 @@ impl Left {
         candidates: &mut Vec<u32>,
     ) -> Option<u32> {
         candidates.clear();
+        for (bucket, name) in sketch.strings() {
+            self.push_with_string(bucket << 8 | usize::from(name), candidates);
+        }
         let mut neighbour = self.first;
-        for _ in 0..NEIGHBOURS {
+        for _ in candidates.len()..NEIGHBOURS {
             if neighbour == NONE {
                 break;
             }
             candidates.push(neighbour);
             neighbour = self.after_left(neighbour);
-        }
-        for (bucket, name) in sketch.strings() {
-            self.push_with_string(bucket << 8 | usize::from(name), candidates);
         }
         candidates.sort_unstable();
         candidates.dedup();
