@@ -172,7 +172,7 @@ impl<'a> DataWriter<'a> {
     ) -> Option<Vec<Blkaddr>> {
         let repeats = self.sources.repeats(piece.inode)?;
         let Stored::Pclusters(extents) = &outcome.stored else { return None };
-        let own = Place { inode: piece.inode, position: piece.range.start };
+        let own = piece.place();
         let mut shared = outcome.shared.iter().peekable();
         let mut next = start;
         let mut addresses = Vec::with_capacity(extents.len());

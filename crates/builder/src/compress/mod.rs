@@ -85,6 +85,11 @@ pub(crate) struct Piece<'a> {
 }
 
 impl Piece<'_> {
+    /// Where it begins.
+    pub(crate) const fn place(&self) -> Place {
+        Place { inode: self.inode, position: self.range.start }
+    }
+
     /// Whether the piece is its whole file.
     pub(crate) const fn is_whole(&self) -> bool {
         matches!(self.origin, Origin::Whole)
@@ -285,8 +290,8 @@ impl<'a> Worker<'a> {
         piece: &Piece<'a>,
         blocks: &mut Blocks,
     ) -> Result<Outcome, BuildError> {
-        let segment = Place { inode: piece.inode, position: piece.range.start };
-        let _published = Publisher { repeats: self.sources.repeats(piece.inode), segment };
+        let repeats = self.sources.repeats(piece.inode);
+        let _published = Publisher { repeats, segment: piece.place() };
         let opened;
         let content: &dyn Content = match &piece.origin {
             Origin::Whole => {
@@ -332,8 +337,7 @@ impl<'a> Worker<'a> {
                     let mut laid = Laid::default();
                     let writer = (&mut *pclusters, self.block.size());
                     let written = laid.write((piece, input), repeats, writer, out);
-                    let segment = Place { inode: piece.inode, position: piece.range.start };
-                    repeats.publish(segment, &laid.own);
+                    repeats.publish(piece.place(), &laid.own);
                     (extents, shared) = (laid.extents, laid.shared);
                     written
                 }
@@ -376,15 +380,17 @@ impl<'a> Worker<'a> {
         content: &dyn Content,
     ) -> Result<Outcome, BuildError> {
         let input = read(&mut self.input, piece, content)?;
+        let sketch = match look {
+            Look::Digest => Sketch::default(),
+            Look::Sketch => Sketch::of(input),
+            Look::Chunks { bits } => {
+                let chunks = repeats::chunks(input, piece.range.start, bits);
+                return Ok(Outcome { chunks, ..Outcome::new(Stored::Later, Vec::new()) });
+            }
+        };
         let digests = Digest::of_pieces(input);
-        let (mut sketch, mut chunks) = (Sketch::default(), Vec::new());
-        match look {
-            Look::Digest => {}
-            Look::Sketch => sketch = Sketch::of(input),
-            Look::Chunks { bits } => chunks = repeats::chunks(input, piece.range.start, bits),
-        }
         let rest = Some(Rest::of(input, Digest::of_file(&digests), sketch));
-        Ok(Outcome { rest, chunks, ..Outcome::new(Stored::Later, digests) })
+        Ok(Outcome { rest, ..Outcome::new(Stored::Later, digests) })
     }
 
     fn store_raw(

@@ -5,7 +5,7 @@ use std::ops::Range;
 use lith_codec::CodecError;
 use lith_format::zmap::EncodedExtent;
 
-use super::{LaidOut, Mark, Place, Repeats, Shared};
+use super::{LaidOut, Mark, Repeats, Shared};
 use crate::compress::{Piece, pclusters::PclusterWriter};
 
 /// A piece's extents.
@@ -28,7 +28,6 @@ impl Laid {
         out: &mut Vec<u8>,
     ) -> Result<&'i [u8], CodecError> {
         let start = piece.range.start;
-        let segment = Place { inode: piece.inode, position: start };
         let bytes = |range: Range<u64>| {
             let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
             input.get(at(range.start)..at(range.end)).unwrap_or_default()
@@ -37,7 +36,9 @@ impl Laid {
         for mark in repeats.marks_in(piece.inode, &piece.range) {
             let elsewhere = match &mark {
                 Mark::Cut(_) => Vec::new(),
-                Mark::Repeat(repeat) => repeats.extents_of(repeat, (segment, &self.own), block),
+                Mark::Repeat(repeat) => {
+                    repeats.extents_of(repeat, (piece.place(), &self.own), block)
+                }
             };
             let is_void = matches!(mark, Mark::Repeat(_)) && elsewhere.is_empty();
             if is_void || mark.position() < done {

@@ -213,11 +213,14 @@ fn equal_stretches(
         }
         let differing = our.iter().zip(&*their).enumerate().filter(|(_, (a, b))| a != b);
         for at in differing.map(|(at, _)| done + at as u64) {
-            stretches.push((stretch, at - stretch));
+            if at > stretch {
+                stretches.push((stretch, at - stretch));
+            }
             stretch = at + 1;
         }
     }
-    stretches.push((stretch, len.saturating_sub(stretch)));
-    stretches.retain(|(_, len)| *len > 0);
+    if len > stretch {
+        stretches.push((stretch, len - stretch));
+    }
     Ok(stretches)
 }
