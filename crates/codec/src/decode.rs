@@ -33,6 +33,20 @@ pub enum DecodeError {
         /// Bytes the stream held.
         found: usize,
     },
+    /// A stream can't be decoded in place: its algorithm can't, or the buffer lacks the margin for it.
+    #[error(
+        "{algorithm} stream of {input} bytes can't be decoded to {output} in place in {buffer} bytes"
+    )]
+    NotInPlace {
+        /// The algorithm.
+        algorithm: Algorithm,
+        /// Length of the stream.
+        input: usize,
+        /// Bytes wanted.
+        output: usize,
+        /// Bytes of the buffer that holds both.
+        buffer: usize,
+    },
 }
 
 /// Decodes a whole stream, which must hold exactly `output.len()` bytes.
@@ -46,7 +60,7 @@ pub fn decode(algorithm: Algorithm, input: &[u8], output: &mut [u8]) -> Result<(
         Algorithm::Deflate => deflate::decompress(input, output),
         Algorithm::Zstd => zstd::decompress(input, output),
     };
-    check(algorithm, decoded, input, output)
+    check(algorithm, decoded, input.len(), output.len())
 }
 
 /// Decodes the first `output.len()` bytes of a stream that may hold more.
@@ -66,7 +80,7 @@ pub fn decode_partial(
         Algorithm::Deflate => deflate::decompress_partial(input, output),
         Algorithm::Zstd => zstd::decompress_partial(input, output),
     };
-    check(algorithm, decoded, input, output)
+    check(algorithm, decoded, input.len(), output.len())
 }
 
 /// The stream inside a right-aligned pcluster: `pcluster` without its leading zero bytes.
@@ -82,15 +96,15 @@ pub fn strip_padding(pcluster: &[u8], block_size: usize) -> Result<&[u8], Decode
 }
 
 /// Compares what the decoder reports with what was wanted.
-fn check(
+pub(crate) fn check(
     algorithm: Algorithm,
     decoded: Option<usize>,
-    input: &[u8],
-    output: &[u8],
+    input: usize,
+    output: usize,
 ) -> Result<(), DecodeError> {
     match decoded {
-        Some(found) if found == output.len() => Ok(()),
-        Some(found) => Err(DecodeError::TooShort { algorithm, expected: output.len(), found }),
-        None => Err(DecodeError::Corrupt { algorithm, input: input.len(), output: output.len() }),
+        Some(found) if found == output => Ok(()),
+        Some(found) => Err(DecodeError::TooShort { algorithm, expected: output, found }),
+        None => Err(DecodeError::Corrupt { algorithm, input, output }),
     }
 }

@@ -15,7 +15,7 @@ mod parse;
 mod split;
 mod token;
 
-pub(crate) use decode::{decompress, decompress_partial};
+pub(crate) use decode::{decompress, decompress_partial, decompress_rolling};
 
 use crate::Fit;
 use bits::Writer;

@@ -1,5 +1,6 @@
 //! How is libdeflate called safely?
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr::NonNull;
 
@@ -9,6 +10,8 @@ use libdeflate_sys::{
     libdeflate_deflate_decompress_ex, libdeflate_free_compressor, libdeflate_free_decompressor,
     libdeflate_result_LIBDEFLATE_SUCCESS as SUCCESS,
 };
+
+use crate::kept::{self, Kept};
 
 /// The highest level of libdeflate.
 const MAX_LEVEL: u8 = 12;
@@ -59,7 +62,39 @@ impl Drop for Compressor {
     }
 }
 
+/// The tables of a decoder; they stay with the thread that made them.
 struct Decompressor(NonNull<libdeflate_decompressor>);
+
+thread_local! {
+    static DECOMPRESSOR: Kept<Decompressor> = const { Cell::new(None) };
+}
+
+impl Decompressor {
+    fn new() -> Option<Self> {
+        // SAFETY: the function takes nothing; it returns null or an allocation to be freed once.
+        NonNull::new(unsafe { libdeflate_alloc_decompressor() }).map(Self)
+    }
+
+    fn decompress(&mut self, input: &[u8], output: &mut [u8]) -> Option<usize> {
+        let (mut read, mut written) = (0, 0);
+        // SAFETY: the decompressor is live and exclusively borrowed; `input` is readable and `output` writable for
+        // exactly the lengths given and cannot overlap; the two counts are live, exclusive integers. The function
+        // checks every length and distance of the stream against these bounds, whatever the bytes are, and
+        // makes its tables anew for each stream.
+        let result = unsafe {
+            libdeflate_deflate_decompress_ex(
+                self.0.as_ptr(),
+                input.as_ptr().cast(),
+                input.len(),
+                output.as_mut_ptr().cast(),
+                output.len(),
+                &raw mut read,
+                &raw mut written,
+            )
+        };
+        (result == SUCCESS && read == input.len()).then_some(written)
+    }
+}
 
 impl Drop for Decompressor {
     fn drop(&mut self) {
@@ -71,22 +106,5 @@ impl Drop for Decompressor {
 /// The number of bytes that the whole stream `input` gave, if it is sound, ends with `input` and its bytes
 /// fit `output`.
 pub(crate) fn decompress(input: &[u8], output: &mut [u8]) -> Option<usize> {
-    // SAFETY: the function takes nothing; it returns null or an allocation to be freed once.
-    let decompressor = Decompressor(NonNull::new(unsafe { libdeflate_alloc_decompressor() })?);
-    let (mut read, mut written) = (0, 0);
-    // SAFETY: the decompressor is live; `input` is readable and `output` writable for exactly the
-    // lengths given and cannot overlap; the two counts are live, exclusive integers. The function checks
-    // every length and distance of the stream against these bounds, whatever the bytes are.
-    let result = unsafe {
-        libdeflate_deflate_decompress_ex(
-            decompressor.0.as_ptr(),
-            input.as_ptr().cast(),
-            input.len(),
-            output.as_mut_ptr().cast(),
-            output.len(),
-            &raw mut read,
-            &raw mut written,
-        )
-    };
-    (result == SUCCESS && read == input.len()).then_some(written)
+    kept::with(&DECOMPRESSOR, Decompressor::new, |_| true, |made| made.decompress(input, output))
 }

@@ -112,6 +112,29 @@ pub(crate) fn decompress(input: &[u8], output: &mut [u8]) -> Option<usize> {
     usize::try_from(decoded).ok()
 }
 
+/// `LZ4_DECOMPRESS_INPLACE_MARGIN`: bytes that a buffer must have beyond what a stream of `input` bytes holds, so that
+/// decoding it in place overwrites no byte before it is read.
+pub(crate) const fn margin(input: usize) -> usize {
+    (input >> 8) + 32
+}
+
+/// As [`decompress`], of the stream that ends `buffer` and begins at `start`, to the first `output` bytes of it.
+pub(crate) fn decompress_in_place(buffer: &mut [u8], start: usize, output: usize) -> Option<usize> {
+    let size = c_int::try_from(buffer.len().checked_sub(start)?).ok()?;
+    let room = c_int::try_from(output.min(buffer.len())).ok()?;
+    let base = buffer.as_mut_ptr();
+    // SAFETY: both pointers come of one exclusive borrow: `room` bytes are writable at `base`, `size` bytes
+    // readable at `base + start`, both within `buffer`. The library documents that the two may overlap so. What a
+    // stream without enough margin or a corrupt one overwrites before it is read are bytes of `buffer`, which
+    // are initialised whatever they become. The function reads each byte of the stream once to a variable, after it
+    // compared the address with the end of the input, and compares each length and distance with both
+    // bounds after it read it, so it stays within them for any bytes, also for ones that it changed itself.
+    let decoded = unsafe {
+        LZ4_decompress_safe(base.add(start).cast_const().cast(), base.cast(), size, room)
+    };
+    usize::try_from(decoded).ok()
+}
+
 /// `LZ4_decompress_safe_partial`: as [`decompress`], but stops when `output` is full.
 pub(crate) fn decompress_partial(input: &[u8], output: &mut [u8]) -> Option<usize> {
     let (size, room) = (c_int::try_from(input.len()).ok()?, c_int::try_from(output.len()).ok()?);

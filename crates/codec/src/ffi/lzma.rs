@@ -1,5 +1,6 @@
 //! How is liblzma's MicroLZMA called safely?
 
+use std::cell::Cell;
 use std::fmt;
 
 use liblzma_sys::{
@@ -8,7 +9,9 @@ use liblzma_sys::{
     lzma_ret, lzma_stream,
 };
 
+use crate::kept::{self, Kept};
 use crate::lzma::MAX_DICTIONARY;
+use crate::rolling::skipping;
 use crate::{Fit, LzmaBits};
 
 /// `set_out_limit` of liblzma: outputs shorter than this cannot hold a byte.
@@ -92,25 +95,6 @@ impl Stream {
         Fit { consumed: input.len() - self.0.avail_in, written: output.len() - self.0.avail_out }
     }
 
-    /// The number of bytes that `input` gave, `output` being as long as it wants to be filled.
-    ///
-    /// With `exact` the stream must end together with the output, otherwise it may go on.
-    fn decompress(&mut self, input: &[u8], output: &mut [u8], exact: bool) -> Option<usize> {
-        let (size, wanted) = (u64::try_from(input.len()).ok()?, u64::try_from(output.len()).ok()?);
-        let dictionary = u32::try_from(output.len()).unwrap_or(MAX_DICTIONARY);
-        let dictionary = dictionary.clamp(LZMA_DICT_SIZE_MIN, MAX_DICTIONARY);
-        // SAFETY: the stream is zeroed or was set up by an earlier call; the other arguments are numbers,
-        // which the library checks.
-        let begun = unsafe {
-            lzma_microlzma_decoder(&raw mut self.0, size, wanted, exact.into(), dictionary)
-        };
-        if begun != LZMA_OK || self.code(input, output) != LZMA_STREAM_END {
-            return None;
-        }
-        let unread = if exact { self.0.avail_in } else { 0 };
-        (unread == 0).then_some(output.len() - self.0.avail_out)
-    }
-
     /// Runs the coder that was set up last to its end, or as far as `input` and `output` let it.
     fn code(&mut self, input: &[u8], output: &mut [u8]) -> lzma_ret {
         self.0.next_in = input.as_ptr();
@@ -128,6 +112,21 @@ impl Stream {
             }
         }
     }
+
+    /// Goes on with the decoder that was set up last until `output` is full.
+    fn decode(&mut self, unread: &mut &[u8], output: &mut [u8]) -> Option<usize> {
+        self.0.next_in = unread.as_ptr();
+        self.0.avail_in = unread.len();
+        self.0.next_out = output.as_mut_ptr();
+        self.0.avail_out = output.len();
+        let mut code = LZMA_OK;
+        while code == LZMA_OK && self.0.avail_out > 0 {
+            // SAFETY: as in `code`; what is left of the input is at the same address as after the call before.
+            code = unsafe { lzma_code(&raw mut self.0, LZMA_FINISH) };
+        }
+        *unread = unread.get(unread.len().checked_sub(self.0.avail_in)?..)?;
+        matches!(code, LZMA_OK | LZMA_STREAM_END).then(|| output.len() - self.0.avail_out)
+    }
 }
 
 impl Drop for Stream {
@@ -143,16 +142,112 @@ impl fmt::Debug for Stream {
     }
 }
 
+/// The largest dictionary that stays with its thread.
+const MAX_KEPT: u32 = 1 << 20;
+
+/// A decoder; it stays with the thread that made it.
+struct Decoder {
+    stream: Stream,
+    /// Bytes of its dictionary: streams that need less get as much, for another size is another allocation.
+    dictionary: u32,
+}
+
+thread_local! {
+    static DECODER: Kept<Decoder> = const { Cell::new(None) };
+}
+
+impl Decoder {
+    /// Runs `work` with this thread's decoder, set up for a stream of which `wanted` bytes are decoded.
+    ///
+    /// With `exact` the stream must end together with them, otherwise it may go on.
+    fn with(
+        input: &[u8],
+        wanted: usize,
+        exact: bool,
+        work: impl FnOnce(&mut Stream) -> Option<usize>,
+    ) -> Option<usize> {
+        let new = || Some(Self { stream: Stream::new(), dictionary: LZMA_DICT_SIZE_MIN });
+        kept::with(
+            &DECODER,
+            new,
+            |made| made.dictionary <= MAX_KEPT,
+            |decoder| {
+                decoder.begin(input.len(), wanted, exact)?;
+                work(&mut decoder.stream)
+            },
+        )
+    }
+
+    fn begin(&mut self, input: usize, wanted: usize, exact: bool) -> Option<()> {
+        // No match reaches farther back than the bytes there are.
+        let needed = u32::try_from(wanted).unwrap_or(MAX_DICTIONARY).min(MAX_DICTIONARY);
+        self.dictionary = needed.next_power_of_two().max(self.dictionary);
+        let (size, wanted) = (u64::try_from(input).ok()?, u64::try_from(wanted).ok()?);
+        let stream = &raw mut self.stream.0;
+        // SAFETY: the stream is live, exclusively borrowed, and zeroed or set up by an earlier call; the other
+        // arguments are numbers, which the library checks.
+        let begun =
+            unsafe { lzma_microlzma_decoder(stream, size, wanted, exact.into(), self.dictionary) };
+        (begun == LZMA_OK).then_some(())
+    }
+}
+
 /// The number of bytes that the whole stream `input` gave, if it is sound and holds exactly
 /// `output.len()`.
 pub(crate) fn decompress(input: &[u8], output: &mut [u8]) -> Option<usize> {
-    Stream::new().decompress(input, output, true)
+    Decoder::with(input, output.len(), true, |stream| {
+        let ended = stream.code(input, output) == LZMA_STREAM_END && stream.0.avail_in == 0;
+        ended.then(|| output.len() - stream.0.avail_out)
+    })
 }
 
 /// As [`decompress`], but the stream may hold more.
 pub(crate) fn decompress_partial(input: &[u8], output: &mut [u8]) -> Option<usize> {
-    if output.is_empty() {
+    decompress_rolling(input, 0, output, &mut [])
+}
+
+/// As [`decompress_partial`] behind the first `skip` bytes, which go through `sink`; the number of all bytes.
+pub(crate) fn decompress_rolling(
+    input: &[u8],
+    skip: usize,
+    output: &mut [u8],
+    sink: &mut [u8],
+) -> Option<usize> {
+    let wanted = skip.checked_add(output.len())?;
+    if wanted == 0 {
         return Some(0);
     }
-    Stream::new().decompress(input, output, false)
+    Decoder::with(input, wanted, false, |stream| {
+        let mut unread = input;
+        skipping(skip, output, sink, |output| stream.decode(&mut unread, output))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packs so many zeros and decodes them; the dictionary that the thread keeps then.
+    fn kept_after(length: usize) -> Option<u32> {
+        let (zeros, mut stream) = (vec![0; length], vec![0; 65536]);
+        let options = Options::new(1, false).unwrap();
+        let fit = Stream::new().fill(&options, &zeros, &mut stream);
+        assert_eq!(fit.consumed, length);
+        let mut output = vec![1; length];
+        assert_eq!(decompress(stream.get(..fit.written).unwrap(), &mut output), Some(length));
+        assert!(output == zeros);
+        let kept = DECODER.take();
+        let dictionary = kept.as_ref().map(|decoder| decoder.dictionary);
+        DECODER.set(kept);
+        dictionary
+    }
+
+    #[test]
+    fn small_dictionaries_are_kept_and_large_ones_freed() {
+        assert_eq!(kept_after(50_000), Some(65536));
+        assert_eq!(kept_after(5000), Some(65536));
+        assert_eq!(kept_after(1 << 20), Some(1 << 20));
+        assert_eq!(kept_after((1 << 20) + 1), None);
+        assert_eq!(kept_after(5000), Some(8192));
+    }
 }

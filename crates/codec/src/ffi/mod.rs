@@ -1,4 +1,4 @@
-//! How are the C libraries called safely? The crate's only unsafe code, one file for each library.
+//! How are the C libraries called safely? The crate's only unsafe code, one module for each library.
 #![expect(unsafe_code, reason = "calls into C; every block proves itself")]
 
 pub(crate) mod deflate;

@@ -1,13 +1,17 @@
 //! How is libzstd called safely?
 
-use std::cell::RefCell;
-use std::ffi::{c_int, c_ulonglong, c_void};
-use std::marker::PhantomData;
+mod decode;
+
+use std::ffi::{c_int, c_ulonglong};
 use std::ptr::NonNull;
 
 use zstd_sys::{
-    ZSTD_CCtx, ZSTD_DCtx, ZSTD_EndDirective, ZSTD_FrameHeader, ZSTD_FrameType_e,
-    ZSTD_ResetDirective, ZSTD_cParameter, ZSTD_dParameter, ZSTD_inBuffer, ZSTD_outBuffer,
+    ZSTD_CCtx, ZSTD_EndDirective, ZSTD_ResetDirective, ZSTD_cParameter, ZSTD_inBuffer,
+    ZSTD_outBuffer,
+};
+
+pub(crate) use decode::{
+    decompress, decompress_in_place, decompress_partial, decompress_rolling, margin,
 };
 
 /// The format's widest window: 1 MiB.
@@ -135,133 +139,6 @@ impl Frame<'_> {
         let written = self.compressor.blocks.get(..output.pos)?;
         if first { written.get(BARE_HEADER..) } else { Some(written) }
     }
-}
-
-/// A decompression context.
-struct Decompressor {
-    context: NonNull<ZSTD_DCtx>,
-    /// The context is used by the thread that made it.
-    _here: PhantomData<*const ()>,
-}
-
-thread_local! {
-    static DECOMPRESSOR: RefCell<Option<Decompressor>> = const { RefCell::new(None) };
-}
-
-impl Decompressor {
-    fn new() -> Option<Self> {
-        // SAFETY: takes nothing; returns null or a context that we own.
-        let context = NonNull::new(unsafe { zstd_sys::ZSTD_createDCtx() })?;
-        let made = Self { context, _here: PhantomData };
-        let limit = c_int::try_from(MAX_WINDOW_LOG).ok()?;
-        // SAFETY: the context is live and ours alone, with no frame begun.
-        succeeded(unsafe {
-            let name = ZSTD_dParameter::ZSTD_d_windowLogMax;
-            zstd_sys::ZSTD_DCtx_setParameter(made.context.as_ptr(), name, limit)
-        })?;
-        Some(made)
-    }
-
-    /// Runs `work` with this thread's context.
-    fn with<T>(work: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
-        DECOMPRESSOR.with(|slot| {
-            let mut slot = slot.try_borrow_mut().ok()?;
-            if slot.is_none() {
-                *slot = Self::new();
-            }
-            work(slot.as_mut()?)
-        })
-    }
-
-    fn whole(&mut self, input: &[u8], output: &mut [u8]) -> Option<usize> {
-        // SAFETY: the context is live and exclusively borrowed; `input` is readable and `output`
-        // writable for their exact lengths, and they cannot overlap (shared and exclusive borrow).
-        // The library checks every length and distance of the stream, whatever the bytes are.
-        succeeded(unsafe {
-            zstd_sys::ZSTD_decompressDCtx(
-                self.context.as_ptr(),
-                output.as_mut_ptr().cast::<c_void>(),
-                output.len(),
-                input.as_ptr().cast::<c_void>(),
-                input.len(),
-            )
-        })
-    }
-
-    fn partial(&mut self, input: &[u8], output: &mut [u8]) -> Option<usize> {
-        let mut from = ZSTD_inBuffer { src: input.as_ptr().cast(), size: input.len(), pos: 0 };
-        let mut to = ZSTD_outBuffer { dst: output.as_mut_ptr().cast(), size: output.len(), pos: 0 };
-        let only = ZSTD_ResetDirective::ZSTD_reset_session_only;
-        // SAFETY: the context is live and exclusively borrowed. Resetting a session cannot fail.
-        unsafe { zstd_sys::ZSTD_DCtx_reset(self.context.as_ptr(), only) };
-        while to.pos < to.size {
-            let before = (from.pos, to.pos);
-            // SAFETY: as in `whole`; both descriptions keep their addresses and lengths, and the
-            // library moves each `pos` only forward and never beyond `size`.
-            let hint = succeeded(unsafe {
-                zstd_sys::ZSTD_decompressStream(self.context.as_ptr(), &raw mut to, &raw mut from)
-            })?;
-            if hint == 0 {
-                break;
-            }
-            if before == (from.pos, to.pos) {
-                return None;
-            }
-        }
-        Some(to.pos)
-    }
-}
-
-impl Drop for Decompressor {
-    fn drop(&mut self) {
-        // SAFETY: made by `ZSTD_createDCtx`, owned by us, and freed once.
-        unsafe { zstd_sys::ZSTD_freeDCtx(self.context.as_ptr()) };
-    }
-}
-
-/// The number of bytes that the one frame `input` holds, if it is sound and they fit `output`.
-///
-/// Nothing may follow the frame. Its window must be within the format's limit and it must need no dictionary.
-pub(crate) fn decompress(input: &[u8], output: &mut [u8]) -> Option<usize> {
-    admissible(input)?;
-    // SAFETY: `input` is readable for its exact length.
-    let size = unsafe {
-        zstd_sys::ZSTD_findFrameCompressedSize(input.as_ptr().cast::<c_void>(), input.len())
-    };
-    if succeeded(size)? != input.len() {
-        return None;
-    }
-    Decompressor::with(|decompressor| decompressor.whole(input, output))
-}
-
-/// As [`decompress`], but stops when `output` is full and looks at nothing beyond.
-pub(crate) fn decompress_partial(input: &[u8], output: &mut [u8]) -> Option<usize> {
-    admissible(input)?;
-    Decompressor::with(|decompressor| decompressor.partial(input, output))
-}
-
-/// Does `input` begin with the header of a frame that may be decoded?
-fn admissible(input: &[u8]) -> Option<()> {
-    let mut header = ZSTD_FrameHeader {
-        frameContentSize: 0,
-        windowSize: 0,
-        blockSizeMax: 0,
-        frameType: ZSTD_FrameType_e::ZSTD_skippableFrame,
-        headerSize: 0,
-        dictID: 0,
-        checksumFlag: 0,
-        _reserved1: 0,
-        _reserved2: 0,
-    };
-    // SAFETY: `header` is live and exclusive; `input` is readable for its exact length.
-    let missing = unsafe {
-        zstd_sys::ZSTD_getFrameHeader(&raw mut header, input.as_ptr().cast::<c_void>(), input.len())
-    };
-    let sound = succeeded(missing)? == 0
-        && header.frameType == ZSTD_FrameType_e::ZSTD_frame
-        && header.windowSize <= 1 << MAX_WINDOW_LOG
-        && header.dictID == 0;
-    sound.then_some(())
 }
 
 /// What a call returned, unless it is an error code.
