@@ -26,7 +26,7 @@ mod scratch;
 mod symlink;
 mod xattr;
 
-pub use dir::{DirEntry, ReadDir};
+pub use dir::{DirEntry, DirPosition, ReadDir};
 pub use error::{Corruption, Error, OpenError, Unsupported};
 pub use file::{DataRange, File};
 pub use image::{Image, Options};
