@@ -28,7 +28,7 @@ mod symlink;
 mod way;
 mod xattr;
 
-pub use dir::{DirEntry, ReadDir};
+pub use dir::{DirEntry, DirPosition, ReadDir};
 pub use error::{Corruption, Error, OpenError, Unsupported};
 pub use file::{DataRange, File, Kept};
 pub use image::{Image, Options};
