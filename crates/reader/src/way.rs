@@ -4,7 +4,7 @@
 
 /// An extent is decoded for the cache up to this length whatever part of it is wanted; of a longer one at least this
 /// much, and twice what is wanted, so that reading it bit by bit decodes each byte about twice.
-const EAGER: u64 = 1 << 20;
+const EAGER: u64 = 2 << 20;
 
 /// A read of at most so many bytes somewhere in an extent says nothing about the bytes behind.
 const SMALL: usize = 16 << 10;
