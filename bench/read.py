@@ -29,7 +29,7 @@ TREES = ("debian", "libreoffice")
 MIB = 1 << 20
 
 # What `lith mount` can be told to do otherwise than it would choose; by default it must choose the fastest.
-WAYS = ("--decode whole", "--decode buffer", "--decode rolling", "--decode inplace")
+WAYS = ("--decode direct", "--decode buffered", "--decode rolling", "--decode in-place")
 
 
 def erofs(options):
