@@ -21,8 +21,8 @@ pub(crate) struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Adds names and kinds, as many as fit.
-    pub(crate) fn fill(&self, reply: &mut ReplyDirectory) -> Result<(), Error> {
+    /// Adds names and kinds, as many as fit; returns the regular files of them.
+    pub(crate) fn fill(&self, reply: &mut ReplyDirectory) -> Result<Vec<Nid>, Error> {
         self.each(|entry, next| {
             let number = self.attributes.numbers.number(entry.nid);
             let file_type = self.file_type(entry);
@@ -31,7 +31,7 @@ impl Listing<'_> {
     }
 
     /// Adds names with all that `stat` shows, as many as fit.
-    pub(crate) fn fill_plus(&self, reply: &mut ReplyDirectoryPlus) -> Result<(), Error> {
+    pub(crate) fn fill_plus(&self, reply: &mut ReplyDirectoryPlus) -> Result<Vec<Nid>, Error> {
         self.each(|entry, next| {
             let (name, attributes) = (OsStr::from_bytes(&entry.name), self.attributes_of(entry));
             reply.add(attributes.ino, next.0, name, &FOREVER, &attributes, Generation(0))
@@ -40,29 +40,32 @@ impl Listing<'_> {
 
     /// Shows each entry with the cookie of what follows it, until `add` says that there is no more room. An error
     /// counts only if it is the first thing: what was read before it is worth showing.
-    fn each(&self, mut add: impl FnMut(&DirEntry, Cookie) -> bool) -> Result<(), Error> {
+    fn each(&self, mut add: impl FnMut(&DirEntry, Cookie) -> bool) -> Result<Vec<Nid>, Error> {
         let directory = self.image.inode(self.nid)?;
         let start = self.from.position();
         let mut entries =
             self.image.read_dir(&directory)?.with_dots().starting_at(start.unwrap_or_default());
-        let mut is_first = true;
+        let (mut is_first, mut files) = (true, Vec::new());
         if start.is_none() && directory.dot_omitted {
             let (name, file_type) = (b".".to_vec(), Some(FileType::Directory));
             let dot = DirEntry { name, nid: self.nid, file_type };
             if add(&dot, Cookie::at(entries.position())) {
-                return Ok(());
+                return Ok(files);
             }
             is_first = false;
         }
         while let Some(entry) = entries.next() {
             match entry {
                 Ok(entry) if add(&entry, Cookie::at(entries.position())) => break,
-                Ok(_) => is_first = false,
+                Ok(entry) => {
+                    is_first = false;
+                    files.extend((entry.file_type == Some(FileType::Regular)).then_some(entry.nid));
+                }
                 Err(error) if is_first => return Err(error),
                 Err(_) => break,
             }
         }
-        Ok(())
+        Ok(files)
     }
 
     fn attributes_of(&self, entry: &DirEntry) -> FileAttr {

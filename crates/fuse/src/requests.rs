@@ -7,7 +7,8 @@ use fuser::{
     KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
     ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
 };
-use lith_reader::{DataRange, Error, Image, Inode};
+use lith_format::addr::Nid;
+use lith_reader::{DataRange, Error, Image, Inode, ReadAhead};
 
 use crate::{
     attributes::Attributes, buffer, cookie::Cookie, directory::Listing, errno, idle::Activity,
@@ -45,6 +46,7 @@ pub(crate) struct Server {
     attributes: Attributes,
     activity: Arc<Activity>,
     pusher: Arc<Pusher>,
+    ahead: Option<Arc<ReadAhead>>,
     without_open: bool,
     without_opendir: bool,
 }
@@ -53,7 +55,20 @@ impl Server {
     pub(crate) fn new(image: Arc<Image>, options: &Options) -> Self {
         let attributes = Attributes::new(&image, options);
         let (activity, pusher) = (Arc::default(), Arc::new(Pusher::new(options.threads())));
-        Self { image, attributes, activity, pusher, without_open: false, without_opendir: false }
+        // Without threads for it, everything is decoded when it is asked for.
+        let ahead = ReadAhead::new(Arc::clone(&image)).ok().map(Arc::new);
+        let (without_open, without_opendir) = (false, false);
+        Self { image, attributes, activity, pusher, ahead, without_open, without_opendir }
+    }
+
+    pub(crate) fn ahead(&self) -> Option<Arc<ReadAhead>> {
+        self.ahead.clone()
+    }
+
+    fn listed(&self, files: &[Nid]) {
+        if let Some(ahead) = &self.ahead {
+            ahead.listed(files);
+        }
     }
 
     pub(crate) fn pusher(&self) -> Arc<Pusher> {
@@ -88,6 +103,7 @@ impl Server {
         let (position, length) = range;
         let left = inode.size.saturating_sub(position).min(length.into());
         let left = usize::try_from(left).unwrap_or_default();
+        let _busy = self.ahead.as_ref().map(|ahead| ahead.read(inode, position, left as u64));
         let file = match self.image.file(inode) {
             Ok(file) => file,
             Err(error) => return reply.error(errno::of(&error)),
@@ -221,7 +237,10 @@ impl Filesystem for Server {
         mut reply: ReplyDirectory,
     ) {
         match self.listing(ino, offset).fill(&mut reply) {
-            Ok(()) => reply.ok(),
+            Ok(files) => {
+                reply.ok();
+                self.listed(&files);
+            }
             Err(error) => reply.error(errno::of(&error)),
         }
     }
@@ -235,7 +254,10 @@ impl Filesystem for Server {
         mut reply: ReplyDirectoryPlus,
     ) {
         match self.listing(ino, offset).fill_plus(&mut reply) {
-            Ok(()) => reply.ok(),
+            Ok(files) => {
+                reply.ok();
+                self.listed(&files);
+            }
             Err(error) => reply.error(errno::of(&error)),
         }
     }

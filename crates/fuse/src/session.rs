@@ -39,10 +39,14 @@ impl Mounted {
     pub fn new(image: Arc<Image>, directory: &Path, options: &Options) -> io::Result<Self> {
         let directory = directory.canonicalize()?;
         let server = Server::new(image, options);
-        let (activity, pusher) = (server.activity(), server.pusher());
+        let (activity, pusher, ahead) = (server.activity(), server.pusher(), server.ahead());
         let session = Session::new(server, &directory, &config(options))?;
         pusher.begin(session.notifier());
-        readahead::raise(&directory);
+        if readahead::raise(&directory)
+            && let Some(ahead) = ahead
+        {
+            ahead.only_files();
+        }
         Ok(Self { session, directory, activity, idle: options.idle })
     }
 

@@ -196,6 +196,56 @@ impl Content<'_> {
         Ok(())
     }
 
+    /// Decodes the extents that hold the `length` bytes from `position` on into the cache, as far as there are any.
+    pub(crate) fn prepare(&self, position: u64, length: u64) -> Result<(), Fault> {
+        let end = position.saturating_add(length).min(self.inode.size);
+        let mut extents = Extents::new(self.image, self.inode, self.map, position);
+        let mut at = position;
+        while at < end {
+            let extent = extents.step().ok_or(Corruption::Address)??;
+            let next = extent.end();
+            match (extent.place, Stream::of(&extent)) {
+                (_, Some(stream)) => self.prepare_extent(&stream)?,
+                (Place::Packed { offset }, None) if self.role == Role::File => {
+                    if let Some(packed) = &self.image.packed {
+                        let from = offset.saturating_add(at.saturating_sub(extent.la));
+                        packed.content(self.image).prepare(from, next.min(end) - at)?;
+                    }
+                }
+                _ => {}
+            }
+            at = next;
+        }
+        Ok(())
+    }
+
+    fn prepare_extent(&self, stream: &Stream<'_>) -> Result<(), Fault> {
+        let (image, cache, length) = (self.image, &self.image.decoded, size(stream.extent.len));
+        if length > cache.longest() || cache.get(stream.key(), length).is_some() {
+            return Ok(());
+        }
+        let mut lease = image.pool.lease();
+        let Scratch { stored, window } = &mut *lease;
+        let fetch = match stream.extent.place {
+            Place::Device(at) => {
+                let source = (&image.devices, &image.counters);
+                Some(Fetch::new(source, stored, at, size(stream.extent.plen)))
+            }
+            _ => None,
+        };
+        let mut serving = Serving { fetch, window, read: length };
+        let (_, origin) = cache.at_least(
+            stream.key(),
+            length,
+            |_| length,
+            |out| self.decode(stream, Way::Buffered, out, &mut serving),
+        )?;
+        if origin == Origin::Loaded {
+            image.counters.ahead();
+        }
+        Ok(())
+    }
+
     /// The bytes on a device that a part needs, if they are to be fetched together with its neighbours'.
     fn stored(&self, part: &Part) -> Result<Option<(DevicePa, usize)>, Fault> {
         let block = size(self.image.superblock().block.size().into());

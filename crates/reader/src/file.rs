@@ -99,6 +99,16 @@ impl<'a> File<'a> {
         content.read(buf, position).map_err(|fault| fault.of(self.inode.nid))
     }
 
+    /// Decodes the extents that hold the `length` bytes from `position` on, as far as the file goes, to be at hand when
+    /// they are read.
+    ///
+    /// # Errors
+    /// As [`Self::read_at`].
+    pub fn prepare(&self, position: u64, length: u64) -> Result<(), Error> {
+        let content = self.image.content_of(&self.inode, &self.map);
+        content.prepare(position, length).map_err(|fault| fault.of(self.inode.nid))
+    }
+
     /// The extent that holds the byte at `position`, if all of it is decoded and at hand: what reading that byte gave
     /// besides.
     #[must_use]

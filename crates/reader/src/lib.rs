@@ -8,6 +8,7 @@
 //! Any byte of an image may be a lie: what can't be true is a [`Corruption`] of a named inode.
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod cache;
 mod content;
 mod decode;
@@ -28,6 +29,7 @@ mod symlink;
 mod way;
 mod xattr;
 
+pub use ahead::{Busy, ReadAhead};
 pub use dir::{DirEntry, DirPosition, ReadDir};
 pub use error::{Corruption, Error, OpenError, Unsupported};
 pub use file::{DataRange, File, Kept};

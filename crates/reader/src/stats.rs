@@ -1,11 +1,15 @@
 //! How much was read, decoded and served since the image was opened?
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    fmt,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use crate::{cache::Origin, way::Way};
 
 /// What reading an image took so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Stats {
     /// Reads of content from devices.
     pub fetches: u64,
@@ -27,6 +31,28 @@ pub struct Stats {
     pub rolling: u64,
     /// Extents decoded over their own stored bytes ([`Way::InPlace`]).
     pub in_place: u64,
+    /// Extents of these that nobody had asked for yet.
+    pub ahead: u64,
+}
+
+/// One line for each number, as `fetched 4096`.
+impl fmt::Display for Stats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = [
+            ("fetches", self.fetches),
+            ("fetched", self.fetched),
+            ("decoded", self.decoded),
+            ("served", self.served),
+            ("kept", self.kept),
+            ("shared", self.shared),
+            ("direct", self.direct),
+            ("buffered", self.buffered),
+            ("rolling", self.rolling),
+            ("in-place", self.in_place),
+            ("ahead", self.ahead),
+        ];
+        all.iter().try_for_each(|(name, number)| writeln!(f, "{name} {number}"))
+    }
 }
 
 /// The same while it is counted, by any thread.
@@ -42,6 +68,7 @@ pub(crate) struct Counters {
     buffered: AtomicU64,
     rolling: AtomicU64,
     in_place: AtomicU64,
+    ahead: AtomicU64,
 }
 
 impl Counters {
@@ -63,6 +90,10 @@ impl Counters {
             Way::InPlace => &self.in_place,
         };
         add(counter, 1);
+    }
+
+    pub(crate) fn ahead(&self) {
+        add(&self.ahead, 1);
     }
 
     /// Counts an extent that was not decoded for its reader.
@@ -87,6 +118,7 @@ impl Counters {
             buffered: get(&self.buffered),
             rolling: get(&self.rolling),
             in_place: get(&self.in_place),
+            ahead: get(&self.ahead),
         }
     }
 }
