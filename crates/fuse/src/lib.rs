@@ -25,6 +25,7 @@ mod watch;
 mod xattrs;
 
 pub use options::Options;
+pub use requests::STATS;
 pub use session::{Mounted, Unmounter};
 pub use unmount::{is_dead, unmount};
 pub use watch::watch;

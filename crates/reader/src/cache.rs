@@ -26,6 +26,16 @@ const USES: u8 = 3;
 /// Keys of dropped pieces that are remembered at least.
 const GHOSTS: usize = 64;
 
+/// Bytes in spare buffers at most, and how many they may be.
+const SPARE: usize = 4 << 20;
+const SPARES: usize = 32;
+
+/// What the sizes of large buffers are multiples of.
+const ROUND: usize = 128 << 10;
+
+/// Keys that were asked for, remembered in all shards together: only their hashes.
+const ASKED: usize = 1 << 15;
+
 /// A bounded store of pieces. The lock of a shard is held for look-ups only, never while a piece is
 /// read; a piece that several threads want at once is read by one of them while the others wait.
 #[derive(Debug)]
@@ -34,6 +44,15 @@ pub(crate) struct Cache<K> {
     hasher: RandomState,
     /// Bytes that a shard may hold.
     budget: usize,
+    spares: Mutex<Spares>,
+}
+
+/// What dropped pieces were in, for the next ones: memory that is new costs more than decoding into it, and memory that
+/// is given back leaves gaps.
+#[derive(Debug, Default)]
+struct Spares {
+    buffers: VecDeque<Vec<u8>>,
+    bytes: usize,
 }
 
 /// Where a piece came from.
@@ -52,11 +71,13 @@ struct Shard<K> {
     entries: HashMap<K, Entry>,
     small: VecDeque<K>,
     main: VecDeque<K>,
+    /// Pieces that come back soon go to the main queue.
     ghosts: Ghosts<K>,
+    /// Hashes of pieces that were loaded, whether they are kept or not.
+    asked: Ghosts<u64>,
+    asked_limit: usize,
     small_bytes: usize,
     bytes: usize,
-    /// What an evicted piece was in, for the next one: memory that is new costs more than decoding into it.
-    spare: Vec<u8>,
 }
 
 #[derive(Debug, Default)]
@@ -74,7 +95,7 @@ struct Piece {
     in_main: bool,
 }
 
-/// Keys of pieces that were dropped lately, the oldest first.
+/// Keys of pieces from the time before, the oldest first.
 #[derive(Debug)]
 struct Ghosts<K> {
     order: VecDeque<K>,
@@ -84,11 +105,8 @@ struct Ghosts<K> {
 /// What a look-up finds.
 enum Found {
     Kept(Bytes),
-    /// Not enough is there; `known` if the key was asked for lately.
-    Missing {
-        slot: Slot,
-        known: bool,
-    },
+    /// Not enough is there.
+    Missing(Slot),
 }
 
 impl<K: Hash + Eq + Copy> Cache<K> {
@@ -99,6 +117,14 @@ impl<K: Hash + Eq + Copy> Cache<K> {
             shards: (0..shards).map(|_| Mutex::new(Shard::new())).collect(),
             hasher: RandomState::new(),
             budget: budget / shards,
+            spares: Mutex::default(),
+        }
+    }
+
+    /// Remembers much longer what was asked for.
+    pub(crate) fn remember(&self) {
+        for shard in &self.shards {
+            lock(shard).asked_limit = ASKED / self.shards.len();
         }
     }
 
@@ -126,22 +152,26 @@ impl<K: Hash + Eq + Copy> Cache<K> {
         length: impl FnOnce(bool) -> usize,
         load: impl FnOnce(&mut [u8]) -> Result<(), E>,
     ) -> Result<(Bytes, Origin), E> {
-        let (slot, known) = match self.shard(key).find(key, least) {
+        let (hash, mut shard) = self.shard_of(key);
+        let slot = match shard.find(key, least) {
             Found::Kept(bytes) => return Ok((bytes, Origin::Kept)),
-            Found::Missing { slot, known } => (slot, known),
+            Found::Missing(slot) => slot,
         };
+        let known = shard.is_known(key, hash);
+        drop(shard);
         let mut loaded = lock(&slot);
         if let Some(bytes) = loaded.as_ref().filter(|bytes| bytes.len() >= least) {
             return Ok((Arc::clone(bytes), Origin::Shared));
         }
-        let mut bytes = self.shard(key).buffer(length(known).max(least));
+        let mut bytes = lock(&self.spares).take(length(known).max(least));
         if let Err(error) = load(&mut bytes) {
             self.shard(key).leave(key, &slot);
             return Err(error);
         }
         let bytes = Arc::new(bytes);
         *loaded = Some(Arc::clone(&bytes));
-        self.shard(key).keep(key, &bytes, &slot, self.budget);
+        let dropped = self.shard(key).keep(key, &bytes, &slot, self.budget);
+        self.give_back(dropped);
         Ok((bytes, Origin::Loaded))
     }
 
@@ -159,7 +189,7 @@ impl<K: Hash + Eq + Copy> Cache<K> {
                 copy(&bytes, buf, length);
                 return Ok(Origin::Kept);
             }
-            Found::Missing { slot, .. } => slot,
+            Found::Missing(slot) => slot,
         };
         let mut loaded = lock(&slot);
         if let Some(bytes) = loaded.as_ref().filter(|bytes| bytes.len() >= length) {
@@ -181,9 +211,17 @@ impl<K: Hash + Eq + Copy> Cache<K> {
     }
 
     /// Gives back a piece that was asked for: if it is not kept, its memory serves the next one.
-    pub(crate) fn recycle(&self, key: K, bytes: Bytes) {
-        if let Some(bytes) = Arc::into_inner(bytes) {
-            self.shard(key).spare = bytes;
+    pub(crate) fn recycle(&self, bytes: Bytes) {
+        self.give_back(vec![bytes]);
+    }
+
+    fn give_back(&self, pieces: Vec<Bytes>) {
+        let unused = pieces.into_iter().filter_map(Arc::into_inner).collect::<Vec<_>>();
+        if !unused.is_empty() {
+            let mut spares = lock(&self.spares);
+            for buffer in unused {
+                spares.add(buffer);
+            }
         }
     }
 
@@ -192,17 +230,21 @@ impl<K: Hash + Eq + Copy> Cache<K> {
         if bytes.len() > self.budget {
             return;
         }
-        let mut shard = self.shard(key);
-        let mut buffer = shard.buffer(bytes.len());
+        let mut buffer = lock(&self.spares).take(bytes.len());
         copy(bytes, &mut buffer, bytes.len());
-        shard.insert(key, &Arc::new(buffer), self.budget);
+        let dropped = self.shard(key).insert(key, &Arc::new(buffer), self.budget);
+        self.give_back(dropped);
+    }
+
+    fn shard(&self, key: K) -> MutexGuard<'_, Shard<K>> {
+        self.shard_of(key).1
     }
 
     #[expect(clippy::indexing_slicing, reason = "a remainder of the number of shards, never 0")]
-    fn shard(&self, key: K) -> MutexGuard<'_, Shard<K>> {
+    fn shard_of(&self, key: K) -> (u64, MutexGuard<'_, Shard<K>>) {
         let hash = self.hasher.hash_one(key);
         let index = hash % self.shards.len() as u64;
-        lock(&self.shards[usize::try_from(index).unwrap_or(0)])
+        (hash, lock(&self.shards[usize::try_from(index).unwrap_or(0)]))
     }
 }
 
@@ -220,10 +262,11 @@ impl<K: Hash + Eq + Copy> Shard<K> {
             entries: HashMap::new(),
             small: VecDeque::new(),
             main: VecDeque::new(),
-            ghosts: Ghosts { order: VecDeque::new(), known: HashSet::new() },
+            ghosts: Ghosts::default(),
+            asked: Ghosts::default(),
+            asked_limit: 0,
             small_bytes: 0,
             bytes: 0,
-            spare: Vec::new(),
         }
     }
 
@@ -232,19 +275,26 @@ impl<K: Hash + Eq + Copy> Shard<K> {
         if let Some(bytes) = entry.use_piece(least) {
             return Found::Kept(bytes);
         }
-        let known = entry.piece.is_some() || self.ghosts.known.contains(&key);
-        Found::Missing { slot: Arc::clone(entry.slot.get_or_insert_default()), known }
+        Found::Missing(Arc::clone(entry.slot.get_or_insert_default()))
     }
 
-    /// Keeps what was read for `slot`.
-    fn keep(&mut self, key: K, bytes: &Bytes, slot: &Slot, budget: usize) {
+    /// Whether a piece was asked for before, which it counts as from now on.
+    fn is_known(&mut self, key: K, hash: u64) -> bool {
+        let kept = self.entries.get(&key).is_some_and(|entry| entry.piece.is_some());
+        let known = self.asked.known.contains(&hash) || self.ghosts.known.contains(&key);
+        self.asked.add(hash, self.asked_limit);
+        kept || known
+    }
+
+    /// Keeps what was read for `slot`; returns the pieces that make room for it.
+    fn keep(&mut self, key: K, bytes: &Bytes, slot: &Slot, budget: usize) -> Vec<Bytes> {
         self.take_slot(key, slot);
         if bytes.capacity() <= budget {
-            self.insert(key, bytes, budget);
-        } else {
-            self.ghosts.add(key, self.entries.len().max(GHOSTS));
-            self.forget_empty(key);
+            return self.insert(key, bytes, budget);
         }
+        self.ghosts.add(key, self.entries.len().max(GHOSTS));
+        self.forget_empty(key);
+        Vec::new()
     }
 
     /// Takes back a slot in which nothing is kept.
@@ -268,13 +318,14 @@ impl<K: Hash + Eq + Copy> Shard<K> {
         }
     }
 
-    fn insert(&mut self, key: K, bytes: &Bytes, budget: usize) {
-        let size = bytes.capacity();
+    fn insert(&mut self, key: K, bytes: &Bytes, budget: usize) -> Vec<Bytes> {
+        let (size, mut dropped) = (bytes.capacity(), Vec::new());
         let entry = self.entries.entry(key).or_default();
         let in_main = if let Some(piece) = &mut entry.piece {
-            let old = std::mem::replace(&mut piece.bytes, Arc::clone(bytes)).capacity();
-            self.bytes -= old;
-            self.small_bytes -= if piece.in_main { 0 } else { old };
+            let old = std::mem::replace(&mut piece.bytes, Arc::clone(bytes));
+            self.bytes -= old.capacity();
+            self.small_bytes -= if piece.in_main { 0 } else { old.capacity() };
+            dropped.push(old);
             piece.in_main
         } else {
             let in_main = self.ghosts.known.contains(&key);
@@ -285,11 +336,12 @@ impl<K: Hash + Eq + Copy> Shard<K> {
         };
         self.bytes += size;
         self.small_bytes += if in_main { 0 } else { size };
-        while self.bytes > budget && self.evict(budget) {}
+        while self.bytes > budget && self.evict(budget, &mut dropped) {}
+        dropped
     }
 
     /// Passes over or drops the piece that has waited longest; false if there is none.
-    fn evict(&mut self, budget: usize) -> bool {
+    fn evict(&mut self, budget: usize, dropped: &mut Vec<Bytes>) -> bool {
         let small = self.small_bytes > budget / SMALL_SHARE || self.main.is_empty();
         let queue = if small { &mut self.small } else { &mut self.main };
         let Some(key) = queue.pop_front() else { return false };
@@ -306,32 +358,56 @@ impl<K: Hash + Eq + Copy> Shard<K> {
             }
             _ => {
                 self.ghosts.add(key, self.entries.len().max(GHOSTS));
-                self.drop_piece(key);
+                dropped.extend(self.drop_piece(key));
             }
         }
         true
     }
 
-    fn drop_piece(&mut self, key: K) {
-        let Some(piece) = self.entries.get_mut(&key).and_then(|entry| entry.piece.take()) else {
-            return;
-        };
+    fn drop_piece(&mut self, key: K) -> Option<Bytes> {
+        let piece = self.entries.get_mut(&key)?.piece.take()?;
         let size = piece.bytes.capacity();
         self.bytes -= size;
         self.small_bytes -= if piece.in_main { 0 } else { size };
-        self.spare = Arc::into_inner(piece.bytes).unwrap_or_default();
         self.forget_empty(key);
+        Some(piece.bytes)
+    }
+}
+
+impl Spares {
+    /// A buffer of `length` bytes, whatever they are: the smallest that does, unless it is much too large.
+    fn take(&mut self, length: usize) -> Vec<u8> {
+        let fits = length..=length.saturating_mul(2);
+        let sizes = self.buffers.iter().map(Vec::capacity).enumerate();
+        let best = sizes.filter(|(_, size)| fits.contains(size)).min_by_key(|(_, size)| *size);
+        let Some(mut buffer) = best.and_then(|(index, _)| self.buffers.remove(index)) else {
+            // Sizes that are alike can be used for each other.
+            let mut buffer = Vec::with_capacity(if length < ROUND {
+                length
+            } else {
+                length.next_multiple_of(ROUND)
+            });
+            buffer.resize(length, 0);
+            return buffer;
+        };
+        self.bytes -= buffer.capacity();
+        buffer.resize(length, 0);
+        buffer
     }
 
-    /// A buffer of `length` bytes, whatever they are.
-    fn buffer(&mut self, length: usize) -> Vec<u8> {
-        // A piece must not keep much more memory than it needs.
-        if (length..=length.saturating_mul(2)).contains(&self.spare.capacity()) {
-            let mut spare = std::mem::take(&mut self.spare);
-            spare.resize(length, 0);
-            return spare;
+    fn add(&mut self, buffer: Vec<u8>) {
+        self.bytes += buffer.capacity();
+        self.buffers.push_back(buffer);
+        while self.bytes > SPARE || self.buffers.len() > SPARES {
+            let Some(oldest) = self.buffers.pop_front() else { break };
+            self.bytes -= oldest.capacity();
         }
-        vec![0; length]
+    }
+}
+
+impl<K> Default for Ghosts<K> {
+    fn default() -> Self {
+        Self { order: VecDeque::new(), known: HashSet::new() }
     }
 }
 

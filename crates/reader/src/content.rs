@@ -384,7 +384,7 @@ impl Content<'_> {
                     self.decode(&stream, Way::Buffered, out, serving)
                 })?;
                 copy(&bytes, part.skip, buf.get_mut(..part.len).ok_or(Corruption::Address)?)?;
-                cache.recycle(key, bytes);
+                cache.recycle(bytes);
                 origin
             }
         };

@@ -27,6 +27,9 @@ pub struct Options {
     pub limits: Limits,
     /// Decode every extent in this way, as far as it can be; by default in the one that fits it best.
     pub way: Option<Way>,
+    /// Decode extents as a whole when they are asked for again, however long ago they were: for who keeps more than the
+    /// cache does, as a server that passes [`File::kept_at`](crate::File::kept_at) on to the kernel.
+    pub whole_again: bool,
 }
 
 /// An image, open for reading by any number of threads.

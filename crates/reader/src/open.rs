@@ -61,6 +61,9 @@ pub(crate) fn open(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Im
         counters: Counters::default(),
         way: options.way,
     };
+    if options.whole_again {
+        image.decoded.remember();
+    }
     image.packed =
         image.superblock.packed_nid.map(|nid| shared(&image, nid, Role::Packed)).transpose()?;
     image.metabox =
