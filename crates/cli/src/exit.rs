@@ -13,13 +13,15 @@ pub(crate) enum Outcome {
     Unsound,
     /// Whether the image is sound can't be told.
     Undecided,
+    /// Something went wrong, and another process said what.
+    Told,
 }
 
 impl Outcome {
     const fn code(self) -> u8 {
         match self {
             Self::Success => 0,
-            Self::Different => 1,
+            Self::Different | Self::Told => 1,
             Self::Unsound => 4,
             Self::Undecided => 8,
         }

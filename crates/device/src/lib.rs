@@ -1,16 +1,19 @@
 //! Where do an image's bytes come from?
 //!
 //! A device is anything that can be read at a position by many threads at once: a file or block
-//! device ([`FileDevice`]), bytes in memory ([`MemoryDevice`]).
+//! device ([`FileDevice`]), bytes in memory ([`MemoryDevice`]), or what follows
+//! a position of another one ([`OffsetDevice`]).
 #![forbid(unsafe_code)]
 
 mod file;
 mod memory;
+mod offset;
 
 use std::{io, sync::Arc};
 
 pub use file::FileDevice;
 pub use memory::MemoryDevice;
+pub use offset::OffsetDevice;
 
 /// Why bytes could not be had from a device.
 #[derive(Debug, thiserror::Error)]

@@ -1,13 +1,29 @@
 //! Which pieces that were read lately are still at hand?
+//!
+//! A piece is found by its key and holds at least as many bytes as are asked for. What is kept follows S3-FIFO (Yang
+//! et al., SOSP 2023): a new piece waits in a small queue, and only one that is asked for again, or that was kept not
+//! long ago, comes into the main queue. So a scan over many pieces passes without driving out those that are in use.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     hash::{BuildHasher, Hash, RandomState},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// Bytes that several readers hold at once.
 pub(crate) type Bytes = Arc<Vec<u8>>;
+
+/// Where the thread that reads a piece leaves it. That thread holds the lock meanwhile.
+type Slot = Arc<Mutex<Option<Bytes>>>;
+
+/// The part of the budget that new pieces may take.
+const SMALL_SHARE: usize = 10;
+
+/// How often a use counts at most.
+const USES: u8 = 3;
+
+/// Keys of dropped pieces that are remembered at least.
+const GHOSTS: usize = 64;
 
 /// A bounded store of pieces. The lock of a shard is held for look-ups only, never while a piece is
 /// read; a piece that several threads want at once is read by one of them while the others wait.
@@ -19,22 +35,59 @@ pub(crate) struct Cache<K> {
     budget: usize,
 }
 
+/// Where a piece came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Origin {
+    /// It was at hand.
+    Kept,
+    /// Another thread was reading it.
+    Shared,
+    /// It was read.
+    Loaded,
+}
+
 #[derive(Debug)]
 struct Shard<K> {
     entries: HashMap<K, Entry>,
-    /// Ready pieces in the order in which they are thought of for eviction.
-    queue: VecDeque<K>,
+    small: VecDeque<K>,
+    main: VecDeque<K>,
+    ghosts: Ghosts<K>,
+    small_bytes: usize,
     bytes: usize,
     /// What an evicted piece was in, for the next one: memory that is new costs more than decoding into it.
     spare: Vec<u8>,
 }
 
+#[derive(Debug, Default)]
+struct Entry {
+    piece: Option<Piece>,
+    /// Where the piece, or more of it, will be.
+    slot: Option<Slot>,
+}
+
 #[derive(Debug)]
-enum Entry {
-    /// Some thread reads it and holds the lock meanwhile.
-    Loading(Arc<Mutex<Option<Bytes>>>),
-    /// At hand; `used` since it was last thought of for eviction.
-    Ready { bytes: Bytes, used: bool },
+struct Piece {
+    bytes: Bytes,
+    /// Uses since it was last thought of for eviction.
+    uses: u8,
+    in_main: bool,
+}
+
+/// Keys of pieces that were dropped lately, the oldest first.
+#[derive(Debug)]
+struct Ghosts<K> {
+    order: VecDeque<K>,
+    known: HashSet<K>,
+}
+
+/// What a look-up finds.
+enum Found {
+    Kept(Bytes),
+    /// Not enough is there; `known` if the key was asked for lately.
+    Missing {
+        slot: Slot,
+        known: bool,
+    },
 }
 
 impl<K: Hash + Eq + Copy> Cache<K> {
@@ -48,6 +101,11 @@ impl<K: Hash + Eq + Copy> Cache<K> {
         }
     }
 
+    /// The longest piece that can be kept.
+    pub(crate) const fn longest(&self) -> usize {
+        self.budget
+    }
+
     /// The piece `key` of `length` bytes; `load` fills it unless it is at hand.
     pub(crate) fn get_or_load<E>(
         &self,
@@ -55,38 +113,87 @@ impl<K: Hash + Eq + Copy> Cache<K> {
         length: usize,
         load: impl FnOnce(&mut [u8]) -> Result<(), E>,
     ) -> Result<Bytes, E> {
-        let slot = match self.shard(key).find(key) {
-            Ok(bytes) => return Ok(bytes),
-            Err(slot) => slot,
+        self.at_least(key, length, |_| length, load).map(|(bytes, _)| bytes)
+    }
+
+    /// The piece `key` with `least` bytes or more. Unless they are at hand, `load` fills as many as `length` says,
+    /// which is told whether the key was asked for lately.
+    pub(crate) fn at_least<E>(
+        &self,
+        key: K,
+        least: usize,
+        length: impl FnOnce(bool) -> usize,
+        load: impl FnOnce(&mut [u8]) -> Result<(), E>,
+    ) -> Result<(Bytes, Origin), E> {
+        let (slot, known) = match self.shard(key).find(key, least) {
+            Found::Kept(bytes) => return Ok((bytes, Origin::Kept)),
+            Found::Missing { slot, known } => (slot, known),
         };
         let mut loaded = lock(&slot);
-        if let Some(bytes) = &*loaded {
-            return Ok(Arc::clone(bytes));
+        if let Some(bytes) = loaded.as_ref().filter(|bytes| bytes.len() >= least) {
+            return Ok((Arc::clone(bytes), Origin::Shared));
         }
-        let mut bytes = self.shard(key).buffer(length);
-        match load(&mut bytes) {
-            Ok(()) => {
-                let bytes = Arc::new(bytes);
-                *loaded = Some(Arc::clone(&bytes));
-                self.shard(key).keep(key, &bytes, self.budget);
-                Ok(bytes)
+        let mut bytes = self.shard(key).buffer(length(known).max(least));
+        if let Err(error) = load(&mut bytes) {
+            self.shard(key).leave(key, &slot);
+            return Err(error);
+        }
+        let bytes = Arc::new(bytes);
+        *loaded = Some(Arc::clone(&bytes));
+        self.shard(key).keep(key, &bytes, &slot, self.budget);
+        Ok((bytes, Origin::Loaded))
+    }
+
+    /// Fills `buf` with the piece `key`, by `load` unless it is at hand. It is not kept, but threads that ask for it
+    /// meanwhile share it.
+    pub(crate) fn fill<E>(
+        &self,
+        key: K,
+        buf: &mut [u8],
+        load: impl FnOnce(&mut [u8]) -> Result<(), E>,
+    ) -> Result<Origin, E> {
+        let slot = match self.shard(key).find(key, buf.len()) {
+            Found::Kept(bytes) => {
+                copy(&bytes, buf);
+                return Ok(Origin::Kept);
             }
-            Err(error) => {
-                self.shard(key).forget(key, &slot);
-                Err(error)
-            }
+            Found::Missing { slot, .. } => slot,
+        };
+        let mut loaded = lock(&slot);
+        if let Some(bytes) = loaded.as_ref().filter(|bytes| bytes.len() >= buf.len()) {
+            copy(bytes, buf);
+            return Ok(Origin::Shared);
+        }
+        let result = load(buf);
+        self.shard(key).leave(key, &slot);
+        // Nobody finds the slot any more: who holds it waits for it.
+        if result.is_ok() && Arc::strong_count(&slot) > 1 {
+            *loaded = Some(Arc::new(buf.to_vec()));
+        }
+        result.map(|()| Origin::Loaded)
+    }
+
+    /// The piece `key` if `least` bytes of it are at hand.
+    pub(crate) fn get(&self, key: K, least: usize) -> Option<Bytes> {
+        self.shard(key).entries.get_mut(&key)?.use_piece(least)
+    }
+
+    /// Gives back a piece that was asked for: if it is not kept, its memory serves the next one.
+    pub(crate) fn recycle(&self, key: K, bytes: Bytes) {
+        if let Some(bytes) = Arc::into_inner(bytes) {
+            self.shard(key).spare = bytes;
         }
     }
 
-    /// The piece `key` if it is at hand.
-    pub(crate) fn get(&self, key: K) -> Option<Bytes> {
-        match self.shard(key).entries.get_mut(&key) {
-            Some(Entry::Ready { bytes, used }) => {
-                *used = true;
-                Some(Arc::clone(bytes))
-            }
-            _ => None,
+    /// Keeps a piece that was read otherwise.
+    pub(crate) fn put(&self, key: K, bytes: &[u8]) {
+        if bytes.len() > self.budget {
+            return;
         }
+        let mut shard = self.shard(key);
+        let mut buffer = shard.buffer(bytes.len());
+        copy(bytes, &mut buffer);
+        shard.insert(key, &Arc::new(buffer), self.budget);
     }
 
     #[expect(clippy::indexing_slicing, reason = "a remainder of the number of shards, never 0")]
@@ -97,72 +204,155 @@ impl<K: Hash + Eq + Copy> Cache<K> {
     }
 }
 
+impl Entry {
+    fn use_piece(&mut self, least: usize) -> Option<Bytes> {
+        let piece = self.piece.as_mut().filter(|piece| piece.bytes.len() >= least)?;
+        piece.uses = (piece.uses + 1).min(USES);
+        Some(Arc::clone(&piece.bytes))
+    }
+}
+
 impl<K: Hash + Eq + Copy> Shard<K> {
     fn new() -> Self {
-        Self { entries: HashMap::new(), queue: VecDeque::new(), bytes: 0, spare: Vec::new() }
+        Self {
+            entries: HashMap::new(),
+            small: VecDeque::new(),
+            main: VecDeque::new(),
+            ghosts: Ghosts { order: VecDeque::new(), known: HashSet::new() },
+            small_bytes: 0,
+            bytes: 0,
+            spare: Vec::new(),
+        }
     }
 
-    /// The piece, or where it will be once it is read.
-    fn find(&mut self, key: K) -> Result<Bytes, Arc<Mutex<Option<Bytes>>>> {
-        let entry = self.entries.entry(key).or_insert_with(|| Entry::Loading(Arc::default()));
-        match entry {
-            Entry::Loading(slot) => Err(Arc::clone(slot)),
-            Entry::Ready { bytes, used } => {
-                *used = true;
-                Ok(Arc::clone(bytes))
+    fn find(&mut self, key: K, least: usize) -> Found {
+        let entry = self.entries.entry(key).or_default();
+        if let Some(bytes) = entry.use_piece(least) {
+            return Found::Kept(bytes);
+        }
+        let known = entry.piece.is_some() || self.ghosts.known.contains(&key);
+        Found::Missing { slot: Arc::clone(entry.slot.get_or_insert_default()), known }
+    }
+
+    /// Keeps what was read for `slot`.
+    fn keep(&mut self, key: K, bytes: &Bytes, slot: &Slot, budget: usize) {
+        self.take_slot(key, slot);
+        if bytes.capacity() <= budget {
+            self.insert(key, bytes, budget);
+        } else {
+            self.ghosts.add(key, self.entries.len().max(GHOSTS));
+            self.forget_empty(key);
+        }
+    }
+
+    /// Takes back a slot in which nothing is kept.
+    fn leave(&mut self, key: K, slot: &Slot) {
+        self.take_slot(key, slot);
+        self.forget_empty(key);
+    }
+
+    fn take_slot(&mut self, key: K, slot: &Slot) {
+        if let Some(entry) = self.entries.get_mut(&key)
+            && entry.slot.as_ref().is_some_and(|found| Arc::ptr_eq(found, slot))
+        {
+            entry.slot = None;
+        }
+    }
+
+    fn forget_empty(&mut self, key: K) {
+        if self.entries.get(&key).is_some_and(|entry| entry.piece.is_none() && entry.slot.is_none())
+        {
+            self.entries.remove(&key);
+        }
+    }
+
+    fn insert(&mut self, key: K, bytes: &Bytes, budget: usize) {
+        let size = bytes.capacity();
+        let entry = self.entries.entry(key).or_default();
+        let in_main = if let Some(piece) = &mut entry.piece {
+            let old = std::mem::replace(&mut piece.bytes, Arc::clone(bytes)).capacity();
+            self.bytes -= old;
+            self.small_bytes -= if piece.in_main { 0 } else { old };
+            piece.in_main
+        } else {
+            let in_main = self.ghosts.known.contains(&key);
+            entry.piece = Some(Piece { bytes: Arc::clone(bytes), uses: 0, in_main });
+            if in_main {
+                self.main.push_back(key)
+            } else {
+                self.small.push_back(key)
             }
-        }
-    }
-
-    fn keep(&mut self, key: K, bytes: &Bytes, budget: usize) {
-        let ready = Entry::Ready { bytes: Arc::clone(bytes), used: false };
-        match self.entries.insert(key, ready) {
-            // Two threads can have read it if the first one's piece was evicted at once.
-            Some(Entry::Ready { bytes: old, .. }) => self.bytes -= old.len(),
-            _ => self.queue.push_back(key),
-        }
-        self.bytes += bytes.len();
-        while self.bytes > budget && self.evict() {}
+            in_main
+        };
+        self.bytes += size;
+        self.small_bytes += if in_main { 0 } else { size };
+        while self.bytes > budget && self.evict(budget) {}
     }
 
     /// Passes over or drops the piece that has waited longest; false if there is none.
-    fn evict(&mut self) -> bool {
-        let Some(key) = self.queue.pop_front() else { return false };
-        match self.entries.get_mut(&key) {
-            Some(Entry::Ready { used: used @ true, .. }) => {
-                *used = false;
-                self.queue.push_back(key);
+    fn evict(&mut self, budget: usize) -> bool {
+        let small = self.small_bytes > budget / SMALL_SHARE || self.main.is_empty();
+        let queue = if small { &mut self.small } else { &mut self.main };
+        let Some(key) = queue.pop_front() else { return false };
+        let piece = self.entries.get_mut(&key).and_then(|entry| entry.piece.as_mut());
+        match piece {
+            Some(piece) if piece.uses > 0 && small => {
+                (piece.uses, piece.in_main) = (0, true);
+                self.small_bytes -= piece.bytes.capacity();
+                self.main.push_back(key);
             }
-            _ => self.drop_piece(key),
+            Some(piece) if piece.uses > 0 => {
+                piece.uses -= 1;
+                self.main.push_back(key);
+            }
+            _ => {
+                self.ghosts.add(key, self.entries.len().max(GHOSTS));
+                self.drop_piece(key);
+            }
         }
         true
     }
 
     fn drop_piece(&mut self, key: K) {
-        if let Some(Entry::Ready { bytes, .. }) = self.entries.remove(&key) {
-            self.bytes -= bytes.len();
-            self.spare = Arc::into_inner(bytes).unwrap_or_default();
-        }
+        let Some(piece) = self.entries.get_mut(&key).and_then(|entry| entry.piece.take()) else {
+            return;
+        };
+        let size = piece.bytes.capacity();
+        self.bytes -= size;
+        self.small_bytes -= if piece.in_main { 0 } else { size };
+        self.spare = Arc::into_inner(piece.bytes).unwrap_or_default();
+        self.forget_empty(key);
     }
 
     /// A buffer of `length` bytes, whatever they are.
     fn buffer(&mut self, length: usize) -> Vec<u8> {
-        let mut spare = std::mem::take(&mut self.spare);
-        // A piece must not keep much more memory than is counted.
-        if (length..=length.saturating_mul(2)).contains(&spare.capacity()) {
+        // A piece must not keep much more memory than it needs.
+        if (length..=length.saturating_mul(2)).contains(&self.spare.capacity()) {
+            let mut spare = std::mem::take(&mut self.spare);
             spare.resize(length, 0);
             return spare;
         }
         vec![0; length]
     }
+}
 
-    /// Lets the next reader try again.
-    fn forget(&mut self, key: K, slot: &Arc<Mutex<Option<Bytes>>>) {
-        if let Some(Entry::Loading(found)) = self.entries.get(&key)
-            && Arc::ptr_eq(found, slot)
-        {
-            self.entries.remove(&key);
+impl<K: Hash + Eq + Copy> Ghosts<K> {
+    fn add(&mut self, key: K, limit: usize) {
+        if self.known.insert(key) {
+            self.order.push_back(key);
         }
+        while self.order.len() > limit {
+            if let Some(oldest) = self.order.pop_front() {
+                self.known.remove(&oldest);
+            }
+        }
+    }
+}
+
+/// Fills `buf` with the first of `bytes`, which are as many or more.
+fn copy(bytes: &[u8], buf: &mut [u8]) {
+    if let Some(bytes) = bytes.get(..buf.len()) {
+        buf.copy_from_slice(bytes);
     }
 }
 
@@ -177,6 +367,11 @@ mod tests {
 
     use super::*;
 
+    fn read(cache: &Cache<u32>, key: u32, length: usize) -> Origin {
+        let loaded: Result<_, ()> = cache.at_least(key, length, |_| length, |_| Ok(()));
+        loaded.unwrap().1
+    }
+
     #[test]
     fn pieces_are_read_once_and_failures_again() {
         let cache = Cache::new(100, 1);
@@ -186,22 +381,68 @@ mod tests {
         assert_eq!(read.unwrap().len(), 10);
         let again: Result<Bytes, u8> = cache.get_or_load(1, 10, |_| Err(8));
         assert_eq!(again.unwrap().len(), 10);
-        assert!(cache.get(1).is_some());
-        assert!(cache.get(2).is_none());
+        assert!(cache.get(1, 10).is_some());
+        assert!(cache.get(1, 11).is_none());
+        assert!(cache.get(2, 1).is_none());
     }
 
     #[test]
-    fn the_budget_holds_and_used_pieces_stay_longer() {
+    fn what_is_too_short_is_read_again_and_longer() {
         let cache = Cache::new(100, 1);
-        for key in 0..1000_u32 {
-            let _: Result<Bytes, ()> = cache.get_or_load(key, 10, |_| Ok(()));
-            assert!(cache.get(0).is_some() || key > 20, "piece 0 went though it is in use");
-            let shard = lock(&cache.shards[0]);
-            assert!(shard.bytes <= 100);
-            assert_eq!(shard.entries.len(), shard.queue.len());
+        assert_eq!(read(&cache, 1, 10), Origin::Loaded);
+        let mut asked = false;
+        let plan = |known: bool| {
+            asked = known;
+            40
+        };
+        let longer: Result<_, ()> = cache.at_least(1, 20, plan, |_| Ok(()));
+        assert_eq!(longer.unwrap().0.len(), 40);
+        assert!(asked, "it was asked for before");
+        assert_eq!(read(&cache, 1, 40), Origin::Kept);
+        assert_eq!(lock(&cache.shards[0]).small.len(), 1);
+    }
+
+    #[test]
+    fn a_scan_does_not_drive_out_what_is_used() {
+        let cache = Cache::new(1000, 1);
+        for _ in 0..2 {
+            (0..8).for_each(|key| assert!(read(&cache, key, 50) != Origin::Shared));
         }
-        let _: Result<Bytes, ()> = cache.get_or_load(5000, 1000, |_| Ok(()));
-        assert!(lock(&cache.shards[0]).bytes <= 100);
+        for key in 100..10_000 {
+            assert_eq!(read(&cache, key, 50), Origin::Loaded);
+            let shard = lock(&cache.shards[0]);
+            assert!(shard.bytes <= 1000);
+            assert_eq!(shard.entries.len(), shard.small.len() + shard.main.len());
+            assert!(shard.ghosts.order.len() <= GHOSTS);
+        }
+        assert!((0..8).all(|key| cache.get(key, 50).is_some()));
+    }
+
+    #[test]
+    fn nothing_is_kept_without_a_budget_but_the_bytes_are_there() {
+        let cache = Cache::new(0, 1);
+        for _ in 0..3 {
+            assert_eq!(read(&cache, 1, 10), Origin::Loaded);
+        }
+        cache.put(2, &[1]);
+        assert!(cache.get(2, 1).is_none());
+        assert!(lock(&cache.shards[0]).entries.is_empty());
+    }
+
+    #[test]
+    fn what_is_filled_is_not_kept_and_what_is_put_is() {
+        let cache = Cache::new(100, 1);
+        let mut buf = [0; 4];
+        for _ in 0..2 {
+            let origin = cache.fill(1, &mut buf, |buf| {
+                buf.fill(7);
+                Ok::<_, ()>(())
+            });
+            assert_eq!((origin, buf), (Ok(Origin::Loaded), [7; 4]));
+        }
+        cache.put(1, &[1, 2, 3, 4, 5]);
+        let origin = cache.fill(1, &mut buf, |_| Err(()));
+        assert_eq!((origin, buf), (Ok(Origin::Kept), [1, 2, 3, 4]));
     }
 
     #[test]
@@ -221,5 +462,36 @@ mod tests {
             }
         });
         assert_eq!(reads.load(Ordering::Relaxed), 100);
+    }
+
+    #[test]
+    fn who_asks_while_a_piece_is_filled_shares_it() {
+        let cache = Cache::new(0, 1);
+        let (filling, waiting) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut buf = [0; 4];
+                let origin = cache.fill(1, &mut buf, |buf| {
+                    filling.store(1, Ordering::Release);
+                    // The entry, this thread and the other hold the slot.
+                    while Arc::strong_count(
+                        lock(&cache.shards[0]).entries[&1].slot.as_ref().unwrap(),
+                    ) < 3
+                    {
+                        std::thread::yield_now();
+                    }
+                    buf.fill(9);
+                    Ok::<_, ()>(())
+                });
+                assert_eq!(origin, Ok(Origin::Loaded));
+            });
+            while filling.load(Ordering::Acquire) == 0 {
+                std::thread::yield_now();
+            }
+            let (bytes, origin) = cache.at_least(1, 4, |_| 4, |_| Err(())).unwrap();
+            assert_eq!((&**bytes, origin), (&[9; 4][..], Origin::Shared));
+            waiting.store(1, Ordering::Release);
+        });
+        assert_eq!(waiting.load(Ordering::Acquire), 1);
     }
 }

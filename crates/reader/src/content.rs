@@ -1,27 +1,25 @@
 //! How do a file's extents become its bytes?
 
-use lith_format::{
-    addr::{La, Pa},
-    device_table::DevicePa,
-    file_type::FileType,
-};
+use lith_format::{addr::Pa, device_table::DevicePa, file_type::FileType};
 
 use crate::{
+    cache::{Bytes, Origin},
     decode::Stream,
     error::{Corruption, Error, Fault},
+    fetch::{Fetch, Scratch},
     image::Image,
     inode::Inode,
     map::{Extent, ExtentKind, Extents, Map, Place},
     metadata::View,
-    scratch::{Lease, Window},
+    way::{Way, Wish},
 };
 
-/// Plain data of at least so many bytes goes straight to where it is wanted, past the window.
+/// Plain data of at least so many bytes goes straight to where it is wanted.
 const DIRECT: usize = 16 << 10;
 
-/// An extent up to this length is decoded as a whole whatever part of it is wanted; of a longer one at least this
-/// much, and twice what is wanted, so that reading it bit by bit decodes each byte about twice.
-const EAGER: u64 = 512 << 10;
+/// The most that is read from a device at once, and how many extents at once are looked for.
+const RUN_BYTES: usize = 1 << 20;
+const RUN_PARTS: usize = 1024;
 
 /// What an inode's content is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -67,12 +65,94 @@ pub(crate) struct Content<'a> {
 }
 
 /// The part of an extent that is wanted.
-struct Part<'a> {
-    extent: &'a Extent,
+struct Part {
+    extent: Extent,
     /// Bytes of the extent before it.
     skip: u64,
-    /// Bytes of the file that will be wanted from its start on.
-    wanted: usize,
+    /// Bytes of it.
+    len: usize,
+    /// The beginning of the extent, if it is decoded already.
+    ready: Option<Bytes>,
+}
+
+/// Parts that follow each other in a file, of which the stored ones follow each other on a device too.
+#[derive(Default)]
+struct Run {
+    parts: Vec<Part>,
+    /// Where the stored bytes begin, and how many they are.
+    stored: Option<(DevicePa, usize)>,
+}
+
+/// The parts of a read in order.
+struct Parts<'a> {
+    content: Content<'a>,
+    extents: Extents<'a>,
+    /// The next byte of the file, and how many are wanted from there on.
+    at: u64,
+    left: usize,
+    /// What did not fit the last run.
+    held: Option<Part>,
+}
+
+/// What a run's parts are served with.
+struct Serving<'a> {
+    fetch: Option<Fetch<'a>>,
+    /// Bytes that the whole read asks for.
+    read: usize,
+}
+
+impl Run {
+    /// Adds a part, whose stored bytes are given, if it can be read together with the others.
+    fn add(&mut self, part: Part, stored: Option<(DevicePa, usize)>) -> Result<(), Part> {
+        let joined = match (self.stored, stored) {
+            (old, None) => old,
+            (None, new) => new,
+            (Some((start, length)), Some((at, more))) => {
+                let behind = start.device == at.device
+                    && at.pa.0.checked_sub(start.pa.0) == Some(length as u64);
+                match length.checked_add(more).filter(|length| behind && *length <= RUN_BYTES) {
+                    Some(length) => Some((start, length)),
+                    None => return Err(part),
+                }
+            }
+        };
+        self.stored = joined;
+        self.parts.push(part);
+        Ok(())
+    }
+}
+
+impl Parts<'_> {
+    /// The next run; empty behind the last.
+    fn next_run(&mut self) -> Result<Run, Fault> {
+        let mut run = Run::default();
+        while run.parts.len() < RUN_PARTS {
+            let Some(part) = self.next_part()? else { break };
+            let stored = self.content.stored(&part)?;
+            if let Err(part) = run.add(part, stored) {
+                self.held = Some(part);
+                break;
+            }
+        }
+        Ok(run)
+    }
+
+    fn next_part(&mut self) -> Result<Option<Part>, Fault> {
+        if let Some(part) = self.held.take() {
+            return Ok(Some(part));
+        }
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let extent = self.extents.step().ok_or(Corruption::Address)??;
+        let skip = self.at.checked_sub(extent.la).ok_or(Corruption::Address)?;
+        let len = size(extent.len.saturating_sub(skip)).min(self.left);
+        self.at = extent.end();
+        self.left -= len;
+        let mut part = Part { extent, skip, len, ready: None };
+        part.ready = self.content.decoded(&part);
+        Ok(Some(part))
+    }
 }
 
 impl Content<'_> {
@@ -88,73 +168,103 @@ impl Content<'_> {
         })
     }
 
-    fn fill(&self, mut buf: &mut [u8], position: u64) -> Result<(), Fault> {
-        let mut lease = Lease::new(&self.image.pool, self.inode.nid);
-        let mut extents = Extents::new(self.image, self.inode, self.map, position);
-        let mut at = position;
-        while !buf.is_empty() {
-            let extent = extents.step().ok_or(Corruption::Address)??;
-            let skip = at.checked_sub(extent.la).ok_or(Corruption::Address)?;
-            let rest = usize::try_from(extent.len.saturating_sub(skip)).unwrap_or(usize::MAX);
-            let part = Part { extent: &extent, skip, wanted: buf.len() };
-            let (now, later) = buf.split_at_mut(rest.min(buf.len()));
-            self.read_part(&part, now, &mut lease)?;
-            at = extent.end();
-            buf = later;
+    fn fill(&self, buf: &mut [u8], position: u64) -> Result<(), Fault> {
+        let (image, read) = (self.image, buf.len());
+        let extents = Extents::new(image, self.inode, self.map, position);
+        let mut parts = Parts { content: *self, extents, at: position, left: read, held: None };
+        let mut lease = image.pool.lease();
+        let Scratch { stored } = &mut *lease;
+        let mut rest = buf;
+        while !rest.is_empty() {
+            let run = parts.next_run()?;
+            let source = (&image.devices, &image.counters);
+            let fetch = run.stored.map(|(at, len)| Fetch::new(source, &mut *stored, at, len));
+            let mut serving = Serving { fetch, read };
+            for part in &run.parts {
+                let (now, later) = rest.split_at_mut(part.len.min(rest.len()));
+                self.serve(part, now, &mut serving)?;
+                rest = later;
+            }
+        }
+        if self.role == Role::File {
+            image.counters.serve(read);
         }
         Ok(())
     }
 
-    fn read_part(
-        &self,
-        part: &Part<'_>,
-        buf: &mut [u8],
-        lease: &mut Lease<'_>,
-    ) -> Result<(), Fault> {
-        match (part.extent.kind, part.extent.place) {
-            (ExtentKind::Compressed { algorithm, partial }, _) => {
-                let stream = Stream { extent: part.extent, algorithm, partial };
-                self.read_compressed(part, &stream, buf, lease)
+    /// The bytes on a device that a part needs, if they are to be fetched together with its neighbours'.
+    fn stored(&self, part: &Part) -> Result<Option<(DevicePa, usize)>, Fault> {
+        let block = size(self.image.superblock().block.size().into());
+        Ok(match (part.extent.kind, part.extent.place) {
+            (ExtentKind::Compressed { .. }, Place::Device(at)) if part.ready.is_none() => {
+                Some((at, size(part.extent.plen)))
             }
+            (ExtentKind::Plain { interlaced: true }, Place::Device(at)) => Some((at, block)),
+            (ExtentKind::Plain { .. }, Place::Device(at)) if part.len < DIRECT => {
+                Some((advance(at, part.skip)?, part.len))
+            }
+            _ => None,
+        })
+    }
+
+    /// What is at hand of an extent that is likely to have been decoded: parts of it are read at several times.
+    fn decoded(&self, part: &Part) -> Option<Bytes> {
+        let stream = Stream::of(&part.extent)?;
+        let wish = self.wish(part, part.len);
+        if wish.is_whole() && !wish.shared {
+            return None;
+        }
+        self.image.decoded.get(stream.key(), size(wish.end()))
+    }
+
+    fn serve(&self, part: &Part, buf: &mut [u8], serving: &mut Serving<'_>) -> Result<(), Fault> {
+        if let Some(bytes) = &part.ready {
+            self.image.counters.found(Origin::Kept);
+            return copy(bytes, part.skip, buf);
+        }
+        match (part.extent.kind, part.extent.place) {
+            (ExtentKind::Compressed { .. }, _) => self.serve_compressed(part, buf, serving),
             (ExtentKind::Plain { interlaced: true }, Place::Device(at)) => {
-                self.read_interlaced(part, at, buf, &mut lease.get().window)
+                self.serve_interlaced(part, at, buf, serving)
             }
             (ExtentKind::Plain { .. }, Place::Device(at)) if buf.len() < DIRECT => {
                 let at = advance(at, part.skip)?;
-                let window = &mut lease.get().window;
-                buf.copy_from_slice(window.get(&self.image.devices, at, buf.len(), part.wanted)?);
+                buf.copy_from_slice(serving.get(at, buf.len())?);
                 Ok(())
             }
             (_, Place::Nowhere) => {
                 buf.fill(0);
                 Ok(())
             }
-            (_, Place::Device(at)) => self.read_flat(advance(at, part.skip)?, buf),
+            (_, Place::Device(at)) => self.serve_flat(advance(at, part.skip)?, buf),
             (_, Place::Metadata { space, position }) => {
                 let position = position.checked_add(part.skip).ok_or(Corruption::Address)?;
                 self.image.read_metadata(space, position, buf)
             }
-            (_, Place::Packed { offset }) => self.read_fragment(offset, part.skip, buf),
+            (_, Place::Packed { offset }) => self.serve_fragment(offset, part.skip, buf),
         }
     }
 
     /// Directories and symlinks lie side by side and are small: what is read of one serves the next.
-    fn read_flat(&self, at: DevicePa, buf: &mut [u8]) -> Result<(), Fault> {
+    fn serve_flat(&self, at: DevicePa, buf: &mut [u8]) -> Result<(), Fault> {
         match self.inode.file_type {
-            FileType::Regular => self.image.devices.read(at, buf),
+            FileType::Regular => {
+                self.image.counters.fetch(buf.len());
+                self.image.devices.read(at, buf)
+            }
             _ => self.image.devices.read_cached(at, buf),
         }
     }
 
-    fn read_interlaced(
+    fn serve_interlaced(
         &self,
-        part: &Part<'_>,
+        part: &Part,
         at: DevicePa,
         buf: &mut [u8],
-        window: &mut Window,
+        serving: &mut Serving<'_>,
     ) -> Result<(), Fault> {
         let block = self.image.superblock().block;
-        let stored = window.get(&self.image.devices, at, size(block.size().into()), part.wanted)?;
+        let stored = serving.get(at, size(block.size().into()))?;
         let first = block.within(part.extent.la.saturating_add(part.skip));
         let (before, behind) = stored.split_at(size(first.into()).min(stored.len()));
         let (head, tail) = buf.split_at_mut(buf.len().min(behind.len()));
@@ -162,7 +272,7 @@ impl Content<'_> {
         copy(before, 0, tail)
     }
 
-    fn read_fragment(&self, offset: u64, skip: u64, buf: &mut [u8]) -> Result<(), Fault> {
+    fn serve_fragment(&self, offset: u64, skip: u64, buf: &mut [u8]) -> Result<(), Fault> {
         if self.role == Role::Packed {
             return Err(Corruption::NestedFragment.into());
         }
@@ -175,55 +285,60 @@ impl Content<'_> {
         packed.content(self.image).read(buf, start)
     }
 
-    fn read_compressed(
+    fn wish(&self, part: &Part, read: usize) -> Wish {
+        let shared = self.role != Role::File;
+        Wish { extent: part.extent.len, skip: part.skip, wanted: part.len, read, shared }
+    }
+
+    fn serve_compressed(
         &self,
-        part: &Part<'_>,
-        stream: &Stream<'_>,
+        part: &Part,
         buf: &mut [u8],
-        lease: &mut Lease<'_>,
+        serving: &mut Serving<'_>,
     ) -> Result<(), Fault> {
-        let whole = buf.len() as u64 == part.extent.len;
-        let key = (self.role, part.extent.la);
-        let cached = || if self.role == Role::File { None } else { self.image.decoded.get(key) };
-        if whole && let Some(bytes) = cached() {
-            return copy(&bytes, 0, buf);
-        }
-        let scratch = lease.get();
-        if whole {
-            return self.decode(part, stream, buf, &mut scratch.window);
-        }
-        if self.role != Role::File {
-            let bytes = self.image.decoded.get_or_load(key, size(part.extent.len), |out| {
-                self.decode(part, stream, out, &mut scratch.window)
-            })?;
-            return copy(&bytes, part.skip, buf);
-        }
-        let of = (self.inode.nid, La(part.extent.la));
-        let needed = part.skip.saturating_add(buf.len() as u64);
-        if (scratch.decoded.get(of).len() as u64) < needed {
-            let length = needed.saturating_mul(2).max(EAGER).min(part.extent.len);
-            let window = &mut scratch.window;
-            scratch.decoded.fill(of, size(length), |out| self.decode(part, stream, out, window))?;
-        }
-        copy(scratch.decoded.get(of), part.skip, buf)
+        let stream = Stream::of(&part.extent).ok_or(Corruption::Address)?;
+        let (wish, cache) = (self.wish(part, serving.read), &self.image.decoded);
+        let way = wish.way(self.image.way, cache.longest());
+        let mut decode = |out: &mut [u8]| self.decode(&stream, way, out, serving);
+        let origin = match way {
+            Way::Direct | Way::InPlace => cache.fill(stream.key(), buf, decode)?,
+            Way::Buffered | Way::Rolling => {
+                let length = |known| size(wish.kept(known, cache.longest()));
+                let least = size(wish.end());
+                let (bytes, origin) = cache.at_least(stream.key(), least, length, &mut decode)?;
+                copy(&bytes, part.skip, buf)?;
+                cache.recycle(stream.key(), bytes);
+                origin
+            }
+        };
+        self.image.counters.found(origin);
+        Ok(())
     }
 
     /// Decodes the first `out.len()` bytes of an extent.
     fn decode(
         &self,
-        part: &Part<'_>,
         stream: &Stream<'_>,
+        way: Way,
         out: &mut [u8],
-        window: &mut Window,
+        serving: &mut Serving<'_>,
     ) -> Result<(), Fault> {
-        let (block, plen) = (self.image.superblock().block, size(part.extent.plen));
-        match part.extent.place {
+        let (image, extent) = (self.image, stream.extent);
+        let (block, plen) = (image.superblock().block, size(extent.plen));
+        image.counters.decode(way, out.len());
+        match extent.place {
             Place::Device(at) => {
-                let stored = window.get(&self.image.devices, at, plen, part.wanted)?;
+                if let Some(stored) = image.stored.get(stream.key(), plen) {
+                    return stream.decode(&stored, block, out);
+                }
+                let stored = serving.get(at, plen)?;
+                if (out.len() as u64) < extent.len {
+                    image.stored.put(stream.key(), stored);
+                }
                 stream.decode(stored, block, out)
             }
             Place::Metadata { space, position } => {
-                let mut view = View::new(self.image, space);
+                let mut view = View::new(image, space);
                 if let Some(stored) = view.slice(position, plen)? {
                     return stream.decode(stored, block, out);
                 }
@@ -233,6 +348,13 @@ impl Content<'_> {
             }
             Place::Nowhere | Place::Packed { .. } => Err(Corruption::Address.into()),
         }
+    }
+}
+
+impl Serving<'_> {
+    /// Stored bytes of the run.
+    fn get(&mut self, at: DevicePa, length: usize) -> Result<&[u8], Fault> {
+        self.fetch.as_mut().ok_or(Corruption::Address)?.get(at, length)
     }
 }
 

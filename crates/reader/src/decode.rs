@@ -4,7 +4,8 @@ use lith_format::{addr::BlockBits, compression::Algorithm};
 
 use crate::{
     error::{Corruption, Fault},
-    map::Extent,
+    map::{Extent, ExtentKind, Place},
+    metadata::Space,
 };
 
 /// A compressed extent.
@@ -15,7 +16,42 @@ pub(crate) struct Stream<'a> {
     pub(crate) partial: bool,
 }
 
-impl Stream<'_> {
+/// What tells streams apart: extents of one file or several may begin with the same stream.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct StreamKey {
+    algorithm: u8,
+    place: Stored,
+    plen: u64,
+}
+
+/// Where a stream is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Stored {
+    Device(u16, u64),
+    Metadata(Space, u64),
+    Nowhere,
+}
+
+impl<'a> Stream<'a> {
+    /// The stream of an extent, if it has one.
+    pub(crate) const fn of(extent: &'a Extent) -> Option<Self> {
+        match extent.kind {
+            ExtentKind::Compressed { algorithm, partial } => {
+                Some(Self { extent, algorithm, partial })
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn key(&self) -> StreamKey {
+        let place = match self.extent.place {
+            Place::Device(at) => Stored::Device(at.device, at.pa.0),
+            Place::Metadata { space, position } => Stored::Metadata(space, position),
+            Place::Nowhere | Place::Packed { .. } => Stored::Nowhere,
+        };
+        StreamKey { algorithm: self.algorithm as u8, place, plen: self.extent.plen }
+    }
+
     /// Decodes the first `out.len()` bytes of the extent from its stored bytes.
     pub(crate) fn decode(
         &self,

@@ -41,6 +41,15 @@ impl From<Dirent<'_>> for DirEntry {
     }
 }
 
+/// A place between two entries of a directory as they are stored; the default one is before the first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct DirPosition {
+    /// The block of the next entry.
+    pub block: u64,
+    /// The next entry's index in that block.
+    pub index: u16,
+}
+
 /// The blocks of a directory.
 #[derive(Debug)]
 struct Blocks<'a> {
@@ -112,8 +121,7 @@ impl<'a> Blocks<'a> {
 #[derive(Debug)]
 pub struct ReadDir<'a> {
     blocks: Blocks<'a>,
-    block: u64,
-    index: usize,
+    next: DirPosition,
     dots: bool,
 }
 
@@ -125,13 +133,29 @@ impl ReadDir<'_> {
         self
     }
 
+    /// Goes on at a position, without reading what comes before it. One that was never told by
+    /// [`Self::position`] leads to any entries of the directory or none.
+    #[must_use]
+    pub const fn starting_at(mut self, position: DirPosition) -> Self {
+        self.next = position;
+        self
+    }
+
+    /// Where the next entry is looked for.
+    #[must_use]
+    pub const fn position(&self) -> DirPosition {
+        self.next
+    }
+
     fn step(&mut self) -> Result<Option<DirEntry>, Fault> {
-        while self.block < self.blocks.count() {
-            let Some(entry) = self.blocks.entry(self.block, self.index)? else {
-                (self.block, self.index) = (self.block + 1, 0);
+        while self.next.block < self.blocks.count() {
+            let DirPosition { block, index } = self.next;
+            let Some(entry) = self.blocks.entry(block, index.into())? else {
+                self.next = DirPosition { block: block + 1, index: 0 };
                 continue;
             };
-            self.index += 1;
+            // Fewer than 5,461 entries fit into the largest block.
+            self.next.index = index.saturating_add(1);
             if self.dots || !entry.is_dot_or_dot_dot() {
                 return Ok(Some(entry));
             }
@@ -146,7 +170,7 @@ impl Iterator for ReadDir<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         let step = self.step();
         if step.is_err() {
-            self.block = u64::MAX;
+            self.next.block = u64::MAX;
         }
         step.map_err(|fault| fault.of(self.blocks.inode.nid)).transpose()
     }
@@ -160,7 +184,8 @@ impl Image {
     /// # Errors
     /// [`Error::NotADirectory`], or [`Error::Corrupt`] if its map makes no sense.
     pub fn read_dir(&self, directory: &Inode) -> Result<ReadDir<'_>, Error> {
-        Ok(ReadDir { blocks: Blocks::new(self, directory)?, block: 0, index: 0, dots: false })
+        let blocks = Blocks::new(self, directory)?;
+        Ok(ReadDir { blocks, next: DirPosition::default(), dots: false })
     }
 
     /// The entry of a directory that has this name, by binary search: as on Linux, an unsorted directory hides

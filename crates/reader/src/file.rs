@@ -1,6 +1,9 @@
 //! Which bytes does a file have?
 
+use std::sync::Arc;
+
 use crate::{
+    decode::Stream,
     error::{Error, Fault},
     image::Image,
     inode::Inode,
@@ -16,6 +19,23 @@ pub struct File<'a> {
     image: &'a Image,
     inode: Inode,
     map: Map,
+}
+
+/// An extent of a file that is decoded and at hand.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// Its first byte in the file.
+    pub la: u64,
+    bytes: Arc<Vec<u8>>,
+    len: usize,
+}
+
+impl Kept {
+    /// All its bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
 }
 
 /// A stretch of a file from some position on.
@@ -77,6 +97,16 @@ impl<'a> File<'a> {
     pub fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), Error> {
         let content = self.image.content_of(&self.inode, &self.map);
         content.read(buf, position).map_err(|fault| fault.of(self.inode.nid))
+    }
+
+    /// The extent that holds the byte at `position`, if all of it is decoded and at hand: what reading that byte gave
+    /// besides.
+    #[must_use]
+    pub fn kept_at(&self, position: u64) -> Option<Kept> {
+        let extent = self.extents_from(position).step()?.ok()?;
+        let len = usize::try_from(extent.len).ok()?;
+        let bytes = self.image.decoded.get(Stream::of(&extent)?.key(), len)?;
+        Some(Kept { la: extent.la, bytes, len })
     }
 
     /// The extents of the file.

@@ -10,11 +10,14 @@ use lith_format::{
 use crate::{
     cache::Cache,
     content::{Content, Role, Shared},
+    decode::StreamKey,
     devices::Devices,
     error::Error,
+    fetch::Pool,
     inode::Inode,
     limits::Limits,
-    scratch::Pool,
+    stats::{Counters, Stats},
+    way::Way,
 };
 
 /// How an image is read.
@@ -22,6 +25,8 @@ use crate::{
 pub struct Options {
     /// Caps and cache sizes.
     pub limits: Limits,
+    /// Decode every extent in this way, as far as it can be; by default in the one that fits it best.
+    pub way: Option<Way>,
 }
 
 /// An image, open for reading by any number of threads.
@@ -37,9 +42,13 @@ pub struct Image {
     pub(crate) limits: Limits,
     /// Pieces of the metabox inode's content.
     pub(crate) metabox_pieces: Cache<u64>,
-    /// Decoded extents of the packed and the metabox inode, by their first byte.
-    pub(crate) decoded: Cache<(Role, u64)>,
+    /// Decoded extents, or their beginnings.
+    pub(crate) decoded: Cache<StreamKey>,
+    /// Stored bytes of extents whose end is not decoded yet.
+    pub(crate) stored: Cache<StreamKey>,
     pub(crate) pool: Pool,
+    pub(crate) counters: Counters,
+    pub(crate) way: Option<Way>,
 }
 
 impl Image {
@@ -94,6 +103,12 @@ impl Image {
     #[must_use]
     pub const fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// What reading took so far.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.counters.get()
     }
 
     /// The root directory.

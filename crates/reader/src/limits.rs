@@ -15,7 +15,8 @@ pub struct Limits {
     pub directory: u64,
     /// Bytes of metadata (inodes, directories, indexes) kept at hand.
     pub metadata_cache: usize,
-    /// Bytes of decoded extents kept of the packed and the metabox inode, which many files share.
+    /// Bytes of content kept: extents that are decoded in part or that many files share, and an eighth of it for stored
+    /// bytes whose end is not decoded yet.
     pub decoded_cache: usize,
 }
 

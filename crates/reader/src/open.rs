@@ -19,16 +19,22 @@ use crate::{
     content::{Role, Shared},
     devices::Devices,
     error::{Corruption, Error, Fault, OpenError},
+    fetch::Pool,
     image::{Image, Options},
     map::Map,
     metadata::Space,
-    scratch::Pool,
+    stats::Counters,
 };
 
 /// Bytes that hold the config records of all images in practice.
 const RECORDS: usize = 4096;
 /// Bytes that hold four records as long as they can be.
 const RECORDS_MAX: usize = 4 * (2 + 65535 + 3);
+
+/// Bytes of decoded extents that are locked together at least, so that the longest can be kept; and the most parts that
+/// are locked apart.
+const SHARD: usize = 7 << 20;
+const SHARDS: usize = 16;
 
 pub(crate) fn open(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Image, Error> {
     let limits = options.limits;
@@ -38,6 +44,8 @@ pub(crate) fn open(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Im
     let superblock = read_superblock(primary)?;
     let configs = read_configs(primary, &superblock)?;
     let map = read_device_map(primary, &superblock, devices.len() - 1)?;
+    let decoded = limits.decoded_cache / 8 * 7;
+    let shards = (decoded / SHARD).clamp(1, SHARDS);
     let mut image = Image {
         devices: Devices::new(devices, map, limits.metadata_cache),
         superblock,
@@ -47,8 +55,11 @@ pub(crate) fn open(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Im
         prefixes: PrefixTable::default(),
         limits,
         metabox_pieces: Cache::new(limits.metadata_cache, 4),
-        decoded: Cache::new(limits.decoded_cache, 1),
+        decoded: Cache::new(decoded, shards),
+        stored: Cache::new(limits.decoded_cache - decoded, shards),
         pool: Pool::default(),
+        counters: Counters::default(),
+        way: options.way,
     };
     image.packed =
         image.superblock.packed_nid.map(|nid| shared(&image, nid, Role::Packed)).transpose()?;

@@ -16,10 +16,13 @@ pub(crate) mod info;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod map;
+pub(crate) mod mount;
+pub(crate) mod mount_options;
 mod preset;
 mod rule;
 pub(crate) mod stat;
 pub(crate) mod tar;
+pub(crate) mod umount;
 mod value;
 
 use std::{num::NonZeroUsize, thread};
@@ -41,7 +44,7 @@ use clap::{CommandFactory, Parser, Subcommand};
     after_long_help = "\
 Examples:
   lith build rootfs rootfs.erofs         make an image of a folder
-  mount rootfs.erofs /mnt                Linux mounts it
+  lith mount rootfs.erofs /mnt           mount it
   lith ls -l rootfs.erofs /etc           or look inside without mounting
   lith extract rootfs.erofs copy         and get it all back
   lith diff rootfs rootfs.erofs          nothing got lost on the way
@@ -66,6 +69,8 @@ pub(crate) enum Verb {
     Stat(stat::Stat),
     Extract(extract::Extract),
     Tar(tar::Tar),
+    Mount(mount::Mount),
+    Umount(umount::Umount),
     Check(check::Check),
     Info(info::Info),
     Map(map::Map),

@@ -12,10 +12,12 @@ mod info;
 mod ls;
 mod man;
 mod map;
+mod mount;
 mod stat;
 mod subject;
 mod tar;
 mod trees;
+mod umount;
 
 use crate::{args::Verb, exit::Outcome};
 
@@ -28,6 +30,8 @@ pub(crate) fn run(verb: Verb) -> anyhow::Result<Outcome> {
         Verb::Stat(request) => stat::run(&request),
         Verb::Extract(request) => extract::run(&request),
         Verb::Tar(request) => tar::run(&request),
+        Verb::Mount(request) => mount::run(&request),
+        Verb::Umount(request) => umount::run(&request),
         Verb::Check(request) => check::run(&request),
         Verb::Info(request) => info::run(&request),
         Verb::Map(request) => map::run(&request),

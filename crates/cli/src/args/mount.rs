@@ -1,0 +1,215 @@
+//! Which image is mounted where, by whom, and how?
+
+use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
+
+use super::{image::ImageArgs, mount_options::MountOption, value::Size};
+
+/// Mount an image
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Mounts an image on a directory. Root gets the kernel's own EROFS where the kernel supports all that \
+        the image uses; otherwise, and for everybody else, a server in the background answers by FUSE. Says which of \
+        them it is. Returns when the files are there.",
+    after_long_help = "\
+Examples:
+  lith mount image.erofs /mnt
+  lith mount --fuse --cache 64M image.erofs /mnt
+  lith mount -f -o uid=1000,gid=1000,offset=4096 app.bin dir
+  lith mount -o timeout=60 image.erofs dir    gone a minute after its last use
+  lith umount /mnt
+
+Words behind -o:
+  allow_other        other users see the files, as far as their modes let them (root: always so)
+  uid=N, gid=N       all files are theirs
+  offset=BYTES, device=FILE, timeout=SECONDS
+                     as the options of these names
+  fsname=NAME        the source in the list of mounts
+  dev, suid, noexec  device files are usable, set-user-ID bits count, programs don't run
+  acl, noacl, user_xattr, nouser_xattr, cache_strategy=, dax=, directio
+                     for the kernel's driver"
+)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct Mount {
+    #[command(flatten)]
+    pub(crate) image: ImageArgs,
+
+    /// Where to mount it
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+
+    /// Options in the words of mount(8), separated by commas
+    #[arg(short, value_name = "OPTIONS", value_delimiter = ',')]
+    pub(crate) options: Vec<MountOption>,
+
+    /// Serve it by FUSE
+    #[arg(long, conflicts_with = "kernel")]
+    pub(crate) fuse: bool,
+
+    /// Mount it by the kernel's driver or not at all
+    #[arg(long)]
+    pub(crate) kernel: bool,
+
+    /// Serve it by FUSE from this process, until it is unmounted
+    #[arg(short, long, conflicts_with = "kernel")]
+    pub(crate) foreground: bool,
+
+    /// Memory for decoded data that is kept
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) cache: Option<Size>,
+
+    /// Threads that answer and decode
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+
+    /// Where the image begins in its file
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) offset: Option<Size>,
+
+    /// Unmount when nothing was asked for so long
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timeout: Option<u64>,
+
+    /// Tell on standard output when it is mounted, and leave the terminal
+    #[arg(long, hide = true)]
+    pub(crate) server: bool,
+}
+
+/// What the options say, those behind `-o` among them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
+pub(crate) struct Settings {
+    pub(crate) allow_other: bool,
+    pub(crate) uid: Option<u32>,
+    pub(crate) gid: Option<u32>,
+    pub(crate) offset: u64,
+    pub(crate) devices: Vec<PathBuf>,
+    pub(crate) timeout: Option<u64>,
+    pub(crate) source: Option<String>,
+    pub(crate) dev: bool,
+    pub(crate) suid: bool,
+    pub(crate) noexec: bool,
+    /// Words for the kernel's driver alone.
+    pub(crate) kernel: Vec<String>,
+}
+
+impl Mount {
+    /// What the options say; of those that contradict each other, the last counts.
+    pub(crate) fn settings(&self) -> Settings {
+        let mut settings = Settings {
+            offset: self.offset.unwrap_or(Size(0)).0,
+            devices: self.image.devices.clone(),
+            timeout: self.timeout,
+            ..Settings::default()
+        };
+        for option in &self.options {
+            settings.take(option.clone());
+        }
+        settings
+    }
+
+    /// The words that start the server of this mount.
+    pub(crate) fn server_words(&self, settings: &Settings) -> Vec<OsString> {
+        let mut words: Vec<OsString> = vec!["mount".into(), "--server".into()];
+        let mut add = |name: &str, value: Option<OsString>| {
+            words.extend(value.into_iter().flat_map(|value| [name.into(), value]));
+        };
+        add("--cache", self.cache.map(|cache| cache.0.to_string().into()));
+        add("--threads", self.threads.map(|threads| threads.to_string().into()));
+        add("--offset", Some(settings.offset.to_string().into()));
+        add("--timeout", settings.timeout.map(|seconds| seconds.to_string().into()));
+        for device in &settings.devices {
+            add("--device", Some(device.into()));
+        }
+        for word in settings.words() {
+            add("-o", Some(word.into()));
+        }
+        words.push("--".into());
+        words.extend([self.image.image.clone().into(), self.directory.clone().into()]);
+        words
+    }
+}
+
+impl Settings {
+    fn take(&mut self, option: MountOption) {
+        match option {
+            MountOption::Idle => {}
+            MountOption::AllowOther => self.allow_other = true,
+            MountOption::Uid(uid) => self.uid = Some(uid),
+            MountOption::Gid(gid) => self.gid = Some(gid),
+            MountOption::Offset(offset) => self.offset = offset.0,
+            MountOption::Device(device) => self.devices.push(device),
+            MountOption::Timeout(seconds) => self.timeout = Some(seconds),
+            MountOption::Source(source) => self.source = Some(source),
+            MountOption::Dev => self.dev = true,
+            MountOption::Suid => self.suid = true,
+            MountOption::Noexec => self.noexec = true,
+            MountOption::Kernel(word) => self.kernel.push(word),
+        }
+    }
+
+    /// What has no option of its own, in the words of `-o`.
+    fn words(&self) -> Vec<String> {
+        let flags = [
+            (self.allow_other, "allow_other"),
+            (self.dev, "dev"),
+            (self.suid, "suid"),
+            (self.noexec, "noexec"),
+        ];
+        let mut words: Vec<String> =
+            flags.iter().filter(|(set, _)| *set).map(|(_, word)| (*word).to_owned()).collect();
+        words.extend(self.uid.map(|uid| format!("uid={uid}")));
+        words.extend(self.gid.map(|gid| format!("gid={gid}")));
+        words.extend(self.source.as_ref().map(|source| format!("fsname={source}")));
+        words
+    }
+
+    /// What only a FUSE server can do, if anything of that is asked for.
+    pub(crate) fn needs_fuse(&self) -> Option<&'static str> {
+        let asked = [
+            (self.uid.is_some(), "uid="),
+            (self.gid.is_some(), "gid="),
+            (self.timeout.is_some(), "timeout="),
+        ];
+        asked.iter().find(|(is_asked, _)| *is_asked).map(|(_, word)| *word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(flatten)]
+        mount: Mount,
+    }
+
+    fn parse(words: &[&str]) -> Mount {
+        Words::parse_from([&["mount"], words].concat()).mount
+    }
+
+    #[test]
+    fn squashfuse_users_feel_at_home() {
+        let mount = parse(&["-f", "-o", "uid=1000,gid=100,offset=512", "image", "dir"]);
+        let settings = mount.settings();
+        assert!(mount.foreground);
+        assert_eq!((settings.uid, settings.gid, settings.offset), (Some(1000), Some(100), 512));
+        assert_eq!(settings.needs_fuse(), Some("uid="));
+    }
+
+    #[test]
+    fn the_server_is_told_everything() {
+        let words = "--cache 1M --threads 3 --offset 5 --timeout 9 --device a --device b";
+        let words = words.split(' ').chain(["-o", "allow_other,uid=7,fsname=x,noexec", "--", "-i"]);
+        let mount = parse(&words.chain(["dir"]).collect::<Vec<_>>());
+        let again = mount.server_words(&mount.settings());
+        let again: Vec<_> = again.iter().skip(1).map(|word| word.to_str().unwrap()).collect();
+        let again = parse(&again);
+        assert!(again.server);
+        assert_eq!(again.settings(), mount.settings());
+        assert_eq!((again.cache, again.threads), (mount.cache, mount.threads));
+        assert_eq!((again.image.image, again.directory), (mount.image.image, mount.directory));
+    }
+}

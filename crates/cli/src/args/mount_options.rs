@@ -1,0 +1,160 @@
+//! What do the words behind `-o` say?
+
+use std::{fmt, path::PathBuf, str::FromStr};
+
+use super::value::Size;
+
+/// Words of mount(8) and FUSE that change nothing here: what they ask for is so anyway, or is the business of others.
+const IDLE: [&str; 22] = [
+    "ro",
+    "defaults",
+    "async",
+    "atime",
+    "noatime",
+    "relatime",
+    "diratime",
+    "nodiratime",
+    "auto",
+    "noauto",
+    "user",
+    "nouser",
+    "users",
+    "owner",
+    "nofail",
+    "_netdev",
+    "loop",
+    "nodev",
+    "nosuid",
+    "exec",
+    "default_permissions",
+    "auto_unmount",
+];
+
+/// Words that only the kernel's driver knows, as far as their names go.
+const KERNEL: [&str; 8] = [
+    "user_xattr",
+    "nouser_xattr",
+    "acl",
+    "noacl",
+    "cache_strategy",
+    "dax",
+    "directio",
+    "inode_share",
+];
+
+/// One word behind `-o`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum MountOption {
+    /// It changes nothing.
+    Idle,
+    /// Other users may see the files.
+    AllowOther,
+    /// The owner of all files.
+    Uid(u32),
+    /// The group of all files.
+    Gid(u32),
+    /// Where the image begins.
+    Offset(Size),
+    /// A further device.
+    Device(PathBuf),
+    /// Unmount after so many seconds without a request.
+    Timeout(u64),
+    /// What the list of mounts shows as the source.
+    Source(String),
+    /// Device files are usable.
+    Dev,
+    /// Set-user-ID bits count.
+    Suid,
+    /// Programs can't be executed.
+    Noexec,
+    /// For the kernel's driver.
+    Kernel(String),
+}
+
+/// Why a word behind `-o` is refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum MountOptionError {
+    /// Nobody knows it.
+    Unknown(String),
+    /// What follows the equals sign is none of its values.
+    Value(String),
+    /// An image can't be written to.
+    Writable,
+}
+
+impl fmt::Display for MountOptionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(word) => write!(f, "the mount option `{word}` is not known"),
+            Self::Value(word) => write!(f, "`{word}` is no value of this mount option"),
+            Self::Writable => f.write_str("images are read-only"),
+        }
+    }
+}
+
+impl std::error::Error for MountOptionError {}
+
+impl FromStr for MountOption {
+    type Err = MountOptionError;
+
+    fn from_str(word: &str) -> Result<Self, MountOptionError> {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        if IDLE.contains(&word) || word.is_empty() || name.starts_with("x-") || name == "subtype" {
+            return Ok(Self::Idle);
+        }
+        if KERNEL.contains(&name) {
+            return Ok(Self::Kernel(word.to_owned()));
+        }
+        Ok(match name {
+            "rw" => return Err(MountOptionError::Writable),
+            "allow_other" => Self::AllowOther,
+            "dev" => Self::Dev,
+            "suid" => Self::Suid,
+            "noexec" => Self::Noexec,
+            "uid" => Self::Uid(parse(value)?),
+            "gid" => Self::Gid(parse(value)?),
+            "offset" | "fsoffset" => Self::Offset(parse(value)?),
+            "timeout" => Self::Timeout(parse(value)?),
+            "device" if !value.is_empty() => Self::Device(value.into()),
+            "fsname" if !value.is_empty() => Self::Source(value.to_owned()),
+            _ => return Err(MountOptionError::Unknown(word.to_owned())),
+        })
+    }
+}
+
+fn parse<T: FromStr>(value: &str) -> Result<T, MountOptionError> {
+    value.parse().map_err(|_no_number| MountOptionError::Value(value.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_mount_and_fuse() {
+        for (word, option) in [
+            ("ro", MountOption::Idle),
+            ("x-systemd.automount", MountOption::Idle),
+            ("allow_other", MountOption::AllowOther),
+            ("uid=0", MountOption::Uid(0)),
+            ("gid=100", MountOption::Gid(100)),
+            ("offset=4096", MountOption::Offset(Size(4096))),
+            ("offset=1M", MountOption::Offset(Size(1 << 20))),
+            ("device=/dev/a=b", MountOption::Device("/dev/a=b".into())),
+            ("timeout=30", MountOption::Timeout(30)),
+            ("fsname=a", MountOption::Source("a".to_owned())),
+            ("cache_strategy=disabled", MountOption::Kernel("cache_strategy=disabled".to_owned())),
+        ] {
+            assert_eq!(word.parse(), Ok(option), "{word}");
+        }
+    }
+
+    #[test]
+    fn others_are_refused_by_name() {
+        let refused = |word: &str| word.parse::<MountOption>().unwrap_err().to_string();
+        assert!(refused("nonsense=1").contains("nonsense=1"));
+        assert!(refused("uid=root").contains("root"));
+        assert!(refused("device=").contains("device"));
+        assert_eq!("rw".parse::<MountOption>(), Err(MountOptionError::Writable));
+    }
+}

@@ -1,0 +1,121 @@
+//! How does one process serve a mount from its beginning to its end?
+
+use std::{
+    env,
+    fs::File,
+    io::{self, Write},
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{ChildStdin, Command, Stdio},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+
+use anyhow::Context;
+use lith::{
+    device::{OffsetDevice, ReadAt},
+    reader::{Image, Limits, Options},
+};
+use lith_fuse::{Mounted, Unmounter};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+};
+
+use crate::{
+    args::mount::{Mount, Settings},
+    exit::{self, Outcome},
+    output::error::Place,
+    run::subject,
+};
+
+/// Mounts an image and serves it until it is unmounted.
+pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcome> {
+    let image = Arc::new(open(request, settings)?);
+    let mounted = Mounted::new(image, &request.directory, &options(request, settings));
+    let mounted =
+        mounted.with_context(|| format!("{}: cannot mount", Place(&request.directory)))?;
+    // Without one, a mount whose server is killed stays behind, and says so to whoever looks at it.
+    let _watcher = watcher(mounted.directory());
+    unmount_by_signal(mounted.unmounter())?;
+    if request.server {
+        leave_terminal()?;
+    }
+    mounted.serve()?;
+    Ok(Outcome::Success)
+}
+
+fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
+    let place = &request.image.image;
+    let primary: Box<dyn ReadAt> = match settings.offset {
+        0 => subject::device(place)?,
+        offset => Box::new(OffsetDevice::new(subject::device(place)?, offset)),
+    };
+    let further = settings.devices.iter().map(|device| subject::device(device));
+    let devices = std::iter::once(Ok(primary)).chain(further);
+    let devices = devices.collect::<anyhow::Result<Vec<_>>>()?;
+    let mut limits = Limits::default();
+    if let Some(cache) = request.cache {
+        limits.decoded_cache = usize::try_from(cache.0).unwrap_or(usize::MAX);
+    }
+    Image::open_with(devices, Options { limits, ..Options::default() }).with_context(|| Place(place).to_string())
+}
+
+fn options(request: &Mount, settings: &Settings) -> lith_fuse::Options {
+    let image = request.image.image.canonicalize().ok();
+    let name = image.as_deref().and_then(Path::to_str);
+    // A comma would end it.
+    let name = name.filter(|name| !name.contains([',', '\\'])).map(ToOwned::to_owned);
+    lith_fuse::Options {
+        threads: request.threads,
+        // As with the kernel's driver.
+        allow_other: settings.allow_other || rustix::process::geteuid().is_root(),
+        uid: settings.uid,
+        gid: settings.gid,
+        idle: settings.timeout.map(Duration::from_secs),
+        source: settings.source.clone().or(name),
+        devices: settings.dev,
+        suid: settings.suid,
+        noexec: settings.noexec,
+    }
+}
+
+/// A process that clears away the mount should this one be killed: it notices by the end of what is returned.
+fn watcher(directory: &Path) -> Option<ChildStdin> {
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["umount", "--when-dead", "--"]).arg(directory).current_dir("/");
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    // What ends a whole group of processes should leave it time.
+    command.process_group(0);
+    command.spawn().ok()?.stdin
+}
+
+/// A signal unmounts. Whoever uses the files then loses them: the sender wants this process to end.
+fn unmount_by_signal(unmounter: Unmounter) -> io::Result<()> {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+    thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        for _ in signals.forever() {
+            if unmounter.unmount().is_err() {
+                // Should this fail too, the end of the process leaves the rest to the watcher.
+                let _ = unmounter.detach();
+                exit::now(Outcome::Success);
+            }
+        }
+    })?;
+    Ok(())
+}
+
+/// Tells that it is mounted, and from then on belongs to no terminal and no directory.
+fn leave_terminal() -> anyhow::Result<()> {
+    env::set_current_dir("/")?;
+    rustix::process::setsid()?;
+    let mut stdout = io::stdout();
+    stdout.write_all(b"\n")?;
+    stdout.flush()?;
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    rustix::stdio::dup2_stderr(&null)?;
+    Ok(())
+}

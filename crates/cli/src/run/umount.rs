@@ -1,0 +1,19 @@
+//! How is an image unmounted?
+
+use std::io;
+
+use anyhow::Context;
+
+use crate::{args::umount::Umount, exit::Outcome, output::error::Place};
+
+/// Unmounts an image.
+pub(crate) fn run(request: &Umount) -> anyhow::Result<Outcome> {
+    let directory = request.directory.as_path();
+    let unmounted = if request.when_dead {
+        lith_fuse::watch(io::stdin(), directory)
+    } else {
+        lith_fuse::unmount(directory, request.lazy)
+    };
+    unmounted.with_context(|| format!("{}: cannot unmount", Place(directory)))?;
+    Ok(Outcome::Success)
+}

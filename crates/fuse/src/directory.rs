@@ -1,0 +1,81 @@
+//! What does a directory answer?
+
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
+use fuser::{FileAttr, Generation, ReplyDirectory, ReplyDirectoryPlus};
+use lith_format::{addr::Nid, file_type::FileType};
+use lith_reader::{DirEntry, Error, Image};
+
+use crate::{
+    attributes::{Attributes, kind},
+    cookie::Cookie,
+    requests::FOREVER,
+};
+
+/// A directory of an image, from some position on.
+pub(crate) struct Listing<'a> {
+    pub(crate) image: &'a Image,
+    pub(crate) attributes: &'a Attributes,
+    pub(crate) nid: Nid,
+    pub(crate) from: Cookie,
+}
+
+impl Listing<'_> {
+    /// Adds names and kinds, as many as fit.
+    pub(crate) fn fill(&self, reply: &mut ReplyDirectory) -> Result<(), Error> {
+        self.each(|entry, next| {
+            let number = self.attributes.numbers.number(entry.nid);
+            let file_type = self.file_type(entry);
+            reply.add(number, next.0, kind(file_type), OsStr::from_bytes(&entry.name))
+        })
+    }
+
+    /// Adds names with all that `stat` shows, as many as fit.
+    pub(crate) fn fill_plus(&self, reply: &mut ReplyDirectoryPlus) -> Result<(), Error> {
+        self.each(|entry, next| {
+            let (name, attributes) = (OsStr::from_bytes(&entry.name), self.attributes_of(entry));
+            reply.add(attributes.ino, next.0, name, &FOREVER, &attributes, Generation(0))
+        })
+    }
+
+    /// Shows each entry with the cookie of what follows it, until `add` says that there is no more room. An error
+    /// counts only if it is the first thing: what was read before it is worth showing.
+    fn each(&self, mut add: impl FnMut(&DirEntry, Cookie) -> bool) -> Result<(), Error> {
+        let directory = self.image.inode(self.nid)?;
+        let start = self.from.position();
+        let mut entries =
+            self.image.read_dir(&directory)?.with_dots().starting_at(start.unwrap_or_default());
+        let mut is_first = true;
+        if start.is_none() && directory.dot_omitted {
+            let (name, file_type) = (b".".to_vec(), Some(FileType::Directory));
+            let dot = DirEntry { name, nid: self.nid, file_type };
+            if add(&dot, Cookie::at(entries.position())) {
+                return Ok(());
+            }
+            is_first = false;
+        }
+        while let Some(entry) = entries.next() {
+            match entry {
+                Ok(entry) if add(&entry, Cookie::at(entries.position())) => break,
+                Ok(_) => is_first = false,
+                Err(error) if is_first => return Err(error),
+                Err(_) => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn attributes_of(&self, entry: &DirEntry) -> FileAttr {
+        match self.image.inode(entry.nid) {
+            Ok(inode) => self.attributes.of(&inode),
+            Err(_) => {
+                self.attributes.unknown(entry.nid, entry.file_type.unwrap_or(FileType::Regular))
+            }
+        }
+    }
+
+    fn file_type(&self, entry: &DirEntry) -> FileType {
+        let stored = || self.image.inode(entry.nid).map(|inode| inode.file_type);
+        entry.file_type.or_else(|| stored().ok()).unwrap_or(FileType::Regular)
+    }
+}

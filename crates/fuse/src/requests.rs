@@ -1,0 +1,270 @@
+//! What is answered to which request?
+
+use std::{ffi::OsStr, io, os::unix::ffi::OsStrExt, sync::Arc, time::Duration};
+
+use fuser::{
+    Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
+    KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyDirectoryPlus,
+    ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
+};
+use lith_reader::{DataRange, Error, Image, Inode};
+
+use crate::{
+    attributes::Attributes, buffer, cookie::Cookie, directory::Listing, errno, idle::Activity,
+    options::Options, xattrs,
+};
+
+/// How long the kernel may keep what it was told: ten years.
+pub(crate) const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+
+/// Bytes in a name.
+const NAME_MAX: u32 = 255;
+
+/// Requests that the kernel has under way by itself, for pages that nobody waits for yet.
+const BACKGROUND: u16 = 64;
+
+/// What is asked of the kernel as far as it has it.
+const WANTED: [InitFlags; 8] = [
+    InitFlags::FUSE_DO_READDIRPLUS,
+    InitFlags::FUSE_READDIRPLUS_AUTO,
+    InitFlags::FUSE_ASYNC_DIO,
+    InitFlags::FUSE_PARALLEL_DIROPS,
+    InitFlags::FUSE_POSIX_ACL,
+    InitFlags::FUSE_CACHE_SYMLINKS,
+    InitFlags::FUSE_NO_OPEN_SUPPORT,
+    InitFlags::FUSE_NO_OPENDIR_SUPPORT,
+];
+
+/// An image that answers.
+#[derive(Debug)]
+pub(crate) struct Server {
+    image: Arc<Image>,
+    attributes: Attributes,
+    activity: Arc<Activity>,
+    without_open: bool,
+    without_opendir: bool,
+}
+
+impl Server {
+    pub(crate) fn new(image: Arc<Image>, options: &Options) -> Self {
+        let attributes = Attributes::new(&image, options);
+        let activity = Arc::default();
+        Self { image, attributes, activity, without_open: false, without_opendir: false }
+    }
+
+    pub(crate) fn activity(&self) -> Arc<Activity> {
+        Arc::clone(&self.activity)
+    }
+
+    fn inode(&self, number: INodeNo) -> Result<Inode, Error> {
+        self.activity.note();
+        self.image.inode(self.attributes.numbers.nid(number))
+    }
+
+    fn find(&self, parent: INodeNo, name: &[u8]) -> Result<FileAttr, Error> {
+        let directory = self.inode(parent)?;
+        Ok(match self.image.lookup(&directory, name)? {
+            Some(entry) => self.attributes.of(&self.image.inode(entry.nid)?),
+            None => self.attributes.none(),
+        })
+    }
+
+    fn listing(&self, number: INodeNo, cookie: u64) -> Listing<'_> {
+        self.activity.note();
+        let nid = self.attributes.numbers.nid(number);
+        Listing { image: &self.image, attributes: &self.attributes, nid, from: Cookie(cookie) }
+    }
+
+    /// Sends up to `length` bytes from `position` on, fewer at the end of the file.
+    fn send(&self, inode: &Inode, (position, length): (u64, u32), reply: ReplyData) {
+        let left = inode.size.saturating_sub(position).min(length.into());
+        let left = usize::try_from(left).unwrap_or_default();
+        buffer::with(left, |bytes| {
+            let read = self.image.file(inode).and_then(|file| file.read_at(bytes, position));
+            match read {
+                Ok(()) => reply.data(bytes),
+                Err(error) => reply.error(errno::of(&error)),
+            }
+        });
+    }
+
+    /// The first position from `position` on that is (or is not) in a hole. The end of the file counts as a hole.
+    fn seek(&self, inode: &Inode, position: u64, hole: bool) -> Result<Option<u64>, Error> {
+        let file = self.image.file(inode)?;
+        let mut at = position;
+        while let Some(range) = file.range_at(at)? {
+            let (is_hole, end) = match range {
+                DataRange::Data { end } => (false, end),
+                DataRange::Hole { end } => (true, end),
+            };
+            if is_hole == hole {
+                return Ok(Some(at));
+            }
+            at = end;
+        }
+        Ok((hole && position < inode.size).then_some(inode.size))
+    }
+}
+
+impl Filesystem for Server {
+    fn init(&mut self, _req: &Request, config: &mut KernelConfig) -> io::Result<()> {
+        for wanted in WANTED {
+            // A kernel without it is asked more often.
+            let _ = config.add_capabilities(wanted);
+        }
+        let _ = config.set_max_background(BACKGROUND);
+        let _ = config.set_congestion_threshold(BACKGROUND);
+        let has = config.capabilities();
+        self.without_open = has.contains(InitFlags::FUSE_NO_OPEN_SUPPORT);
+        self.without_opendir = has.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
+        Ok(())
+    }
+
+    fn lookup(&self, _req: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        if name.len() > NAME_MAX as usize {
+            return reply.error(Errno::ENAMETOOLONG);
+        }
+        match self.find(parent, name.as_bytes()) {
+            Ok(attributes) => reply.entry(&FOREVER, &attributes, Generation(0)),
+            Err(error) => reply.error(errno::of(&error)),
+        }
+    }
+
+    fn forget(&self, _req: &Request, _ino: INodeNo, _nlookup: u64) {}
+
+    fn getattr(&self, _req: &Request, ino: INodeNo, _fh: Option<FileHandle>, reply: ReplyAttr) {
+        match self.inode(ino) {
+            Ok(inode) => reply.attr(&FOREVER, &self.attributes.of(&inode)),
+            Err(error) => reply.error(errno::of(&error)),
+        }
+    }
+
+    fn readlink(&self, _req: &Request, ino: INodeNo, reply: ReplyData) {
+        match self.inode(ino).and_then(|inode| self.image.read_link(&inode)) {
+            Ok(target) => reply.data(&target),
+            Err(error) => reply.error(errno::of(&error)),
+        }
+    }
+
+    /// The kernel asks once, and from then on opens files by itself.
+    fn open(&self, _req: &Request, _ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        self.activity.note();
+        if self.without_open {
+            return reply.error(Errno::ENOSYS);
+        }
+        reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE);
+    }
+
+    fn read(
+        &self,
+        _req: &Request,
+        ino: INodeNo,
+        _fh: FileHandle,
+        offset: u64,
+        size: u32,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        match self.inode(ino) {
+            Ok(inode) => self.send(&inode, (offset, size), reply),
+            Err(error) => reply.error(errno::of(&error)),
+        }
+    }
+
+    fn flush(
+        &self,
+        _req: &Request,
+        _ino: INodeNo,
+        _fh: FileHandle,
+        _lock_owner: LockOwner,
+        reply: ReplyEmpty,
+    ) {
+        reply.error(Errno::ENOSYS);
+    }
+
+    fn opendir(&self, _req: &Request, _ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+        self.activity.note();
+        if self.without_opendir {
+            return reply.error(Errno::ENOSYS);
+        }
+        let keep = FopenFlags::FOPEN_KEEP_CACHE | FopenFlags::FOPEN_CACHE_DIR;
+        reply.opened(FileHandle(0), keep);
+    }
+
+    fn readdir(
+        &self,
+        _req: &Request,
+        ino: INodeNo,
+        _fh: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectory,
+    ) {
+        match self.listing(ino, offset).fill(&mut reply) {
+            Ok(()) => reply.ok(),
+            Err(error) => reply.error(errno::of(&error)),
+        }
+    }
+
+    fn readdirplus(
+        &self,
+        _req: &Request,
+        ino: INodeNo,
+        _fh: FileHandle,
+        offset: u64,
+        mut reply: ReplyDirectoryPlus,
+    ) {
+        match self.listing(ino, offset).fill_plus(&mut reply) {
+            Ok(()) => reply.ok(),
+            Err(error) => reply.error(errno::of(&error)),
+        }
+    }
+
+    fn statfs(&self, _req: &Request, _ino: INodeNo, reply: ReplyStatfs) {
+        self.activity.note();
+        let superblock = self.image.superblock();
+        let (size, free) = (superblock.block.size(), u64::MAX.saturating_sub(superblock.inos));
+        reply.statfs(superblock.blocks, 0, 0, u64::MAX, free, size, NAME_MAX, size);
+    }
+
+    fn getxattr(&self, _req: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        let inode = self.inode(ino);
+        let value = inode.and_then(|inode| self.image.xattr(&inode, name.as_bytes()));
+        xattrs::reply(value, size, reply);
+    }
+
+    fn listxattr(&self, _req: &Request, ino: INodeNo, size: u32, reply: ReplyXattr) {
+        let names = self.inode(ino).and_then(|inode| xattrs::names(&self.image, &inode));
+        xattrs::reply(names.map(Some), size, reply);
+    }
+
+    fn lseek(
+        &self,
+        _req: &Request,
+        ino: INodeNo,
+        _fh: FileHandle,
+        offset: i64,
+        whence: i32,
+        reply: ReplyLseek,
+    ) {
+        let (Ok(position), Some(hole)) = (u64::try_from(offset), wants_hole(whence)) else {
+            return reply.error(Errno::EINVAL);
+        };
+        match self.inode(ino).and_then(|inode| self.seek(&inode, position, hole)) {
+            Ok(Some(found)) => reply.offset(found.cast_signed()),
+            Ok(None) => reply.error(Errno::ENXIO),
+            Err(error) => reply.error(errno::of(&error)),
+        }
+    }
+}
+
+/// Whether `lseek` looks for a hole, or for data.
+fn wants_hole(whence: i32) -> Option<bool> {
+    const SEEK_DATA: i32 = 3;
+    const SEEK_HOLE: i32 = 4;
+    match whence {
+        SEEK_DATA => Some(false),
+        SEEK_HOLE => Some(true),
+        _ => None,
+    }
+}

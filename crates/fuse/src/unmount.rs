@@ -1,0 +1,49 @@
+//! How does a mount end?
+
+use std::{
+    io,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use rustix::{
+    fs::statfs,
+    io::Errno,
+    mount::{UnmountFlags, unmount as umount2},
+};
+
+/// Unmounts what is mounted at `directory`; with `lazy` also if it is in use: it is out of sight at once, and gone with
+/// its last user. Without the right to, the program `fusermount3` is asked, which may end mounts of the same user.
+///
+/// # Errors
+/// What the kernel says, as that it is busy or that nothing is mounted there, or what `fusermount3` says.
+pub fn unmount(directory: &Path, lazy: bool) -> io::Result<()> {
+    let flags = if lazy { UnmountFlags::DETACH } else { UnmountFlags::empty() };
+    match umount2(directory, flags | UnmountFlags::NOFOLLOW) {
+        Err(Errno::PERM) => by_helper(directory, lazy),
+        unmounted => Ok(unmounted?),
+    }
+}
+
+/// Whether the server of what is mounted at `directory` is gone.
+#[must_use]
+pub fn is_dead(directory: &Path) -> bool {
+    matches!(statfs(directory), Err(Errno::NOTCONN | Errno::CONNABORTED))
+}
+
+fn by_helper(directory: &Path, lazy: bool) -> io::Result<()> {
+    let mut failure = io::Error::from(Errno::PERM);
+    for helper in ["fusermount3", "fusermount"] {
+        let mut command = Command::new(helper);
+        command.arg("-u").args(lazy.then_some("-z")).arg("--").arg(directory);
+        match command.stdin(Stdio::null()).output() {
+            Ok(output) if output.status.success() => return Ok(()),
+            Ok(output) => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                return Err(io::Error::other(said.trim().to_owned()));
+            }
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
+}
