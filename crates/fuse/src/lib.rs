@@ -16,6 +16,7 @@ mod errno;
 mod idle;
 mod numbers;
 mod options;
+mod push;
 mod readahead;
 mod requests;
 mod session;

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 /// KiB that the kernel reads ahead of a sequential reader; without the right to say so, its own 128.
-const READ_AHEAD_KIB: u32 = 1024;
+const READ_AHEAD_KIB: u32 = 4096;
 
 /// Lets the kernel read ahead further on the mount at `directory`, if the process may.
 pub(crate) fn raise(directory: &Path) {

@@ -11,7 +11,7 @@ use lith_reader::{DataRange, Error, Image, Inode};
 
 use crate::{
     attributes::Attributes, buffer, cookie::Cookie, directory::Listing, errno, idle::Activity,
-    options::Options, xattrs,
+    options::Options, push::Pusher, xattrs,
 };
 
 /// How long the kernel may keep what it was told: ten years.
@@ -19,6 +19,9 @@ pub(crate) const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60
 
 /// Bytes in a name.
 const NAME_MAX: u32 = 255;
+
+/// A read of at most so many bytes is one of many here and there: the kernel asks for more if it goes straight on.
+const SCATTERED: usize = 16 << 10;
 
 /// Requests that the kernel has under way by itself, for pages that nobody waits for yet.
 const BACKGROUND: u16 = 64;
@@ -41,6 +44,7 @@ pub(crate) struct Server {
     image: Arc<Image>,
     attributes: Attributes,
     activity: Arc<Activity>,
+    pusher: Arc<Pusher>,
     without_open: bool,
     without_opendir: bool,
 }
@@ -48,8 +52,12 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn new(image: Arc<Image>, options: &Options) -> Self {
         let attributes = Attributes::new(&image, options);
-        let activity = Arc::default();
-        Self { image, attributes, activity, without_open: false, without_opendir: false }
+        let (activity, pusher) = (Arc::default(), Arc::new(Pusher::new(options.threads())));
+        Self { image, attributes, activity, pusher, without_open: false, without_opendir: false }
+    }
+
+    pub(crate) fn pusher(&self) -> Arc<Pusher> {
+        Arc::clone(&self.pusher)
     }
 
     pub(crate) fn activity(&self) -> Arc<Activity> {
@@ -76,16 +84,28 @@ impl Server {
     }
 
     /// Sends up to `length` bytes from `position` on, fewer at the end of the file.
-    fn send(&self, inode: &Inode, (position, length): (u64, u32), reply: ReplyData) {
+    fn send(&self, number: INodeNo, inode: &Inode, range: (u64, u32), reply: ReplyData) {
+        let (position, length) = range;
         let left = inode.size.saturating_sub(position).min(length.into());
         let left = usize::try_from(left).unwrap_or_default();
-        buffer::with(left, |bytes| {
-            let read = self.image.file(inode).and_then(|file| file.read_at(bytes, position));
-            match read {
+        let file = match self.image.file(inode) {
+            Ok(file) => file,
+            Err(error) => return reply.error(errno::of(&error)),
+        };
+        let read = buffer::with(left, |bytes| {
+            let read = file.read_at(bytes, position);
+            match &read {
                 Ok(()) => reply.data(bytes),
-                Err(error) => reply.error(errno::of(&error)),
+                Err(error) => reply.error(errno::of(error)),
             }
+            read.is_ok()
         });
+        if read
+            && (1..=SCATTERED).contains(&left)
+            && let Some(kept) = file.kept_at(position)
+        {
+            self.pusher.push(number, (kept.la, kept.bytes()), inode.size);
+        }
     }
 
     /// The first position from `position` on that is (or is not) in a hole. The end of the file counts as a hole.
@@ -167,7 +187,7 @@ impl Filesystem for Server {
         reply: ReplyData,
     ) {
         match self.inode(ino) {
-            Ok(inode) => self.send(&inode, (offset, size), reply),
+            Ok(inode) => self.send(ino, &inode, (offset, size), reply),
             Err(error) => reply.error(errno::of(&error)),
         }
     }

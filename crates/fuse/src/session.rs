@@ -39,8 +39,9 @@ impl Mounted {
     pub fn new(image: Arc<Image>, directory: &Path, options: &Options) -> io::Result<Self> {
         let directory = directory.canonicalize()?;
         let server = Server::new(image, options);
-        let activity = server.activity();
+        let (activity, pusher) = (server.activity(), server.pusher());
         let session = Session::new(server, &directory, &config(options))?;
+        pusher.begin(session.notifier());
         readahead::raise(&directory);
         Ok(Self { session, directory, activity, idle: options.idle })
     }

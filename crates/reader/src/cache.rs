@@ -16,8 +16,9 @@ pub(crate) type Bytes = Arc<Vec<u8>>;
 /// Where the thread that reads a piece leaves it. That thread holds the lock meanwhile.
 type Slot = Arc<Mutex<Option<Bytes>>>;
 
-/// The part of the budget that new pieces may take.
-const SMALL_SHARE: usize = 10;
+/// The part of the budget that new pieces may take when it is used up: pieces are large, and several readers must find
+/// theirs for a while.
+const SMALL_SHARE: usize = 3;
 
 /// How often a use counts at most.
 const USES: u8 = 3;
@@ -144,31 +145,32 @@ impl<K: Hash + Eq + Copy> Cache<K> {
         Ok((bytes, Origin::Loaded))
     }
 
-    /// Fills `buf` with the piece `key`, by `load` unless it is at hand. It is not kept, but threads that ask for it
-    /// meanwhile share it.
+    /// Fills the first `length` bytes of `buf` with the piece `key`, by `load` unless it is at hand; `load` may use all
+    /// of `buf`. The piece is not kept, but threads that ask for it meanwhile share it.
     pub(crate) fn fill<E>(
         &self,
         key: K,
         buf: &mut [u8],
+        length: usize,
         load: impl FnOnce(&mut [u8]) -> Result<(), E>,
     ) -> Result<Origin, E> {
-        let slot = match self.shard(key).find(key, buf.len()) {
+        let slot = match self.shard(key).find(key, length) {
             Found::Kept(bytes) => {
-                copy(&bytes, buf);
+                copy(&bytes, buf, length);
                 return Ok(Origin::Kept);
             }
             Found::Missing { slot, .. } => slot,
         };
         let mut loaded = lock(&slot);
-        if let Some(bytes) = loaded.as_ref().filter(|bytes| bytes.len() >= buf.len()) {
-            copy(bytes, buf);
+        if let Some(bytes) = loaded.as_ref().filter(|bytes| bytes.len() >= length) {
+            copy(bytes, buf, length);
             return Ok(Origin::Shared);
         }
         let result = load(buf);
         self.shard(key).leave(key, &slot);
         // Nobody finds the slot any more: who holds it waits for it.
         if result.is_ok() && Arc::strong_count(&slot) > 1 {
-            *loaded = Some(Arc::new(buf.to_vec()));
+            *loaded = buf.get(..length).map(|bytes| Arc::new(bytes.to_vec()));
         }
         result.map(|()| Origin::Loaded)
     }
@@ -192,7 +194,7 @@ impl<K: Hash + Eq + Copy> Cache<K> {
         }
         let mut shard = self.shard(key);
         let mut buffer = shard.buffer(bytes.len());
-        copy(bytes, &mut buffer);
+        copy(bytes, &mut buffer, bytes.len());
         shard.insert(key, &Arc::new(buffer), self.budget);
     }
 
@@ -277,11 +279,8 @@ impl<K: Hash + Eq + Copy> Shard<K> {
         } else {
             let in_main = self.ghosts.known.contains(&key);
             entry.piece = Some(Piece { bytes: Arc::clone(bytes), uses: 0, in_main });
-            if in_main {
-                self.main.push_back(key)
-            } else {
-                self.small.push_back(key)
-            }
+            let queue = if in_main { &mut self.main } else { &mut self.small };
+            queue.push_back(key);
             in_main
         };
         self.bytes += size;
@@ -349,9 +348,9 @@ impl<K: Hash + Eq + Copy> Ghosts<K> {
     }
 }
 
-/// Fills `buf` with the first of `bytes`, which are as many or more.
-fn copy(bytes: &[u8], buf: &mut [u8]) {
-    if let Some(bytes) = bytes.get(..buf.len()) {
+/// Copies the first `length` bytes, which both have.
+fn copy(bytes: &[u8], buf: &mut [u8], length: usize) {
+    if let (Some(bytes), Some(buf)) = (bytes.get(..length), buf.get_mut(..length)) {
         buf.copy_from_slice(bytes);
     }
 }
@@ -434,14 +433,14 @@ mod tests {
         let cache = Cache::new(100, 1);
         let mut buf = [0; 4];
         for _ in 0..2 {
-            let origin = cache.fill(1, &mut buf, |buf| {
+            let origin = cache.fill(1, &mut buf, 4, |buf| {
                 buf.fill(7);
                 Ok::<_, ()>(())
             });
             assert_eq!((origin, buf), (Ok(Origin::Loaded), [7; 4]));
         }
         cache.put(1, &[1, 2, 3, 4, 5]);
-        let origin = cache.fill(1, &mut buf, |_| Err(()));
+        let origin = cache.fill(1, &mut buf, 4, |_| Err(()));
         assert_eq!((origin, buf), (Ok(Origin::Kept), [1, 2, 3, 4]));
     }
 
@@ -471,7 +470,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let mut buf = [0; 4];
-                let origin = cache.fill(1, &mut buf, |buf| {
+                let origin = cache.fill(1, &mut buf, 4, |buf| {
                     filling.store(1, Ordering::Release);
                     // The entry, this thread and the other hold the slot.
                     while Arc::strong_count(

@@ -1,5 +1,6 @@
 //! How do a file's extents become its bytes?
 
+use lith_codec::Window;
 use lith_format::{addr::Pa, device_table::DevicePa, file_type::FileType};
 
 use crate::{
@@ -73,6 +74,8 @@ struct Part {
     len: usize,
     /// The beginning of the extent, if it is decoded already.
     ready: Option<Bytes>,
+    /// The bytes of the caller's buffer from the part's first on that it is decoded in, over its stored bytes.
+    in_place: Option<usize>,
 }
 
 /// Parts that follow each other in a file, of which the stored ones follow each other on a device too.
@@ -97,6 +100,7 @@ struct Parts<'a> {
 /// What a run's parts are served with.
 struct Serving<'a> {
     fetch: Option<Fetch<'a>>,
+    window: &'a mut Window,
     /// Bytes that the whole read asks for.
     read: usize,
 }
@@ -147,10 +151,11 @@ impl Parts<'_> {
         let extent = self.extents.step().ok_or(Corruption::Address)??;
         let skip = self.at.checked_sub(extent.la).ok_or(Corruption::Address)?;
         let len = size(extent.len.saturating_sub(skip)).min(self.left);
+        let mut part = Part { extent, skip, len, ready: None, in_place: None };
+        part.ready = self.content.decoded(&part);
+        part.in_place = self.content.in_place(&part, self.left);
         self.at = extent.end();
         self.left -= len;
-        let mut part = Part { extent, skip, len, ready: None };
-        part.ready = self.content.decoded(&part);
         Ok(Some(part))
     }
 }
@@ -173,17 +178,16 @@ impl Content<'_> {
         let extents = Extents::new(image, self.inode, self.map, position);
         let mut parts = Parts { content: *self, extents, at: position, left: read, held: None };
         let mut lease = image.pool.lease();
-        let Scratch { stored } = &mut *lease;
+        let Scratch { stored, window } = &mut *lease;
         let mut rest = buf;
         while !rest.is_empty() {
             let run = parts.next_run()?;
             let source = (&image.devices, &image.counters);
             let fetch = run.stored.map(|(at, len)| Fetch::new(source, &mut *stored, at, len));
-            let mut serving = Serving { fetch, read };
+            let mut serving = Serving { fetch, window: &mut *window, read };
             for part in &run.parts {
-                let (now, later) = rest.split_at_mut(part.len.min(rest.len()));
-                self.serve(part, now, &mut serving)?;
-                rest = later;
+                self.serve(part, rest, &mut serving)?;
+                rest = rest.get_mut(part.len..).unwrap_or_default();
             }
         }
         if self.role == Role::File {
@@ -196,8 +200,9 @@ impl Content<'_> {
     fn stored(&self, part: &Part) -> Result<Option<(DevicePa, usize)>, Fault> {
         let block = size(self.image.superblock().block.size().into());
         Ok(match (part.extent.kind, part.extent.place) {
-            (ExtentKind::Compressed { .. }, Place::Device(at)) if part.ready.is_none() => {
-                Some((at, size(part.extent.plen)))
+            (ExtentKind::Compressed { .. }, Place::Device(at)) => {
+                let here = part.ready.is_none() && part.in_place.is_none();
+                here.then(|| (at, size(part.extent.plen)))
             }
             (ExtentKind::Plain { interlaced: true }, Place::Device(at)) => Some((at, block)),
             (ExtentKind::Plain { .. }, Place::Device(at)) if part.len < DIRECT => {
@@ -217,13 +222,25 @@ impl Content<'_> {
         self.image.decoded.get(stream.key(), size(wish.end()))
     }
 
+    /// Whether a part is to be decoded over its stored bytes, in how many of the `left` bytes of the buffer.
+    fn in_place(&self, part: &Part, left: usize) -> Option<usize> {
+        let stream = Stream::of(&part.extent)?;
+        let wanted = part.ready.is_none() && self.way(part, left) == Way::InPlace;
+        let on_device = matches!(part.extent.place, Place::Device(_));
+        stream.room_in_place().filter(|room| wanted && on_device && *room <= left)
+    }
+
+    /// Fills the first bytes of `buf`; what is behind may be overwritten too.
     fn serve(&self, part: &Part, buf: &mut [u8], serving: &mut Serving<'_>) -> Result<(), Fault> {
+        if let (ExtentKind::Compressed { .. }, None) = (part.extent.kind, &part.ready) {
+            return self.serve_compressed(part, buf, serving);
+        }
+        let buf = buf.get_mut(..part.len).ok_or(Corruption::Address)?;
         if let Some(bytes) = &part.ready {
             self.image.counters.found(Origin::Kept);
             return copy(bytes, part.skip, buf);
         }
         match (part.extent.kind, part.extent.place) {
-            (ExtentKind::Compressed { .. }, _) => self.serve_compressed(part, buf, serving),
             (ExtentKind::Plain { interlaced: true }, Place::Device(at)) => {
                 self.serve_interlaced(part, at, buf, serving)
             }
@@ -297,22 +314,36 @@ impl Content<'_> {
         serving: &mut Serving<'_>,
     ) -> Result<(), Fault> {
         let stream = Stream::of(&part.extent).ok_or(Corruption::Address)?;
-        let (wish, cache) = (self.wish(part, serving.read), &self.image.decoded);
-        let way = wish.way(self.image.way, cache.longest());
-        let mut decode = |out: &mut [u8]| self.decode(&stream, way, out, serving);
-        let origin = match way {
-            Way::Direct | Way::InPlace => cache.fill(stream.key(), buf, decode)?,
-            Way::Buffered | Way::Rolling => {
+        let (wish, cache, key) = (self.wish(part, serving.read), &self.image.decoded, stream.key());
+        let origin = match (self.way(part, serving.read), part.in_place) {
+            (Way::InPlace, Some(room)) => {
+                cache.fill(key, buf, part.len, |buf| self.decode_in_place(&stream, room, buf))?
+            }
+            (Way::Direct | Way::InPlace, _) => cache.fill(key, buf, part.len, |buf| {
+                let out = buf.get_mut(..part.len).ok_or(Corruption::Address)?;
+                self.decode(&stream, Way::Direct, out, serving)
+            })?,
+            (Way::Rolling, _) => {
+                let out = buf.get_mut(..part.len).ok_or(Corruption::Address)?;
+                self.decode_rolling(&stream, part.skip, out, serving)?;
+                Origin::Loaded
+            }
+            (Way::Buffered, _) => {
                 let length = |known| size(wish.kept(known, cache.longest()));
-                let least = size(wish.end());
-                let (bytes, origin) = cache.at_least(stream.key(), least, length, &mut decode)?;
-                copy(&bytes, part.skip, buf)?;
-                cache.recycle(stream.key(), bytes);
+                let (bytes, origin) = cache.at_least(key, size(wish.end()), length, |out| {
+                    self.decode(&stream, Way::Buffered, out, serving)
+                })?;
+                copy(&bytes, part.skip, buf.get_mut(..part.len).ok_or(Corruption::Address)?)?;
+                cache.recycle(key, bytes);
                 origin
             }
         };
         self.image.counters.found(origin);
         Ok(())
+    }
+
+    fn way(&self, part: &Part, read: usize) -> Way {
+        self.wish(part, read).way(self.image.way, self.image.decoded.longest())
     }
 
     /// Decodes the first `out.len()` bytes of an extent.
@@ -324,27 +355,71 @@ impl Content<'_> {
         serving: &mut Serving<'_>,
     ) -> Result<(), Fault> {
         let (image, extent) = (self.image, stream.extent);
-        let (block, plen) = (image.superblock().block, size(extent.plen));
         image.counters.decode(way, out.len());
+        if let Some(stored) = image.stored.get(stream.key(), size(extent.plen)) {
+            return stream.decode(&stored, image.superblock().block, out);
+        }
+        self.with_stored(extent, serving, |stored, _| {
+            if (out.len() as u64) < extent.len && matches!(extent.place, Place::Device(_)) {
+                image.stored.put(stream.key(), stored);
+            }
+            stream.decode(stored, image.superblock().block, out)
+        })
+    }
+
+    /// Decodes the `out.len()` bytes of an extent behind the first `skip`, and keeps none.
+    fn decode_rolling(
+        &self,
+        stream: &Stream<'_>,
+        skip: u64,
+        out: &mut [u8],
+        serving: &mut Serving<'_>,
+    ) -> Result<(), Fault> {
+        self.image.counters.decode(Way::Rolling, size(skip).saturating_add(out.len()));
+        self.with_stored(stream.extent, serving, |stored, window| {
+            stream.decode_rolling(stored, self.image.superblock().block, skip, (out, window))
+        })
+    }
+
+    /// Decodes a whole extent in the first `room` bytes of `buf`, where its stored bytes are read to.
+    fn decode_in_place(
+        &self,
+        stream: &Stream<'_>,
+        room: usize,
+        buf: &mut [u8],
+    ) -> Result<(), Fault> {
+        let (image, extent) = (self.image, stream.extent);
+        let Place::Device(at) = extent.place else { return Err(Corruption::Address.into()) };
+        let buf = buf.get_mut(..room).ok_or(Corruption::Address)?;
+        let start = room.checked_sub(size(extent.plen)).ok_or(Corruption::Address)?;
+        let stored = buf.get_mut(start..).unwrap_or_default();
+        image.counters.fetch(stored.len());
+        image.devices.read(at, stored)?;
+        image.counters.decode(Way::InPlace, size(extent.len));
+        stream.decode_in_place(buf, image.superblock().block)
+    }
+
+    /// Calls `work` with the stored bytes of an extent, and the window.
+    fn with_stored(
+        &self,
+        extent: &Extent,
+        serving: &mut Serving<'_>,
+        work: impl FnOnce(&[u8], &mut Window) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let plen = size(extent.plen);
         match extent.place {
             Place::Device(at) => {
-                if let Some(stored) = image.stored.get(stream.key(), plen) {
-                    return stream.decode(&stored, block, out);
-                }
-                let stored = serving.get(at, plen)?;
-                if (out.len() as u64) < extent.len {
-                    image.stored.put(stream.key(), stored);
-                }
-                stream.decode(stored, block, out)
+                let fetch = serving.fetch.as_mut().ok_or(Corruption::Address)?;
+                work(fetch.get(at, plen)?, serving.window)
             }
             Place::Metadata { space, position } => {
-                let mut view = View::new(image, space);
+                let mut view = View::new(self.image, space);
                 if let Some(stored) = view.slice(position, plen)? {
-                    return stream.decode(stored, block, out);
+                    return work(stored, serving.window);
                 }
                 let mut stored = vec![0; plen];
                 view.read(position, &mut stored)?;
-                stream.decode(&stored, block, out)
+                work(&stored, serving.window)
             }
             Place::Nowhere | Place::Packed { .. } => Err(Corruption::Address.into()),
         }

@@ -1,5 +1,6 @@
 //! What does the stream in a pcluster hold?
 
+use lith_codec::Window;
 use lith_format::{addr::BlockBits, compression::Algorithm};
 
 use crate::{
@@ -61,17 +62,62 @@ impl<'a> Stream<'a> {
     ) -> Result<(), Fault> {
         let algorithm = codec(self.algorithm);
         let whole = !self.partial && out.len() as u64 == self.extent.len;
-        // Streams that fill their place don't begin with a zero either, so nothing is lost of them.
-        let padded = usize::try_from(block.size()).unwrap_or(usize::MAX);
-        let decoded = lith_codec::strip_padding(stored, padded).and_then(|stream| {
+        let decoded = strip(stored, block).and_then(|stream| {
             if whole {
                 lith_codec::decode(algorithm, stream, out)
             } else {
                 lith_codec::decode_partial(algorithm, stream, out)
             }
         });
-        decoded.map_err(|source| Corruption::Decode { la: self.extent.la, source }.into())
+        decoded.map_err(|source| self.corrupt(source))
     }
+
+    /// Decodes the `out.len()` bytes of the extent behind the first `skip`, which pass through `window`.
+    pub(crate) fn decode_rolling(
+        &self,
+        stored: &[u8],
+        block: BlockBits,
+        skip: u64,
+        (out, window): (&mut [u8], &mut Window),
+    ) -> Result<(), Fault> {
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+        let decoded = strip(stored, block).and_then(|stream| {
+            lith_codec::decode_rolling(codec(self.algorithm), stream, skip, out, window)
+        });
+        decoded.map_err(|source| self.corrupt(source))
+    }
+
+    /// How long a buffer must be for the whole extent to be decoded in it over its stored bytes; none if it can't be.
+    pub(crate) fn room_in_place(&self) -> Option<usize> {
+        if self.partial {
+            return None;
+        }
+        let (len, plen) = (usize::try_from(self.extent.len), usize::try_from(self.extent.plen));
+        let (len, plen) = (len.ok()?, plen.ok()?);
+        let margin = lith_codec::in_place_margin(codec(self.algorithm), plen, len)?;
+        Some(len.checked_add(margin)?.max(plen))
+    }
+
+    /// Decodes the whole extent in a buffer, at whose end its stored bytes are, to the buffer's beginning.
+    pub(crate) fn decode_in_place(&self, buf: &mut [u8], block: BlockBits) -> Result<(), Fault> {
+        let (end, plen) = (buf.len(), usize::try_from(self.extent.plen).unwrap_or(usize::MAX));
+        let stored = end.checked_sub(plen).and_then(|start| buf.get(start..)).unwrap_or_default();
+        let start = strip(stored, block).map(|stream| end - stream.len());
+        let length = usize::try_from(self.extent.len).unwrap_or(usize::MAX);
+        let decoded = start.and_then(|start| {
+            lith_codec::decode_in_place(codec(self.algorithm), buf, start..end, length)
+        });
+        decoded.map_err(|source| self.corrupt(source))
+    }
+
+    fn corrupt(&self, source: lith_codec::DecodeError) -> Fault {
+        Corruption::Decode { la: self.extent.la, source }.into()
+    }
+}
+
+/// Streams that fill their place don't begin with a zero either, so nothing is lost of them.
+fn strip(stored: &[u8], block: BlockBits) -> Result<&[u8], lith_codec::DecodeError> {
+    lith_codec::strip_padding(stored, usize::try_from(block.size()).unwrap_or(usize::MAX))
 }
 
 const fn codec(algorithm: Algorithm) -> lith_codec::Algorithm {

@@ -26,6 +26,8 @@ const POOL_BYTES: usize = 4 << 20;
 pub(crate) struct Scratch {
     /// What was read from a device.
     pub(crate) stored: Buffer,
+    /// What nobody wants passes through it.
+    pub(crate) window: lith_codec::Window,
 }
 
 /// Memory that grows to the largest size asked for.

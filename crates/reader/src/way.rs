@@ -4,7 +4,7 @@
 
 /// An extent is decoded for the cache up to this length whatever part of it is wanted; of a longer one at least this
 /// much, and twice what is wanted, so that reading it bit by bit decodes each byte about twice.
-const EAGER: u64 = 512 << 10;
+const EAGER: u64 = 2 << 20;
 
 /// A read of at most so many bytes somewhere in an extent says nothing about the bytes behind.
 const SMALL: usize = 16 << 10;
@@ -66,8 +66,8 @@ impl Wish {
     pub(crate) fn way(&self, forced: Option<Way>, room: usize) -> Way {
         match forced {
             Some(Way::Direct | Way::InPlace) if !self.is_whole() => Way::Buffered,
+            Some(Way::Rolling) | None if self.is_whole() => Way::Direct,
             Some(way) => way,
-            None if self.is_whole() => Way::Direct,
             None if self.end() > room as u64 && self.skip >= ROLL => Way::Rolling,
             None => Way::Buffered,
         }

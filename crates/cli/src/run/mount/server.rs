@@ -59,7 +59,8 @@ fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
     if let Some(cache) = request.cache {
         limits.decoded_cache = usize::try_from(cache.0).unwrap_or(usize::MAX);
     }
-    Image::open_with(devices, Options { limits, ..Options::default() }).with_context(|| Place(place).to_string())
+    Image::open_with(devices, Options { limits, ..Options::default() })
+        .with_context(|| Place(place).to_string())
 }
 
 fn options(request: &Mount, settings: &Settings) -> lith_fuse::Options {
