@@ -6,6 +6,7 @@
 #   silesia7      seven files of the Silesia corpus as one tar file; needs LITH_SILESIA, the folder with their zips
 #   linux         the kernel's source: 78,000 small text files
 #   linuxtar      the same as one tar file; needs the corpus linux
+#   text          the same as one text file of 1 GB; needs the corpus linux
 #   site          Python packages: a deep tree of tiny files
 #   random        files that don't compress
 set -eu
@@ -62,6 +63,19 @@ make_linuxtar() {
         --numeric-owner .
 }
 
+make_text() {
+    [ -d "$LITH_CORPORA/linux" ] || die "text: make the corpus linux first"
+    (
+        cd "$LITH_CORPORA/linux"
+        # Tables of register names compress like no other text: they come last, and few of them are needed.
+        for found in '!' ''; do
+            # shellcheck disable=SC2086 # an empty word must vanish
+            find . -type f $found -path '*/asic_reg/*' -print0 | LC_ALL=C sort -z
+        done | xargs -0 cat 2>/dev/null | head -c 1000000000
+    ) >"$1/text"
+    [ "$(stat -c %s "$1/text")" -eq 1000000000 ] || die "text: the corpus linux has less than 1 GB"
+}
+
 make_site() {
     # Versions are fixed and dependencies left out, so that everybody gets the same files.
     PIP_ROOT_USER_ACTION=ignore python3 -m pip install -q --disable-pip-version-check --no-cache-dir --no-deps \
@@ -81,11 +95,11 @@ for number in range(2000):
 END
 }
 
-[ $# -gt 0 ] || set -- debian libreoffice silesia7 linux linuxtar site random
+[ $# -gt 0 ] || set -- debian libreoffice silesia7 linux linuxtar text site random
 for name; do
     case $name in
     debian) need_root ;;
-    libreoffice | silesia7 | linux | linuxtar | site | random) ;;
+    libreoffice | silesia7 | linux | linuxtar | text | site | random) ;;
     *) die "no corpus is called $name" ;;
     esac
     make_whole "$name" "make_$name"

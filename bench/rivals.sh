@@ -12,6 +12,8 @@ make_sid() {
 }
 
 need_root
+# What reads at random for read.py, on this machine itself.
+need_command fio fio
 make_whole sid make_sid
 for tool in 'mkfs.erofs -V' 'mksquashfs -version' 'squashfuse --help'; do
     # Some of these exit with a failure after printing their version.

@@ -12,38 +12,14 @@ cache, and what earlier runs wrote is on the disk before the next one starts. Ne
 Peak RSS has a floor of about 20 MB, the size of this script: the kernel counts the child before its exec.
 """
 
-import argparse
-import contextlib
-import ctypes
 import dataclasses
-import datetime
-import os
-import pathlib
-import shlex
-import shutil
-import statistics
-import subprocess
 import sys
-import tempfile
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-CORPORA = pathlib.Path(os.environ.get("LITH_CORPORA") or pathlib.Path.home() / ".cache/lith-bench").resolve()
-SID = CORPORA / "sid"
-ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
+from common import (Bench, Contender, arguments, chosen, content_bytes, header, lith_build, median, no_corpus, ratio,
+                    workplace)
 
-SUITES = ("build", "large", "pack", "squash", "extract", "check")
+SUITES = ("build", "large", "pack", "squash", "check")
 TREES = ("debian", "libreoffice")
-CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 0x1000, 0x4000, 0x40000
-
-
-@dataclasses.dataclass(frozen=True)
-class Contender:
-    """One who runs: a command with the placeholders SOURCE, IMAGE and DIR."""
-
-    label: str
-    command: str
-    rival: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,20 +37,6 @@ class Case:
 
     def rival(self):
         return next((c for c in self.contenders if c.rival), None)
-
-
-@dataclasses.dataclass(frozen=True)
-class Run:
-    """What one process took: seconds, seconds of user and system, bytes, and the bytes that it wrote."""
-
-    wall: float
-    cpu: float
-    rss: int
-    size: int
-
-
-def lith_build(options=""):
-    return f"lith build {options} --workers 2 -T 0 --mtime fixed -U clear SOURCE IMAGE"
 
 
 def mkfs(options):
@@ -154,110 +116,8 @@ def all_cases():
     yield squash_case("zstd,15, 128 KiB, fragments", "--kernel 6.12 -z zstd,15 -C 131072 -E fragments",
                       "-comp zstd -Xcompression-level 15 -b 131072")
     for corpus in TREES:
-        squash = Contender("mksquashfs", rival=True, command=
-                           "mksquashfs SOURCE SQUASH -comp lz4 -Xhc -b 65536 -noappend -quiet -no-progress")
-        yield Case("extract", corpus, "lz4hc,12, 64 KiB", (
-            Contender("lith", "lith extract IMAGE DIR"),
-            Contender("unsquashfs", "unsquashfs -quiet -no-progress -processors 2 -dest DIR SQUASH", rival=True),
-        ), {"wall": 1.0}, hc_image | {"SQUASH": squash})
         check = Contender("lith", "lith check IMAGE")
         yield Case("check", corpus, "lz4hc,12, 64 KiB", (check,), {"rate": 400}, hc_image)
-
-
-class Bench:
-    """Where the commands run: lith's path, the work folder, and both it and the corpora bound into the chroot."""
-
-    def __init__(self, lith, work):
-        self.lith, self.work = lith, work
-        self.chroot = SID.is_dir()
-        if self.chroot:
-            self.bind_folders()
-
-    def bind_folders(self):
-        """Binds the corpora and the work folder at the same paths in the chroot, for this process only."""
-        libc = ctypes.CDLL(None, use_errno=True)
-
-        def check(result):
-            if result:
-                raise OSError(ctypes.get_errno(), "cannot set up the chroot", str(SID))
-
-        check(libc.unshare(CLONE_NEWNS))
-        check(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None))
-        # A folder below one that is bound already must not be a mount point too, or it can't be removed.
-        for folder in [CORPORA] + [self.work.parent] * (not self.work.is_relative_to(CORPORA)):
-            inside = SID / folder.relative_to("/")
-            inside.mkdir(parents=True, exist_ok=True)
-            check(libc.mount(bytes(folder), bytes(inside), None, MS_BIND, None))
-        check(libc.mount(b"proc", bytes(SID / "proc"), b"proc", 0, None))
-
-    def has(self, contender):
-        program = contender.command.split()[0]
-        if contender.rival:
-            return any((SID / folder / program).exists() for folder in ("usr/bin", "usr/sbin"))
-        return self.lith.exists()
-
-    def argv(self, contender, corpus):
-        places = {"lith": self.lith, "SOURCE": CORPORA / corpus, "IMAGE": self.work / "image.erofs",
-                  "SQUASH": self.work / "image.squashfs", "DIR": self.work / "tree"}
-        return [str(places.get(word, word)) for word in contender.command.split()]
-
-    def output(self, contender):
-        """The file or folder that the command makes; none if it only reads."""
-        if contender.command.startswith(("lith build", "mkfs.erofs")):
-            return self.work / "image.erofs"
-        if contender.command.startswith("mksquashfs"):
-            return self.work / "image.squashfs"
-        return None if contender.command.startswith("lith check") else self.work / "tree"
-
-    def enter_chroot(self):
-        os.chroot(SID)
-        os.chdir(self.work)
-
-    def run(self, contender, corpus):
-        output = self.output(contender)
-        remove(output)
-        # What an earlier run wrote must not be written back at the expense of this one.
-        os.sync()
-        with tempfile.TemporaryFile() as log:
-            start = time.perf_counter()
-            process = subprocess.Popen(self.argv(contender, corpus), env=ENVIRONMENT, cwd=self.work,
-                                       stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                       preexec_fn=self.enter_chroot if contender.rival else None)
-            _, status, usage = os.wait4(process.pid, 0)
-            wall = time.perf_counter() - start
-            process.returncode = os.waitstatus_to_exitcode(status)
-            if process.returncode:
-                log.seek(0)
-                said = log.read().decode(errors="replace")
-                sys.exit(f"{contender.command}: exit status {process.returncode}\n{said}")
-        size = output.stat().st_size if output and output.is_file() else 0
-        return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, size)
-
-    def version(self, contender, option):
-        try:
-            done = subprocess.run([self.argv(contender, "")[0], option], env=ENVIRONMENT, capture_output=True,
-                                  text=True, preexec_fn=self.enter_chroot if contender.rival else None, check=False)
-        except OSError:
-            return f"{contender.label}: not there"
-        return next(iter((done.stdout + done.stderr).splitlines()), "").strip()
-
-
-def remove(path):
-    if path and path.is_dir():
-        shutil.rmtree(path)
-    elif path:
-        path.unlink(missing_ok=True)
-
-
-def content_bytes(corpus):
-    """The bytes of all regular files of a corpus, hard links counted once."""
-    sizes = {}
-    for folder, _, files in os.walk(CORPORA / corpus):
-        for name in files:
-            status = os.lstat(os.path.join(folder, name))
-            if status.st_mode & 0o170000 == 0o100000:
-                sizes[status.st_ino] = status.st_size
-    return sum(sizes.values())
 
 
 def measure(bench, case, repeat):
@@ -273,17 +133,6 @@ def measure(bench, case, repeat):
             if number:
                 runs[contender.label].append(run)
     return runs
-
-
-def median(runs, field):
-    return statistics.median(getattr(run, field) for run in runs)
-
-
-def ratio(runs, rivals, field):
-    """The median of the rounds' ratios, or none where there's nothing to divide by."""
-    if not rivals or not all(getattr(run, field) for run in rivals):
-        return None
-    return statistics.median(getattr(a, field) / getattr(b, field) for a, b in zip(runs, rivals))
 
 
 def verdict(case, runs, rivals):
@@ -319,21 +168,6 @@ def rows(case, runs):
                               verdict(case, own, rivals), ""]).strip()
 
 
-def header(bench, options):
-    facts = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    model = next((fact.split(":")[1].strip() for fact in facts if fact.startswith("model name")), "unknown CPU")
-    yield f"- date: {datetime.date.today()}; kernel {os.uname().release}; {os.cpu_count()} cores, {model}"
-    versions = [(Contender("lith", "lith"), "--version"), (Contender("mkfs.erofs", "mkfs.erofs", True), "-V"),
-                (Contender("unsquashfs", "unsquashfs", True), "-version")]
-    yield "- versions: " + "; ".join(bench.version(*version) for version in versions if bench.has(version[0]))
-    # Paths are of this machine only.
-    words = [f"--suite {suite}" for suite in options.suite or []]
-    words += [f"--corpus {corpus}" for corpus in options.corpus or []]
-    words += [f"--case {shlex.quote(options.case)}"] if options.case else []
-    yield f"- command: `bench/run.py {' '.join([*words, f'--repeat {options.repeat}'])}`"
-    yield "- each cell is lith / rival (ratio): medians of the rounds, and the median of each round's ratio"
-
-
 TABLE = ("| corpus | case | lith | rival | wall s | CPU s | peak RSS MB | image bytes | targets |\n"
          "|---|---|---|---|---|---|---|---|---|")
 
@@ -354,49 +188,29 @@ def tables(bench, cases, repeat):
 
 def left_out(bench, case):
     """Why a case can't run here, or nothing."""
-    if not (CORPORA / case.corpus).is_dir():
-        return f"no corpus {case.corpus}: bench/corpora.sh {case.corpus}"
     for contender in (*case.inputs.values(), *case.contenders):
         if not bench.has(contender):
-            return f"no {contender.command.split()[0]}: bench/rivals.sh"
-    return None
+            return f"no {contender.program()}: bench/rivals.sh"
+    return no_corpus(case)
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--suite", choices=SUITES, action="append", help="only this one (repeatable)")
-    parser.add_argument("--corpus", action="append", help="only this one (repeatable)")
-    parser.add_argument("--case", help="only cases whose name contains this")
-    parser.add_argument("--repeat", type=int, default=5, help="measured rounds (default: 5)")
-    parser.add_argument("--lith", type=pathlib.Path, default=ROOT / "target/release/lith", help="what is measured")
-    parser.add_argument("--work", type=pathlib.Path, default=CORPORA, help="write images and trees below this folder")
-    parser.add_argument("--out", type=pathlib.Path, help="write the report there, not to the standard output")
-    return parser.parse_args()
-
-
-def report_file(path):
-    return path.open("w", encoding="utf-8") if path else contextlib.nullcontext(sys.stdout)
+PROGRAMS = ((Contender("lith", "lith"), "--version"), (Contender("mkfs.erofs", "mkfs.erofs", True), "-V"),
+            (Contender("mksquashfs", "mksquashfs", True), "-version"))
 
 
 def main():
-    options = arguments()
-    if os.getuid() != 0:
-        sys.exit("run.py must be root: it calls chroot and mount")
-    lith = options.lith.resolve()
-    if not lith.exists():
-        sys.exit(f"{lith}: no such program; build it with cargo build --release, or give --lith")
-    cases = [case for case in all_cases() if (not options.suite or case.suite in options.suite)
-             and (not options.corpus or case.corpus in options.corpus) and (options.case or "") in case.name]
-    CORPORA.mkdir(parents=True, exist_ok=True)
-    parent = options.work.resolve()
-    with tempfile.TemporaryDirectory(prefix=".run.", dir=parent) as work, report_file(options.out) as report:
-        bench = Bench(lith, pathlib.Path(work))
+    options = arguments(__doc__.splitlines()[0], SUITES)
+    cases = chosen(all_cases(), options)
+    with workplace(options) as (work, say):
+        bench = Bench(options.lith, work)
         present = [case for case in cases if left_out(bench, case) is None]
         missing = sorted({left_out(bench, case) for case in cases} - {None})
-        for line in (*header(bench, options), *(f"- left out: {reason}" for reason in missing)):
-            print(line, file=report)
+        for line in (*header(bench, options, PROGRAMS),
+                     "- each cell is lith / rival (ratio): medians of the rounds, and the median of each round's ratio",
+                     *(f"- left out: {reason}" for reason in missing)):
+            say(line)
         for line in tables(bench, present, options.repeat):
-            print(line, file=report, flush=True)
+            say(line)
 
 
 main()
