@@ -148,7 +148,7 @@ fn main() -> Outcome<()> {
             for (name, way) in WAYS {
                 let speed = best(&pclusters, way, options.rounds)?;
                 if speed > 0.0 {
-                    println!("{:<12} {size:>8} {name:<20} {speed:>8.0}", compressor.to_string());
+                    println!("{:<12} {size:>8} {name:<20} {speed:>8.1}", compressor.to_string());
                 }
             }
         }

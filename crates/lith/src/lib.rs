@@ -2,6 +2,24 @@
 //!
 //! [`build()`] makes an image of anything that [`source`] can read; [`reader`] opens images, [`check`]
 //! examines them, [`export`] takes trees out of them.
+//!
+//! An image is read by any number of threads at once, without a lock around it:
+//!
+//! ```
+//! use std::io::Read;
+//!
+//! use lith::{device::FileDevice, reader::Image};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/03-lz4.erofs");
+//! let image = Image::open(FileDevice::open(path.as_ref())?)?;
+//! let inode = image.resolve(b"/text")?;
+//! let mut beginning = [0; 64];
+//! image.file(&inode)?.into_handle().read_exact(&mut beginning)?;
+//! # let mut same = [0; 64];
+//! # image.file(&inode)?.read_at(&mut same, 0)?;
+//! # assert_eq!(beginning, same);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod adjust;

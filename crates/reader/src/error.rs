@@ -175,6 +175,12 @@ pub enum Corruption {
     /// A directory that is in itself or has two names.
     #[error("the directory is reached a second time")]
     DirectoryTwice,
+    /// Directories in one another beyond what paths can reach.
+    #[error("{limit} directories in one another are the most that are entered")]
+    DirectoryDepth {
+        /// How many are allowed.
+        limit: usize,
+    },
     /// A symlink's length.
     #[error("a symlink of {length} bytes; 1 to {limit} are possible")]
     SymlinkLength {

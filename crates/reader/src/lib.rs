@@ -2,7 +2,8 @@
 //!
 //! [`Image::open`] takes a device. From there [`Image::root`], [`Image::read_dir`], [`Image::lookup`] and
 //! [`Image::resolve`] lead to inodes, [`Image::xattrs`] and [`Image::read_link`] to what belongs to them, and
-//! [`Image::file`] to bytes at any position. Everything can be called by many threads at once; none waits for
+//! [`Image::file`] to bytes at any position. [`Image::walk`] visits a whole tree, [`FileHandle`] makes a file a
+//! [`std::io::Read`]. Everything can be called by many threads at once; none waits for
 //! another's reads, but to share what it reads of the inodes that hold pieces of many files.
 //!
 //! Any byte of an image may be a lie: what can't be true is a [`Corruption`] of a named inode.
@@ -17,6 +18,7 @@ mod dir;
 mod error;
 mod fetch;
 mod file;
+mod handle;
 mod image;
 mod inode;
 mod limits;
@@ -26,6 +28,8 @@ mod namei;
 mod open;
 mod stats;
 mod symlink;
+mod vectored;
+mod walk;
 mod way;
 mod xattr;
 
@@ -33,11 +37,14 @@ pub use ahead::{Busy, ReadAhead};
 pub use dir::{DirEntry, DirPosition, ReadDir};
 pub use error::{Corruption, Error, OpenError, Unsupported};
 pub use file::{DataRange, File, Kept};
+pub use handle::{Content, FileHandle, OwnedFile};
 pub use image::{Image, Options};
 pub use inode::Inode;
 pub use limits::Limits;
 pub use map::{Extent, ExtentKind, Extents, Place};
 pub use metadata::Space;
 pub use stats::Stats;
+pub use vectored::ReadRange;
+pub use walk::{Visit, Walk};
 pub use way::Way;
 pub use xattr::Xattr;

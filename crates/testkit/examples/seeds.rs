@@ -146,4 +146,16 @@ fn streams() {
         let length = u16::try_from(consumed).unwrap().to_le_bytes();
         write("lz4_decode", &format!("{texture:?}"), &[&length, stream].concat());
     }
+    for (shape, compressor) in [(0_u8, "lz4"), (1, "lzma,1"), (2, "deflate,6"), (3, "zstd,3")] {
+        for texture in Texture::ALL {
+            let content = bytes(texture, 2, 4000);
+            let mut out = vec![0; 1024];
+            let mut encoder = Encoder::new(&compressor.parse().unwrap());
+            let Some(fit) = encoder.fill(&content, &mut out).unwrap() else { continue };
+            let quarter = u16::try_from(fit.consumed / 4).unwrap();
+            let header = [quarter.to_le_bytes(), (quarter / 2).to_le_bytes()].concat();
+            let input = [&[shape][..], &header, &out[..fit.written]].concat();
+            write("decode_ways", &format!("{compressor}-{texture:?}"), &input);
+        }
+    }
 }

@@ -7,7 +7,10 @@ use std::{io::Cursor, path::Path, sync::Arc};
 
 use lith::{
     builder::{IndexForm, Options},
-    codec::{Algorithm, Compressor, Encoder, decode, decode_partial, strip_padding},
+    codec::{
+        Algorithm, Compressor, DecodeError, Encoder, Window, decode, decode_in_place,
+        decode_partial, decode_rolling, in_place_margin, strip_padding,
+    },
     device::MemoryDevice,
     format::{
         addr::{BlockBits, La},
@@ -27,12 +30,13 @@ use crate::{compare, image, recipe};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
     ("reader_open_walk", reader_open_walk),
     ("tar_source", tar_source),
     ("zmap_tables", zmap_tables),
     ("dirent_block", dirent_block),
     ("lz4_decode", lz4_decode),
+    ("decode_ways", decode_ways),
     ("build_roundtrip", build_roundtrip),
 ];
 
@@ -69,6 +73,9 @@ pub fn reader_open_walk(bytes: &[u8]) {
         }
     }
     let _ = image.resolve_following(b"a/../b/./link");
+    for visit in image.walk().into_iter().flatten().take(NAMES).flatten() {
+        assert!(!visit.path.is_empty() && !visit.path.starts_with(b"/"), "{visit:?}");
+    }
     if let Ok(source) =
         source::image(Arc::clone(&image), Path::new("image"), &source::Options::default())
     {
@@ -274,6 +281,42 @@ fn check_decodes(stream: &[u8], bytes: &[u8]) {
         }
         assert!(back == bytes[..length], "other bytes come back");
     }
+}
+
+/// Decodes bytes in every way: one for the algorithm, two for the length, two for what is skipped of it, then the
+/// stream. Ways that accept it must agree.
+pub fn decode_ways(bytes: &[u8]) {
+    let Some(([shape, lengths @ ..], stream)) = bytes.split_first_chunk::<5>() else { return };
+    let [length, skip] = [&lengths[..2], &lengths[2..]]
+        .map(|bytes| usize::from(u16::from_le_bytes(bytes.try_into().unwrap())) * 4);
+    let skip = skip.min(length);
+    let algorithm = [Algorithm::Lz4, Algorithm::Lzma, Algorithm::Deflate, Algorithm::Zstd]
+        [usize::from(shape & 3)];
+    let (mut whole, mut part, mut rest) =
+        (vec![0xa5; length], vec![0x5a; length], vec![0xa5; length - skip]);
+    let decoded = decode(algorithm, stream, &mut whole).is_ok();
+    let in_part = decode_partial(algorithm, stream, &mut part).is_ok();
+    let rolled = decode_rolling(algorithm, stream, skip, &mut rest, &mut Window::new()).is_ok();
+    assert!(!(in_part && rolled) || rest == part[skip..], "rolling gives other bytes");
+    let buffer = decoded_in_place(algorithm, stream, length);
+    // What liblz4 makes of a stream that is none can depend on what was in the buffer: nothing to compare.
+    if let (Some(buffer), true, Algorithm::Zstd) = (buffer, decoded, algorithm) {
+        assert!(buffer[..length] == whole, "in place gives other bytes");
+    }
+}
+
+/// The buffer that a stream was decoded in, if it could be.
+fn decoded_in_place(algorithm: Algorithm, stream: &[u8], length: usize) -> Option<Vec<u8>> {
+    let margin = in_place_margin(algorithm, stream.len(), length).unwrap_or(0);
+    let end = (length + margin).max(stream.len());
+    let mut buffer = vec![0; end];
+    let start = end - stream.len();
+    buffer[start..].copy_from_slice(stream);
+    let done = decode_in_place(algorithm, &mut buffer, start..end, length);
+    if matches!(done, Err(DecodeError::NotInPlace { .. })) {
+        assert!(buffer[start..] == *stream, "a refused stream changed");
+    }
+    done.is_ok().then_some(buffer)
 }
 
 /// Makes a tree of bytes, an image of the tree, and a tree of the image: it must be the first one.

@@ -2,10 +2,11 @@
 
 use super::{BUFFER, REACH, SPARE};
 
-/// Bytes that the literals and the match of a short sequence may be copied with.
-const SHORT: usize = 32;
-/// Bytes of input that a short sequence can have, copied in full.
-const SHORT_INPUT: usize = 18;
+/// Bytes of a match that are copied at a time.
+const CHUNK: usize = 32;
+/// Bytes from a short sequence's token on that are looked at: those of its literals, copied in full, its offset and one
+/// byte of its match's length among them.
+const SHORT: usize = 1 + 16 + 3;
 /// The value of a length's four bits that says that more follows.
 const MORE: usize = 15;
 /// The shortest match.
@@ -46,10 +47,7 @@ pub(super) fn decompress_rolling(
 impl Rolling<'_> {
     fn run(&mut self, mut input: &[u8]) -> Option<()> {
         while self.left > 0 {
-            if let Some(rest) = self.short_sequence(input) {
-                input = rest;
-                continue;
-            }
+            input = self.short_sequences(input);
             let (token, rest) = input.split_first()?;
             let (literals, rest) = length(usize::from(token >> 4), rest)?;
             let (literals, rest) = rest.split_at_checked(literals)?;
@@ -66,29 +64,39 @@ impl Rolling<'_> {
         Some(())
     }
 
-    /// Decodes a sequence whose lengths are all in its token, if there is room to copy more than it has; gives the
-    /// input behind it.
-    fn short_sequence<'a>(&mut self, input: &'a [u8]) -> Option<&'a [u8]> {
-        let (token, rest) = input.split_first()?;
+    /// Decodes sequences as long as they are short and there is room to copy more than they have; gives the input
+    /// behind them, which is not empty.
+    fn short_sequences<'a>(&mut self, mut input: &'a [u8]) -> &'a [u8] {
+        let limit = (BUFFER - SPARE).min(self.at.saturating_add(self.left));
+        let start = self.at;
+        while self.at < limit
+            && let Some(read) = self.short_sequence(input, limit)
+        {
+            input = input.get(read..).unwrap_or_default();
+        }
+        self.left -= self.at - start;
+        input
+    }
+
+    /// Decodes one of them that ends before `limit`; the bytes of input that it has.
+    fn short_sequence(&mut self, input: &[u8], limit: usize) -> Option<usize> {
+        let [token, behind @ ..] = input.first_chunk::<SHORT>()?;
         let (literals, matched) = (usize::from(token >> 4), usize::from(token & 15));
-        let at = self.at;
-        let fits = rest.len() > SHORT_INPUT && self.left > 2 * SHORT && at < BUFFER - SPARE;
-        if literals == MORE || matched == MORE || !fits {
+        let [low, high, more] = *behind.get(literals..)?.first_chunk()?;
+        let offset = usize::from(u16::from_le_bytes([low, high]));
+        let (more, read) = if matched == MORE { (more, 4) } else { (0, 3) };
+        let from = (self.at + literals).checked_sub(offset)?;
+        let (at, length) = (self.at + literals, matched + MIN_MATCH + usize::from(more));
+        if literals == MORE || more == u8::MAX || offset < CHUNK || at + length >= limit {
             return None;
         }
-        let (bytes, _) = rest.split_first_chunk::<16>()?;
-        *self.buffer.get_mut(at..)?.first_chunk_mut()? = *bytes;
-        let (offset, rest) = rest.get(literals..)?.split_first_chunk()?;
-        let offset = usize::from(u16::from_le_bytes(*offset));
-        let (at, matched) = (at + literals, matched + MIN_MATCH);
-        if offset < SHORT {
-            return None;
+        *self.buffer.get_mut(self.at..)?.first_chunk_mut::<16>()? = *behind.first_chunk()?;
+        for done in (0..length).step_by(CHUNK) {
+            let bytes = *self.buffer.get(from + done..)?.first_chunk::<CHUNK>()?;
+            *self.buffer.get_mut(at + done..)?.first_chunk_mut()? = bytes;
         }
-        let bytes = *self.buffer.get(at.checked_sub(offset)?..)?.first_chunk::<SHORT>()?;
-        *self.buffer.get_mut(at..)?.first_chunk_mut()? = bytes;
-        self.at = at + matched;
-        self.left -= literals + matched;
-        Some(rest)
+        self.at = at + length;
+        Some(literals + read)
     }
 
     fn literals(&mut self, mut bytes: &[u8]) -> Option<()> {

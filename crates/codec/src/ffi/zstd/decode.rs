@@ -13,10 +13,8 @@ use super::{MAX_WINDOW_LOG, succeeded};
 use crate::kept::{self, Kept};
 use crate::rolling::skipping;
 
-/// Most bytes of a context that stays with its thread: those of windows up to 512 KiB do.
-const MAX_KEPT: usize = 1 << 20;
-
-/// A decompression context; it stays with the thread that made it.
+/// A decompression context; it stays with the thread that made it, and holds at most 1.5 MiB: the format's widest window,
+/// three blocks and its tables.
 struct Decompressor(NonNull<ZSTD_DCtx>);
 
 thread_local! {
@@ -38,13 +36,7 @@ impl Decompressor {
 
     /// Runs `work` with this thread's context.
     fn with<T>(work: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
-        kept::with(&DECOMPRESSOR, Self::new, |made| made.size() <= MAX_KEPT, work)
-    }
-
-    /// Bytes of memory that it holds.
-    fn size(&self) -> usize {
-        // SAFETY: the context is live; the function only reads its fields.
-        unsafe { zstd_sys::ZSTD_sizeof_DCtx(self.0.as_ptr()) }
+        kept::with(&DECOMPRESSOR, Self::new, |_| true, work)
     }
 
     fn whole(&mut self, input: &[u8], output: &mut [u8]) -> Option<usize> {
@@ -195,4 +187,25 @@ fn admissible(input: &[u8]) -> Option<()> {
         && header.windowSize <= 1 << MAX_WINDOW_LOG
         && header.dictID == 0;
     sound.then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Compressor, Encoder};
+
+    #[test]
+    fn a_context_stays_small() {
+        let compressor = Compressor::Zstd { level: 3, window: Some(1 << MAX_WINDOW_LOG) };
+        let (content, mut stream) = (vec![7; 3 << 20], vec![0; 65536]);
+        let fit = Encoder::new(&compressor).fill(&content, &mut stream).unwrap().unwrap();
+        let stream = stream.get(..fit.written).unwrap();
+        let mut output = vec![0; 2 << 20];
+        assert_eq!(decompress_partial(stream, &mut output), Some(output.len()));
+        assert!(content.starts_with(&output));
+        let kept = DECOMPRESSOR.take().unwrap();
+        // SAFETY: the context is live; the function only reads its fields.
+        let size = unsafe { zstd_sys::ZSTD_sizeof_DCtx(kept.0.as_ptr()) };
+        assert!((1 << MAX_WINDOW_LOG..=3 << 19).contains(&size), "{size}");
+    }
 }

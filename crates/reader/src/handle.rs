@@ -1,0 +1,212 @@
+//! How is a file read by what knows nothing of images?
+
+use std::{
+    io::{self, Read, Seek, SeekFrom},
+    sync::Arc,
+};
+
+use crate::{error::Error, file::File, image::Image, inode::Inode};
+
+/// Bytes asked for at once when all the rest of a file is: a file may claim more than there is memory.
+const PIECE: u64 = 4 << 20;
+
+/// What a [`FileHandle`] can read of: a [`File`] or an [`OwnedFile`].
+pub trait Content: sealed::Sealed {
+    /// Bytes in the file.
+    fn size(&self) -> u64;
+
+    /// Fills `buf` with the bytes from `position` on.
+    ///
+    /// # Errors
+    /// As [`File::read_at`].
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), Error>;
+}
+
+mod sealed {
+    /// Only types of this crate have content.
+    pub trait Sealed {}
+
+    impl Sealed for crate::File<'_> {}
+    impl Sealed for super::OwnedFile {}
+}
+
+impl Content for File<'_> {
+    fn size(&self) -> u64 {
+        self.size()
+    }
+
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), Error> {
+        self.read_at(buf, position)
+    }
+}
+
+/// A file that keeps its image open, for what can't borrow: threads, tasks, structures. As cheap to open as a [`File`].
+#[derive(Clone, Debug)]
+pub struct OwnedFile {
+    image: Arc<Image>,
+    inode: Inode,
+}
+
+impl OwnedFile {
+    /// The content of an inode of `image`.
+    ///
+    /// # Errors
+    /// As [`Image::file`].
+    pub fn open(image: Arc<Image>, inode: Inode) -> Result<Self, Error> {
+        image.file(&inode)?;
+        Ok(Self { image, inode })
+    }
+
+    /// The file's inode.
+    #[must_use]
+    pub const fn inode(&self) -> &Inode {
+        &self.inode
+    }
+
+    /// The image that it is in.
+    #[must_use]
+    pub const fn image(&self) -> &Arc<Image> {
+        &self.image
+    }
+
+    /// The file while it is borrowed, for everything that it can do.
+    ///
+    /// # Errors
+    /// As [`Image::file`].
+    pub fn file(&self) -> Result<File<'_>, Error> {
+        self.image.file(&self.inode)
+    }
+
+    /// This file with a position of its own.
+    #[must_use]
+    pub const fn into_handle(self) -> FileHandle<Self> {
+        FileHandle { file: self, position: 0 }
+    }
+}
+
+impl Content for OwnedFile {
+    fn size(&self) -> u64 {
+        self.inode.size
+    }
+
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), Error> {
+        self.file()?.read_at(buf, position)
+    }
+}
+
+impl<'a> File<'a> {
+    /// This file with a position of its own.
+    #[must_use]
+    pub const fn into_handle(self) -> FileHandle<File<'a>> {
+        FileHandle { file: self, position: 0 }
+    }
+}
+
+/// A file with a position, from its beginning on: [`Read`] and [`Seek`].
+///
+/// A read ends at the end of the file only, so it fills its buffer wherever the file has as much. Errors are
+/// [`io::Error`]s around the [`Error`] of the image.
+///
+/// ```
+/// use std::{io::{Read, Seek, SeekFrom}, sync::Arc};
+///
+/// use lith_device::FileDevice;
+/// use lith_reader::{Image, OwnedFile};
+///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/03-lz4.erofs");
+/// let image = Arc::new(Image::open(FileDevice::open(path.as_ref())?)?);
+/// let inode = image.resolve(b"/text")?;
+/// let mut handle = OwnedFile::open(Arc::clone(&image), inode)?.into_handle();
+/// let thread = std::thread::spawn(move || {
+///     let mut end = Vec::new();
+///     handle.seek(SeekFrom::End(-100))?;
+///     handle.read_to_end(&mut end)?;
+///     std::io::Result::Ok(end)
+/// });
+/// assert_eq!(thread.join().unwrap()?.len(), 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FileHandle<F> {
+    file: F,
+    position: u64,
+}
+
+impl<F: Content> FileHandle<F> {
+    /// The file without its position.
+    #[must_use]
+    pub fn into_file(self) -> F {
+        self.file
+    }
+
+    /// The file.
+    #[must_use]
+    pub const fn file(&self) -> &F {
+        &self.file
+    }
+
+    /// Bytes from the position to the end of the file.
+    fn left(&self) -> u64 {
+        self.file.size().saturating_sub(self.position)
+    }
+}
+
+impl<F: Content> Read for FileHandle<F> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let length = usize::try_from(self.left()).map_or(buf.len(), |left| left.min(buf.len()));
+        let (buf, _) = buf.split_at_mut(length);
+        if !buf.is_empty() {
+            self.file.read_at(buf, self.position).map_err(io_error)?;
+            self.position += length as u64;
+        }
+        Ok(length)
+    }
+
+    fn read_to_end(&mut self, buf: &mut Vec<u8>) -> io::Result<usize> {
+        let begin = buf.len();
+        loop {
+            let (start, piece) = (buf.len(), self.left().min(PIECE));
+            let Ok(piece @ 1..) = usize::try_from(piece) else { return Ok(start - begin) };
+            buf.try_reserve(piece).map_err(|_full| io::ErrorKind::OutOfMemory)?;
+            buf.resize(start + piece, 0);
+            let read = self.read(buf.get_mut(start..).unwrap_or_default());
+            buf.truncate(start + *read.as_ref().unwrap_or(&0));
+            read?;
+        }
+    }
+
+    fn read_to_string(&mut self, buf: &mut String) -> io::Result<usize> {
+        let mut bytes = Vec::new();
+        let length = self.read_to_end(&mut bytes)?;
+        let text = String::from_utf8(bytes);
+        buf.push_str(&text.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?);
+        Ok(length)
+    }
+}
+
+impl<F: Content> Seek for FileHandle<F> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
+            SeekFrom::End(distance) => self.file.size().checked_add_signed(distance),
+            SeekFrom::Current(distance) => self.position.checked_add_signed(distance),
+        };
+        self.position = position.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.position)
+    }
+
+    fn stream_position(&mut self) -> io::Result<u64> {
+        Ok(self.position)
+    }
+}
+
+/// The image's error as the standard library has it, which keeps it inside.
+fn io_error(error: Error) -> io::Error {
+    let kind = match error {
+        Error::Corrupt { .. } | Error::Open { .. } => io::ErrorKind::InvalidData,
+        Error::Unsupported { .. } => io::ErrorKind::Unsupported,
+        Error::BeyondEnd { .. } => io::ErrorKind::UnexpectedEof,
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, error)
+}
