@@ -11,7 +11,7 @@ use lith_reader::{DataRange, Error, Image, Inode};
 
 use crate::{
     attributes::Attributes, buffer, cookie::Cookie, directory::Listing, errno, idle::Activity,
-    options::Options, xattrs,
+    options::Options, presence::Presence, xattrs,
 };
 
 /// How long the kernel may keep what it was told: ten years.
@@ -41,6 +41,7 @@ pub(crate) struct Server {
     image: Arc<Image>,
     attributes: Attributes,
     activity: Arc<Activity>,
+    xattrs: Arc<Presence>,
     without_open: bool,
     without_opendir: bool,
 }
@@ -48,8 +49,8 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn new(image: Arc<Image>, options: &Options) -> Self {
         let attributes = Attributes::new(&image, options);
-        let activity = Arc::default();
-        Self { image, attributes, activity, without_open: false, without_opendir: false }
+        let (activity, xattrs) = <_>::default();
+        Self { image, attributes, activity, xattrs, without_open: false, without_opendir: false }
     }
 
     pub(crate) fn activity(&self) -> Arc<Activity> {
@@ -228,8 +229,14 @@ impl Filesystem for Server {
     }
 
     fn getxattr(&self, _req: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
+        if self.xattrs.are_absent() {
+            return reply.error(Errno::ENOSYS);
+        }
         let inode = self.inode(ino);
         let value = inode.and_then(|inode| self.image.xattr(&inode, name.as_bytes()));
+        if matches!(value, Ok(None)) {
+            self.xattrs.missed(&self.image);
+        }
         xattrs::reply(value, size, reply);
     }
 

@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::Write,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
@@ -74,6 +75,13 @@ fn serve(image: &Path, at: &MountPoint) -> Child {
     server
 }
 
+/// Compares what is mounted with the sample, and tells what differs.
+fn assert_shows(at: &MountPoint, sample: &Sample) {
+    let output = lith(args!["diff", sample.src(), at.path()]);
+    let told = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert_eq!(told, ["", ""]);
+}
+
 fn signal(server: &Child, signal: Signal) {
     kill_process(Pid::from_child(server), signal).unwrap();
 }
@@ -87,7 +95,7 @@ fn it_is_there_when_mount_returns_and_gone_when_umount_does() {
     let at = MountPoint::new(&sample);
     printed(args!["mount", "--fuse", "--cache", "1M", "--threads", "2", image, at.path()]);
     assert!(at.is_mounted());
-    assert_eq!(printed(args!["diff", sample.src(), at.path()]), "");
+    assert_shows(&at, &sample);
     printed(args!["umount", at.path()]);
     assert!(!at.is_mounted());
     let nothing = lith(args!["umount", at.path()]);
@@ -106,7 +114,7 @@ fn the_kernel_mounts_what_it_can() {
     assert_eq!(mounted.status.code(), Some(0));
     let said = complaint(&mounted);
     assert!(said.contains("kernel's EROFS") || said.contains("by FUSE: the kernel"), "{said}");
-    assert_eq!(printed(args!["diff", sample.src(), at.path()]), "");
+    assert_shows(&at, &sample);
     printed(args!["umount", at.path()]);
     let mapped = lith(args!["mount", "-o", "uid=77,gid=78,ro", image, at.path()]);
     assert!(complaint(&mapped).contains("by FUSE: the kernel's driver has no uid="));
@@ -201,9 +209,26 @@ fn an_image_behind_a_program() {
             let words = args!["mount", driver, how[0], how[1], program, at.path()];
             let mounted = lith(words);
             assert_eq!(mounted.status.code(), Some(0), "{}", complaint(&mounted));
-            assert_eq!(printed(args!["diff", sample.src(), at.path()]), "");
+            assert_shows(&at, &sample);
             printed(args!["umount", at.path()]);
         }
+    }
+}
+
+/// The server of a mount may end a while after it: it must not touch what is mounted there next.
+#[test]
+fn mounts_follow_each_other_quickly() {
+    if !is_there() {
+        return;
+    }
+    let (sample, image) = Sample::built();
+    let at = MountPoint::new(&sample);
+    for round in 0..40 {
+        let driver = if round % 2 == 0 { "--fuse" } else { "--kernel" };
+        lith(args!["mount", driver, image, at.path()]);
+        assert!(at.shows(), "{round}");
+        // Whoever looks through all mounts of the machine keeps this one busy for a moment.
+        wait_until("it is unmounted", || lith(args!["umount", at.path()]).status.success());
     }
 }
 
@@ -219,46 +244,49 @@ fn it_goes_when_nobody_needs_it() {
     wait_until("nobody needed it", || !at.is_mounted());
 }
 
-/// Somebody who is not root, with the rights to look at what root made for a test.
+/// In a namespace of its own, where everybody may open the FUSE device, `nobody` mounts, looks and unmounts; then a
+/// server is killed.
+const BY_NOBODY: &str = r#"
+cd "$1"
+mknod device c 10 229
+chmod 666 device
+mount --bind device /dev/fuse
+exec setpriv --reuid=65534 --regid=65534 --clear-groups sh -euc '
+    ./lith mount image mnt
+    cmp file mnt/hello
+    grep -c "$PWD/mnt fuse" /proc/self/mounts
+    ./lith umount mnt
+    grep -c "$PWD/mnt fuse" /proc/self/mounts || true
+    ./lith mount -f image mnt &
+    until [ -e mnt/hello ]; do sleep 0.1; done
+    kill -KILL $!
+    while grep -q "$PWD/mnt fuse" /proc/self/mounts; do sleep 0.1; done
+    ls mnt
+'
+"#;
+
 #[test]
 fn everybody_mounts_by_fusermount3() {
-    let has = |name: &str| Path::new("/usr/bin").join(name).exists();
-    if !is_there() || !has("setpriv") || !has("fusermount3") {
+    let has = |name: &&str| Path::new("/usr/bin").join(name).exists();
+    if !is_there() || !["setpriv", "fusermount3", "unshare"].iter().all(has) {
         return;
     }
     let (sample, image) = Sample::built();
-    let at = MountPoint::new(&sample);
     let place = tempfile::tempdir_in("/tmp").unwrap();
-    let (ours, mnt) = (place.path().join("image"), place.path().join("mnt"));
-    let program = place.path().join("lith");
-    fs::copy(&image, &ours).unwrap();
-    fs::copy(command().get_program(), &program).unwrap();
-    fs::create_dir(&mnt).unwrap();
-    for path in [place.path(), &ours, &mnt, &program] {
+    let at = |name: &str| place.path().join(name);
+    fs::copy(&image, at("image")).unwrap();
+    fs::copy(sample.src().join("hello"), at("file")).unwrap();
+    fs::copy(command().get_program(), at("lith")).unwrap();
+    fs::create_dir(at("mnt")).unwrap();
+    for path in [place.path(), &at("mnt")] {
         std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
     }
-    let nobody = |words: &[&std::ffi::OsStr]| {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&program);
-        let output = command.args(words).output().unwrap();
-        (output.status.code(), String::from_utf8(output.stderr).unwrap())
-    };
-    let reachable = Command::new("setpriv")
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups", "test", "-w", "/dev/fuse"])
-        .status();
-    if !reachable.unwrap().success() {
-        let _ =
-            writeln!(std::io::stderr().lock(), "SKIP lith mount by others: no right to /dev/fuse");
-        return;
-    }
-    let (code, said) = nobody(&["mount".as_ref(), ours.as_os_str(), mnt.as_os_str()]);
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("only root"), "{said}");
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-    assert!(mounts.contains(mnt.to_str().unwrap()));
-    let (code, said) = nobody(&["umount".as_ref(), mnt.as_os_str()]);
-    assert_eq!(code, Some(0), "{said}");
-    assert!(!at.is_mounted());
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-    assert!(!mounts.contains(mnt.to_str().unwrap()));
+    fs::set_permissions(at("image"), PermissionsExt::from_mode(0o644)).unwrap();
+    let mut command = Command::new("timeout");
+    command.args(["30", "unshare", "--mount", "--propagation", "private", "sh", "-euc", BY_NOBODY]);
+    let output = command.arg("sh").arg(place.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("only root mounts by the kernel"), "{said}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1\n0\n");
 }

@@ -65,8 +65,7 @@ fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
 fn options(request: &Mount, settings: &Settings) -> lith_fuse::Options {
     let image = request.image.image.canonicalize().ok();
     let name = image.as_deref().and_then(Path::to_str);
-    // A comma would end it.
-    let name = name.filter(|name| !name.contains([',', '\\'])).map(ToOwned::to_owned);
+    let name = name.map(ToOwned::to_owned);
     lith_fuse::Options {
         threads: request.threads,
         // As with the kernel's driver.
