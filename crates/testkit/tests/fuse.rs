@@ -90,7 +90,7 @@ fn the_nasty_tree_in_many_kinds_of_images() {
     nasty::plant(&tree, Nasty::Whole);
     let source = image::directory(&tree);
     // Each is tried by the kernel's own mount; what FUSE adds does not depend on all of it.
-    for (name, options) in image::matrix(16).into_iter().step_by(4) {
+    for (name, options) in image::matrix(16).into_iter().step_by(10) {
         let options = image::with_workers(options, 2);
         image::build_at(&path, compare::pair(&source), &options);
         let served = fuse::serve(fuse::open(&path), &Options::default());
@@ -112,8 +112,8 @@ fn attributes_are_those_of_the_kernels_own_mount() {
         if path.as_os_str().len() > 3000 || path.as_os_str().is_empty() {
             continue;
         }
-        let ours = fs::symlink_metadata(served.path().join(&path)).unwrap();
-        let theirs = fs::symlink_metadata(mounted.path().join(&path)).unwrap();
+        let ours = fs::symlink_metadata(served.path().join(path)).unwrap();
+        let theirs = fs::symlink_metadata(mounted.path().join(path)).unwrap();
         let all = |stat: &fs::Metadata| {
             let times = [stat.mtime(), stat.mtime_nsec(), stat.ctime(), stat.atime()];
             let numbers = [stat.ino(), stat.blocks(), stat.blksize(), stat.rdev(), stat.nlink()];
@@ -275,7 +275,7 @@ fn a_damaged_file_leaves_the_others_alone() {
                     sound += usize::from(found == expected);
                 }
                 Err(error) => {
-                    let numbers = [Errno::UCLEAN, Errno::IO].map(|errno| errno.raw_os_error());
+                    let numbers = [Errno::UCLEAN, Errno::IO].map(Errno::raw_os_error);
                     assert!(numbers.contains(&error.raw_os_error().unwrap()), "{what}: {error}");
                     damaged += 1;
                 }
