@@ -14,8 +14,10 @@ mod cookie;
 mod directory;
 mod errno;
 mod idle;
+mod mount;
 mod numbers;
 mod options;
+mod presence;
 mod push;
 mod readahead;
 mod requests;
@@ -25,7 +27,6 @@ mod watch;
 mod xattrs;
 
 pub use options::Options;
-pub use requests::STATS;
 pub use session::{Mounted, Unmounter};
 pub use unmount::{is_dead, unmount};
 pub use watch::watch;

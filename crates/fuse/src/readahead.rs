@@ -4,7 +4,8 @@ use std::{fs, path::Path};
 
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
-/// KiB that the kernel reads ahead of a sequential reader; without the right to say so, its own 128.
+/// KiB that the kernel reads ahead of a sequential reader; without the right to say so, its own 128. Four of the largest
+/// requests: some are decoded while others are taken.
 const READ_AHEAD_KIB: u32 = 4096;
 
 /// Lets the kernel read ahead further on the mount at `directory`; false if the process may not.

@@ -12,14 +12,11 @@ use lith_reader::{DataRange, Error, Image, Inode, ReadAhead};
 
 use crate::{
     attributes::Attributes, buffer, cookie::Cookie, directory::Listing, errno, idle::Activity,
-    options::Options, push::Pusher, xattrs,
+    options::Options, presence::Presence, push::Pusher, xattrs,
 };
 
 /// How long the kernel may keep what it was told: ten years.
 pub(crate) const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
-
-/// An attribute of the root that is in no list: what serving took so far, a number in a line.
-pub const STATS: &str = "user.lith.stats";
 
 /// Bytes in a name.
 const NAME_MAX: u32 = 255;
@@ -50,6 +47,7 @@ pub(crate) struct Server {
     activity: Arc<Activity>,
     pusher: Arc<Pusher>,
     ahead: Option<Arc<ReadAhead>>,
+    xattrs: Arc<Presence>,
     without_open: bool,
     without_opendir: bool,
 }
@@ -60,8 +58,16 @@ impl Server {
         let (activity, pusher) = (Arc::default(), Arc::new(Pusher::new(options.threads())));
         // Without threads for it, everything is decoded when it is asked for.
         let ahead = ReadAhead::new(Arc::clone(&image)).ok().map(Arc::new);
-        let (without_open, without_opendir) = (false, false);
-        Self { image, attributes, activity, pusher, ahead, without_open, without_opendir }
+        Self {
+            image,
+            attributes,
+            activity,
+            pusher,
+            ahead,
+            xattrs: Arc::default(),
+            without_open: false,
+            without_opendir: false,
+        }
     }
 
     pub(crate) fn ahead(&self) -> Option<Arc<ReadAhead>> {
@@ -273,12 +279,14 @@ impl Filesystem for Server {
     }
 
     fn getxattr(&self, _req: &Request, ino: INodeNo, name: &OsStr, size: u32, reply: ReplyXattr) {
-        if ino == INodeNo::ROOT && name == STATS {
-            let text = self.image.stats().to_string();
-            return xattrs::reply(Ok(Some(text.into_bytes())), size, reply);
+        if self.xattrs.are_absent() {
+            return reply.error(Errno::ENOSYS);
         }
         let inode = self.inode(ino);
         let value = inode.and_then(|inode| self.image.xattr(&inode, name.as_bytes()));
+        if matches!(value, Ok(None)) {
+            self.xattrs.missed(&self.image);
+        }
         xattrs::reply(value, size, reply);
     }
 

@@ -8,13 +8,12 @@ use std::{
     time::Duration,
 };
 
-use fuser::{Config, MountOption, Session, SessionACL};
+use fuser::{Config, Session, SessionACL};
 use lith_reader::Image;
 
-use crate::{idle::Activity, options::Options, readahead, requests::Server, unmount::unmount};
-
-/// What kind of filesystem the list of mounts shows, behind `fuse.`.
-const SUBTYPE: &str = "lith";
+use crate::{
+    idle::Activity, mount::mount, options::Options, readahead, requests::Server, unmount::unmount,
+};
 
 /// An image that is mounted, but doesn't answer yet.
 #[derive(Debug)]
@@ -40,7 +39,13 @@ impl Mounted {
         let directory = directory.canonicalize()?;
         let server = Server::new(image, options);
         let (activity, pusher, ahead) = (server.activity(), server.pusher(), server.ahead());
-        let session = Session::new(server, &directory, &config(options))?;
+        let connection = mount(&directory, options)?;
+        // Who may ask is the kernel's business.
+        let session = Session::from_fd(server, connection, SessionACL::All, config(options));
+        let session = session.inspect_err(|_| {
+            // There is nobody who would answer.
+            let _ = unmount(&directory, true);
+        })?;
         pusher.begin(session.notifier());
         if readahead::raise(&directory)
             && let Some(ahead) = ahead
@@ -107,23 +112,7 @@ fn unmount_when_idle(activity: &Activity, unmounter: &Unmounter, idle: Duration)
 
 fn config(options: &Options) -> Config {
     let mut config = Config::default();
-    config.mount_options = mount_options(options);
-    config.acl = if options.allow_other { SessionACL::All } else { SessionACL::Owner };
     config.n_threads = Some(options.threads());
     config.clone_fd = true;
     config
-}
-
-fn mount_options(options: &Options) -> Vec<MountOption> {
-    let mut all = vec![
-        MountOption::RO,
-        MountOption::NoAtime,
-        MountOption::DefaultPermissions,
-        MountOption::Subtype(SUBTYPE.to_owned()),
-    ];
-    all.extend(options.source.clone().map(MountOption::FSName));
-    all.extend(options.devices.then_some(MountOption::Dev));
-    all.extend(options.suid.then_some(MountOption::Suid));
-    all.extend(options.noexec.then_some(MountOption::NoExec));
-    all
 }

@@ -5,56 +5,18 @@
     reason = "in tests failures should be loud"
 )]
 
-use std::{fs, fs::File, os::unix::fs::FileExt, path::Path};
+use std::{fs, path::Path};
 
-use lith::{
-    codec::Compressor,
-    source::Source,
-    tree::{Contents, Kind, Tree},
-};
-use lith_testkit::{
-    compare, image, nasty,
-    nasty::Nasty,
-    noise::Noise,
-    oracle::kernel::{self, Mounted},
-    place, recipe, tarball, tier,
-};
+use lith::{codec::Compressor, source::Source};
+use lith_testkit::{compare, image, nasty, nasty::Nasty, oracle::kernel, place, recipe, tier};
 use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::TestRunner,
 };
 
-/// Reads parts of files in random order and compares them.
-fn read_at_random(mounted: &Mounted, (tree, contents): (&Tree, &dyn Contents), seed: u64) {
-    let mut noise = Noise::new(seed);
-    let mut files: Vec<_> = tree.walk().map(|visit| visit.inode).collect();
-    files.extend_from_within(..);
-    files.extend_from_within(..);
-    noise.shuffle(&mut files);
-    for inode in files {
-        let path = tree.path(inode);
-        let (Kind::Regular { size: 1.. }, 0..4000) = (&tree.get(inode).kind, path.len()) else {
-            continue;
-        };
-        let Kind::Regular { size } = tree.get(inode).kind else { continue };
-        let position = noise.next() % size;
-        let longest = [1, 100, 5000, 300_000][noise.below(4)];
-        let length = (1 + noise.below(longest)).min(usize::try_from(size - position).unwrap());
-        let (mut expected, mut found) = (vec![0; length], vec![1; length]);
-        contents.open(tree, inode).unwrap().read_at(&mut expected, position).unwrap();
-        let file = File::open(mounted.path().join(tarball::as_path(&path))).unwrap();
-        file.read_exact_at(&mut found, position).unwrap();
-        assert!(
-            expected == found,
-            "{length} bytes at {position} of {}",
-            String::from_utf8_lossy(&path)
-        );
-    }
-}
-
 fn assert_kernel_sees(source: &Source, path: &Path, what: &str) -> bool {
     let Some(mounted) = kernel::mount(path) else { return false };
-    read_at_random(&mounted, compare::pair(source), 7);
+    mounted.read_at_random(compare::pair(source), 7);
     compare::assert_same(compare::pair(source), compare::pair(&mounted.tree()), what);
     mounted.assert_stats(&source.tree);
     true

@@ -2,6 +2,9 @@
 
 use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
+use clap::ValueEnum;
+use lith::reader::Way;
+
 use super::{image::ImageArgs, mount_options::MountOption, value::Size};
 
 /// Mount an image
@@ -54,8 +57,16 @@ pub(crate) struct Mount {
     pub(crate) foreground: bool,
 
     /// Memory for decoded data that is kept
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) cache: Option<Size>,
+    #[arg(long, value_name = "SIZE", default_value = "64M")]
+    pub(crate) cache: Size,
+
+    /// Write what serving took to a file: at the end, and at each SIGUSR1
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stats: Option<PathBuf>,
+
+    /// Decode everything in one way, to measure it
+    #[arg(long, value_name = "WAY", hide_possible_values = true, hide = true)]
+    pub(crate) decode: Option<DecodeWay>,
 
     /// Threads that answer and decode
     #[arg(long, value_name = "N")]
@@ -72,6 +83,34 @@ pub(crate) struct Mount {
     /// Tell on standard output when it is mounted, and leave the terminal
     #[arg(long, hide = true)]
     pub(crate) server: bool,
+}
+
+/// A way to decode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum DecodeWay {
+    /// Into the answer.
+    Direct,
+    /// Into a buffer, then copied.
+    Buffered,
+    /// Through a window.
+    Rolling,
+    /// Over the stored bytes.
+    InPlace,
+}
+
+impl DecodeWay {
+    fn word(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    pub(crate) const fn way(self) -> Way {
+        match self {
+            Self::Direct => Way::Direct,
+            Self::Buffered => Way::Buffered,
+            Self::Rolling => Way::Rolling,
+            Self::InPlace => Way::InPlace,
+        }
+    }
 }
 
 /// What the options say, those behind `-o` among them.
@@ -113,7 +152,9 @@ impl Mount {
         let mut add = |name: &str, value: Option<OsString>| {
             words.extend(value.into_iter().flat_map(|value| [name.into(), value]));
         };
-        add("--cache", self.cache.map(|cache| cache.0.to_string().into()));
+        add("--cache", Some(self.cache.0.to_string().into()));
+        add("--stats", self.stats.as_ref().map(Into::into));
+        add("--decode", self.decode.map(|way| way.word().into()));
         add("--threads", self.threads.map(|threads| threads.to_string().into()));
         add("--offset", Some(settings.offset.to_string().into()));
         add("--timeout", settings.timeout.map(|seconds| seconds.to_string().into()));
@@ -201,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_server_is_told_everything() {
-        let words = "--cache 1M --threads 3 --offset 5 --timeout 9 --device a --device b";
+        let words = "--cache 1M --stats s --decode in-place --threads 3 --offset 5 --timeout 9 --device a --device b";
         let words = words.split(' ').chain(["-o", "allow_other,uid=7,fsname=x,noexec", "--", "-i"]);
         let mount = parse(&words.chain(["dir"]).collect::<Vec<_>>());
         let again = mount.server_words(&mount.settings());
@@ -210,6 +251,7 @@ mod tests {
         assert!(again.server);
         assert_eq!(again.settings(), mount.settings());
         assert_eq!((again.cache, again.threads), (mount.cache, mount.threads));
+        assert_eq!((again.stats, again.decode), (mount.stats, mount.decode));
         assert_eq!((again.image.image, again.directory), (mount.image.image, mount.directory));
     }
 }

@@ -7,4 +7,5 @@ mod errors;
 mod export;
 mod help;
 mod inspect;
+mod mount;
 mod sample;

@@ -4,28 +4,25 @@
 //! test that is killed.
 
 use std::{
-    ffi::OsStr,
-    fs, io,
-    os::{
-        fd::{AsFd, AsRawFd, OwnedFd},
-        unix::ffi::OsStrExt,
-    },
+    io,
+    os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
     process::Command,
 };
 
 use lith::{
     source::Source,
-    tree::{DisplayPath, InodeIndex, Kind, Tree},
+    tree::{Contents, Tree},
 };
 use rustix::{
-    fs::{AtFlags, Stat, StatVfs, statat},
+    fs::StatVfs,
     mount::{
         FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag,
         fsconfig_set_string, fsmount, fsopen,
     },
 };
 
+use super::stats;
 use crate::{image, tier};
 
 const TIER: &str = "kernel mounts";
@@ -102,7 +99,7 @@ impl Mounted {
     /// A path that leads to the root, in this process.
     #[must_use]
     pub fn path(&self) -> PathBuf {
-        format!("/proc/self/fd/{}/", self.mount.as_raw_fd()).into()
+        stats::path(&self.mount)
     }
 
     /// The tree that Linux shows.
@@ -117,74 +114,14 @@ impl Mounted {
         rustix::fs::fstatvfs(&self.mount).unwrap()
     }
 
-    /// Compares what `stat` and `readdir` say with `expected`, in what a [`Tree`] doesn't show: link counts as they
-    /// are stored, inode numbers, the types in directories.
+    /// Compares what a [`Tree`] doesn't show with `expected`: see [`stats::assert_stats`].
     pub fn assert_stats(&self, expected: &Tree) {
-        let mut numbers = vec![None; expected.len()];
-        for visit in expected.walk() {
-            let path = expected.path(visit.parent);
-            let path = match visit.name {
-                Some(name) => [&path[..], name.as_bytes()].join(&b'/'),
-                None => b".".to_vec(),
-            };
-            let path = path.strip_prefix(b"/").unwrap_or(&path);
-            if path.len() >= 4096 {
-                continue;
-            }
-            let stat = statat(&self.mount, path, AtFlags::SYMLINK_NOFOLLOW).unwrap();
-            let inode = expected.get(visit.inode);
-            let shown = DisplayPath(path);
-            assert_eq!(stat.st_nlink, u64::from(inode.nlink()).into_nlink(), "{shown}: link count");
-            assert_eq!(
-                size_of(expected, visit.inode).unwrap_or(stat.st_size),
-                stat.st_size,
-                "{shown}: size"
-            );
-            let number: &mut Option<u64> = &mut numbers[visit.inode.index()];
-            assert_eq!(*number.get_or_insert(stat.st_ino), stat.st_ino, "{shown}: hard link");
-            if inode.as_directory().is_some() {
-                self.assert_types(path, &stat);
-            }
-        }
-        let distinct: std::collections::HashSet<_> = numbers.iter().flatten().collect();
-        assert_eq!(distinct.len(), numbers.iter().flatten().count(), "two inodes have one number");
+        stats::assert_stats(&self.mount, expected);
     }
 
-    fn assert_types(&self, path: &[u8], directory: &Stat) {
-        let folder = self.path().join(OsStr::from_bytes(path));
-        let mut names = 0;
-        for entry in fs::read_dir(folder).unwrap() {
-            let entry = entry.unwrap();
-            let stat = entry.metadata().unwrap();
-            assert_eq!(entry.file_type().unwrap(), stat.file_type(), "{}", entry.path().display());
-            names += 1;
-        }
-        assert!(names > 0 || directory.st_nlink == 2);
-    }
-}
-
-/// Link counts have different types on different machines.
-trait IntoNlink<T> {
-    fn into_nlink(self) -> T;
-}
-
-impl IntoNlink<u64> for u64 {
-    fn into_nlink(self) -> u64 {
-        self
-    }
-}
-
-impl IntoNlink<u32> for u64 {
-    fn into_nlink(self) -> u32 {
-        self as u32
-    }
-}
-
-fn size_of(tree: &Tree, inode: InodeIndex) -> Option<i64> {
-    match &tree.get(inode).kind {
-        Kind::Regular { size } => i64::try_from(*size).ok(),
-        Kind::Symlink(target) => i64::try_from(target.len()).ok(),
-        _ => None,
+    /// Reads parts of files in random order and compares them.
+    pub fn read_at_random(&self, expected: (&Tree, &dyn Contents), seed: u64) {
+        stats::read_at_random(&self.mount, expected, seed);
     }
 }
 

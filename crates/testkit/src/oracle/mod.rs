@@ -1,4 +1,6 @@
 //! Who else says what an image holds?
 
+pub mod fuse;
 pub mod kernel;
+pub mod stats;
 pub mod tools;

@@ -4,7 +4,7 @@ use std::{
     env,
     fs::File,
     io::{self, Write},
-    os::unix::process::CommandExt,
+    os::unix::{fs::FileExt, process::CommandExt},
     path::Path,
     process::{ChildStdin, Command, Stdio},
     sync::Arc,
@@ -19,12 +19,12 @@ use lith::{
 };
 use lith_fuse::{Mounted, Unmounter};
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGTERM},
+    consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1},
     iterator::Signals,
 };
 
 use crate::{
-    args::mount::{Mount, Settings},
+    args::mount::{DecodeWay, Mount, Settings},
     exit::{self, Outcome},
     output::error::Place,
     run::subject,
@@ -33,17 +33,42 @@ use crate::{
 /// Mounts an image and serves it until it is unmounted.
 pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcome> {
     let image = Arc::new(open(request, settings)?);
+    let stats = StatsFile::create(request.stats.as_deref(), &image)?;
     let mounted = Mounted::new(image, &request.directory, &options(request, settings));
     let mounted =
         mounted.with_context(|| format!("{}: cannot mount", Place(&request.directory)))?;
     // Without one, a mount whose server is killed stays behind, and says so to whoever looks at it.
     let _watcher = watcher(mounted.directory());
-    unmount_by_signal(mounted.unmounter())?;
+    obey_signals(mounted.unmounter(), stats.clone())?;
     if request.server {
         leave_terminal()?;
     }
     mounted.serve()?;
+    stats.write();
     Ok(Outcome::Success)
+}
+
+/// Where what serving took is written, if anywhere.
+#[derive(Clone)]
+struct StatsFile {
+    image: Arc<Image>,
+    file: Option<Arc<File>>,
+}
+
+impl StatsFile {
+    fn create(path: Option<&Path>, image: &Arc<Image>) -> anyhow::Result<Self> {
+        let file = path.map(|path| File::create(path).with_context(|| Place(path).to_string()));
+        Ok(Self { image: Arc::clone(image), file: file.transpose()?.map(Arc::new) })
+    }
+
+    /// Replaces what was written before. Serving goes on if it can't be.
+    fn write(&self) {
+        if let Some(file) = &self.file {
+            let text = self.image.stats().to_string();
+            let written = file.write_all_at(text.as_bytes(), 0);
+            let _ = written.and_then(|()| file.set_len(text.len() as u64));
+        }
+    }
 }
 
 fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
@@ -55,19 +80,17 @@ fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
     let further = settings.devices.iter().map(|device| subject::device(device));
     let devices = std::iter::once(Ok(primary)).chain(further);
     let devices = devices.collect::<anyhow::Result<Vec<_>>>()?;
-    let mut limits = Limits::default();
-    if let Some(cache) = request.cache {
-        limits.decoded_cache = usize::try_from(cache.0).unwrap_or(usize::MAX);
-    }
-    Image::open_with(devices, Options { limits, whole_again: true, ..Options::default() })
+    let decoded_cache = usize::try_from(request.cache.0).unwrap_or(usize::MAX);
+    let limits = Limits { decoded_cache, ..Limits::default() };
+    let way = request.decode.map(DecodeWay::way);
+    Image::open_with(devices, Options { limits, way, whole_again: true })
         .with_context(|| Place(place).to_string())
 }
 
 fn options(request: &Mount, settings: &Settings) -> lith_fuse::Options {
     let image = request.image.image.canonicalize().ok();
     let name = image.as_deref().and_then(Path::to_str);
-    // A comma would end it.
-    let name = name.filter(|name| !name.contains([',', '\\'])).map(ToOwned::to_owned);
+    let name = name.map(ToOwned::to_owned);
     lith_fuse::Options {
         threads: request.threads,
         // As with the kernel's driver.
@@ -92,14 +115,17 @@ fn watcher(directory: &Path) -> Option<ChildStdin> {
     command.spawn().ok()?.stdin
 }
 
-/// A signal unmounts. Whoever uses the files then loses them: the sender wants this process to end.
-fn unmount_by_signal(unmounter: Unmounter) -> io::Result<()> {
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
+/// A signal unmounts, but for SIGUSR1. Whoever uses the files then loses them: the sender wants this process to end.
+fn obey_signals(unmounter: Unmounter, stats: StatsFile) -> io::Result<()> {
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR1])?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
-        for _ in signals.forever() {
-            if unmounter.unmount().is_err() {
+        for signal in signals.forever() {
+            if signal == SIGUSR1 {
+                stats.write();
+            } else if unmounter.unmount().is_err() {
                 // Should this fail too, the end of the process leaves the rest to the watcher.
                 let _ = unmounter.detach();
+                stats.write();
                 exit::now(Outcome::Success);
             }
         }

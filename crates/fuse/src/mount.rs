@@ -1,0 +1,111 @@
+//! How does a connection to the kernel get a place in the file tree?
+
+use std::{
+    ffi::CString,
+    fs::File,
+    io::{self, IoSliceMut},
+    mem::MaybeUninit,
+    os::fd::{AsRawFd, OwnedFd},
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use rustix::{
+    io::{Errno, FdFlags, fcntl_setfd},
+    mount::{MountFlags, mount as kernel_mount},
+    net::{
+        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags,
+        SocketType, recvmsg, socketpair,
+    },
+    process::{getegid, geteuid},
+};
+
+use crate::options::Options;
+
+/// What kind of filesystem the list of mounts shows, behind `fuse.`.
+const SUBTYPE: &str = "lith";
+
+/// The source that the list of mounts shows, where there is no other.
+const SOURCE: &str = "lith";
+
+/// Who mounts for those who may not.
+const HELPER: &str = "fusermount3";
+
+/// Mounts at `directory`, and gives the connection that requests come from.
+///
+/// # Errors
+/// What the kernel says, or for those who have no right to mount, what the program `fusermount3` says.
+pub(crate) fn mount(directory: &Path, options: &Options) -> io::Result<OwnedFd> {
+    match directly(directory, options) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            by_helper(directory, options)
+        }
+        mounted => mounted,
+    }
+}
+
+fn directly(directory: &Path, options: &Options) -> io::Result<OwnedFd> {
+    let device = OwnedFd::from(File::options().read(true).write(true).open("/dev/fuse")?);
+    let (fd, uid, gid) = (device.as_raw_fd(), geteuid().as_raw(), getegid().as_raw());
+    let mut words = vec![format!("fd={fd},rootmode=40000,user_id={uid},group_id={gid}")];
+    words.extend(kernel_words(options).map(ToOwned::to_owned));
+    let flags = [
+        (true, MountFlags::RDONLY | MountFlags::NOATIME),
+        (!options.devices, MountFlags::NODEV),
+        (!options.suid, MountFlags::NOSUID),
+        (options.noexec, MountFlags::NOEXEC),
+    ];
+    let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect();
+    let (kind, data) = (format!("fuse.{SUBTYPE}"), CString::new(words.join(","))?);
+    let source = options.source.as_deref().unwrap_or(SOURCE);
+    kernel_mount(source, directory, kind, flags, data.as_c_str())?;
+    Ok(device)
+}
+
+/// What the kernel's FUSE is told beside flags.
+fn kernel_words(options: &Options) -> impl Iterator<Item = &'static str> {
+    std::iter::once("default_permissions").chain(options.allow_other.then_some("allow_other"))
+}
+
+fn by_helper(directory: &Path, options: &Options) -> io::Result<OwnedFd> {
+    let (ours, theirs) =
+        socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    fcntl_setfd(&theirs, FdFlags::empty())?;
+    let mut command = Command::new(HELPER);
+    command.env("_FUSE_COMMFD", theirs.as_raw_fd().to_string());
+    command.args(["-o", &helper_words(options), "--"]).arg(directory).stdin(Stdio::null());
+    let output = command.output().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => io::Error::other(format!("{HELPER} is not installed: {error}")),
+        _ => error,
+    })?;
+    drop(theirs);
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(io::Error::other(said.trim().to_owned()));
+    }
+    receive(&ours)
+}
+
+fn helper_words(options: &Options) -> String {
+    let source = options.source.as_deref().unwrap_or(SOURCE);
+    let source = source.replace('\\', "\\\\").replace(',', "\\,");
+    let mut words =
+        vec!["ro,noatime".to_owned(), format!("subtype={SUBTYPE}"), format!("fsname={source}")];
+    words.extend(kernel_words(options).map(ToOwned::to_owned));
+    words.extend(options.noexec.then(|| "noexec".to_owned()));
+    words.join(",")
+}
+
+/// The descriptor that the helper sends.
+fn receive(socket: &OwnedFd) -> io::Result<OwnedFd> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut control, flags)?;
+    let sent = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
+        _ => None,
+    });
+    sent.ok_or_else(|| Errno::BADMSG.into())
+}
