@@ -58,7 +58,9 @@ impl Wish {
         } else {
             self.end().saturating_mul(2).max(EAGER).min(self.extent)
         };
-        let more = known || self.shared || self.read > SMALL;
+        // The rest of what is decoded for the most part costs little.
+        let most = self.end() >= self.extent / 2;
+        let more = known || most || self.shared || self.read > SMALL;
         if more && all <= room as u64 { all } else { self.end() }
     }
 
