@@ -11,13 +11,14 @@ use crate::{
     args::mount::{Mount, Settings},
     exit::Outcome,
     output::error::Place,
+    run::mount::memory,
 };
 
 /// Starts a server, and returns when its mount answers. If it fails, it has said why itself.
 pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcome> {
     let mut command = Command::new("/proc/self/exe");
     command.args(request.server_words(settings)).stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut server = command.spawn().context("cannot start the server")?;
+    let mut server = memory::bound(&mut command).spawn().context("cannot start the server")?;
     let mut word = [0];
     let told = server.stdout.take().map(|mut stdout| stdout.read_exact(&mut word));
     if !matches!(told, Some(Ok(()))) {

@@ -2,6 +2,7 @@
 
 mod daemon;
 mod kernel;
+mod memory;
 mod server;
 
 use std::{fs::File, io};
@@ -33,6 +34,7 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
         anyhow::bail!("only the kernel's driver knows the mount option `{word}`");
     }
     if request.foreground {
+        memory::bound_this();
         server::run(request, &settings)
     } else {
         daemon::run(request, &settings)
