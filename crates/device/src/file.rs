@@ -3,9 +3,12 @@
 use std::{
     fs::File,
     io::{self, Seek, SeekFrom},
+    num::NonZeroU64,
     os::unix::fs::FileExt,
     path::Path,
 };
+
+use rustix::fs::{Advice, fadvise};
 
 use crate::{DeviceError, ReadAt};
 
@@ -48,6 +51,11 @@ impl ReadAt for FileDevice {
 
     fn size(&self) -> u64 {
         self.size
+    }
+
+    fn will_need(&self, position: u64, length: u64) {
+        // Only a hint: what can't be had by it is read when it is asked for.
+        let _ = fadvise(&self.file, position, NonZeroU64::new(length), Advice::WillNeed);
     }
 }
 

@@ -50,6 +50,11 @@ pub trait ReadAt: Send + Sync {
 
     /// Bytes on the device.
     fn size(&self) -> u64;
+
+    /// Tells that these bytes are going to be read soon, so that the device can begin; never waits for them.
+    fn will_need(&self, position: u64, length: u64) {
+        let _ = (position, length);
+    }
 }
 
 impl<T: ReadAt + ?Sized> ReadAt for Arc<T> {
@@ -60,6 +65,10 @@ impl<T: ReadAt + ?Sized> ReadAt for Arc<T> {
     fn size(&self) -> u64 {
         (**self).size()
     }
+
+    fn will_need(&self, position: u64, length: u64) {
+        (**self).will_need(position, length);
+    }
 }
 
 impl<T: ReadAt + ?Sized> ReadAt for Box<T> {
@@ -69,5 +78,9 @@ impl<T: ReadAt + ?Sized> ReadAt for Box<T> {
 
     fn size(&self) -> u64 {
         (**self).size()
+    }
+
+    fn will_need(&self, position: u64, length: u64) {
+        (**self).will_need(position, length);
     }
 }

@@ -29,6 +29,12 @@ impl<D: ReadAt> ReadAt for OffsetDevice<D> {
     fn size(&self) -> u64 {
         self.device.size().saturating_sub(self.start)
     }
+
+    fn will_need(&self, position: u64, length: u64) {
+        if let Some(at) = self.start.checked_add(position) {
+            self.device.will_need(at, length);
+        }
+    }
 }
 
 #[cfg(test)]

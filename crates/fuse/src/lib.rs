@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
+mod backing;
 mod buffer;
 mod cookie;
 mod directory;
@@ -26,6 +27,7 @@ mod unmount;
 mod watch;
 mod xattrs;
 
+pub use backing::ImageFile;
 pub use options::Options;
 pub use session::{Mounted, Unmounter};
 pub use unmount::{is_dead, unmount};

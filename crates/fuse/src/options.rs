@@ -2,6 +2,8 @@
 
 use std::{num::NonZeroUsize, thread, time::Duration};
 
+use crate::backing::ImageFile;
+
 /// The fewest threads: readers of other files must not wait for one that decodes.
 const FEWEST_THREADS: usize = 4;
 
@@ -27,6 +29,9 @@ pub struct Options {
     pub suid: bool,
     /// Programs can't be executed.
     pub noexec: bool,
+    /// The kernel reads files that are stored as they are from files that share this one's blocks, where it can. Opening
+    /// a file then takes a request, which it doesn't otherwise.
+    pub passthrough: Option<ImageFile>,
 }
 
 impl Options {

@@ -41,16 +41,20 @@ impl Pusher {
 
     /// Gives the kernel the bytes of a file of `size` bytes from `position` on, as far as they fill pages. Does nothing
     /// if too many threads are at it. The thread must not owe an answer.
-    pub(crate) fn push(&self, number: INodeNo, (position, bytes): (u64, &[u8]), size: u64) {
-        let (Some(notifier), Some((position, bytes))) =
-            (self.notifier.get(), whole_pages(position, bytes, size))
-        else {
-            return;
-        };
+    pub(crate) fn push(&self, number: INodeNo, bytes: (u64, &[u8]), size: u64) {
         if self.take() {
+            self.push_aside(number, bytes, size);
+            self.permits.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// The same by a thread that answers no requests, which may wait.
+    pub(crate) fn push_aside(&self, number: INodeNo, (position, bytes): (u64, &[u8]), size: u64) {
+        if let (Some(notifier), Some((position, bytes))) =
+            (self.notifier.get(), whole_pages(position, bytes, size))
+        {
             // An inode that the kernel has forgotten meanwhile is no failure, and nobody waits for this.
             let _: io::Result<()> = notifier.store(number, position, bytes);
-            self.permits.fetch_add(1, Ordering::Release);
         }
     }
 

@@ -1,6 +1,8 @@
 //! What is answered to which request?
 
-use std::{ffi::OsStr, io, os::unix::ffi::OsStrExt, sync::Arc, time::Duration};
+use std::{
+    cell::RefCell, ffi::OsStr, fs::File, io, os::unix::ffi::OsStrExt, sync::Arc, time::Duration,
+};
 
 use fuser::{
     Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
@@ -8,15 +10,18 @@ use fuser::{
     ReplyEmpty, ReplyEntry, ReplyLseek, ReplyOpen, ReplyStatfs, ReplyXattr, Request,
 };
 use lith_format::addr::Nid;
-use lith_reader::{DataRange, Error, Image, Inode, ReadAhead};
+use lith_reader::{DataRange, Deliver, Error, Image, Inode, ReadAhead};
 
 use crate::{
-    attributes::Attributes, buffer, cookie::Cookie, directory::Listing, errno, idle::Activity,
-    options::Options, presence::Presence, push::Pusher, xattrs,
+    attributes::Attributes, backing::Backing, buffer, cookie::Cookie, directory::Listing, errno,
+    idle::Activity, options::Options, presence::Presence, push::Pusher, xattrs,
 };
 
 /// How long the kernel may keep what it was told: ten years.
 pub(crate) const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+
+/// The handle of files that the kernel reads by itself.
+const SHARED: FileHandle = FileHandle(1);
 
 /// Bytes in a name.
 const NAME_MAX: u32 = 255;
@@ -48,6 +53,7 @@ pub(crate) struct Server {
     pusher: Arc<Pusher>,
     ahead: Option<Arc<ReadAhead>>,
     xattrs: Arc<Presence>,
+    backing: Option<Backing>,
     without_open: bool,
     without_opendir: bool,
 }
@@ -56,8 +62,12 @@ impl Server {
     pub(crate) fn new(image: Arc<Image>, options: &Options) -> Self {
         let attributes = Attributes::new(&image, options);
         let (activity, pusher) = (Arc::default(), Arc::new(Pusher::new(options.threads())));
+        let (numbers, into) = (attributes.numbers, Arc::clone(&pusher));
+        let deliver: Deliver = Box::new(move |inode, bytes| {
+            into.push_aside(numbers.number(inode.nid), (0, bytes), inode.size);
+        });
         // Without threads for it, everything is decoded when it is asked for.
-        let ahead = ReadAhead::new(Arc::clone(&image)).ok().map(Arc::new);
+        let ahead = ReadAhead::new(Arc::clone(&image), Some(deliver)).ok().map(Arc::new);
         Self {
             image,
             attributes,
@@ -65,6 +75,8 @@ impl Server {
             pusher,
             ahead,
             xattrs: Arc::default(),
+            // Where blocks can't be shared, files are read as usual.
+            backing: options.passthrough.as_ref().and_then(|file| Backing::new(file).ok()),
             without_open: false,
             without_opendir: false,
         }
@@ -133,6 +145,27 @@ impl Server {
         }
     }
 
+    /// Lets the kernel read a file by itself if it can be, which the number of the handle tells.
+    fn open_shared(&self, backing: &Backing, number: INodeNo, reply: ReplyOpen) {
+        let inode = match self.inode(number) {
+            Ok(inode) => inode,
+            Err(error) => return reply.error(errno::of(&error)),
+        };
+        let reply = RefCell::new(Some(reply));
+        let register = |file: &File| match &*reply.borrow() {
+            Some(reply) => reply.open_backing(file),
+            None => Err(io::ErrorKind::NotFound.into()),
+        };
+        backing.open((&self.image, &inode), number, register, |id| {
+            if let Some(reply) = reply.take() {
+                reply.opened_passthrough(SHARED, FopenFlags::empty(), id);
+            }
+        });
+        if let Some(reply) = reply.take() {
+            reply.opened(FileHandle(0), FopenFlags::FOPEN_KEEP_CACHE);
+        }
+    }
+
     /// The first position from `position` on that is (or is not) in a hole. The end of the file counts as a hole.
     fn seek(&self, inode: &Inode, position: u64, hole: bool) -> Result<Option<u64>, Error> {
         let file = self.image.file(inode)?;
@@ -160,6 +193,10 @@ impl Filesystem for Server {
         let _ = config.set_max_background(BACKGROUND);
         let _ = config.set_congestion_threshold(BACKGROUND);
         let has = config.capabilities();
+        let passthrough = self.backing.is_some()
+            && config.add_capabilities(InitFlags::FUSE_PASSTHROUGH).is_ok()
+            && config.set_max_stack_depth(1).is_ok();
+        self.backing = self.backing.take().filter(|_| passthrough);
         self.without_open = has.contains(InitFlags::FUSE_NO_OPEN_SUPPORT);
         self.without_opendir = has.contains(InitFlags::FUSE_NO_OPENDIR_SUPPORT);
         Ok(())
@@ -191,9 +228,12 @@ impl Filesystem for Server {
         }
     }
 
-    /// The kernel asks once, and from then on opens files by itself.
-    fn open(&self, _req: &Request, _ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
+    /// Unless files are passed through, the kernel asks once, and from then on opens files by itself.
+    fn open(&self, _req: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         self.activity.note();
+        if let Some(backing) = &self.backing {
+            return self.open_shared(backing, ino, reply);
+        }
         if self.without_open {
             return reply.error(Errno::ENOSYS);
         }
@@ -215,6 +255,22 @@ impl Filesystem for Server {
             Ok(inode) => self.send(ino, &inode, (offset, size), reply),
             Err(error) => reply.error(errno::of(&error)),
         }
+    }
+
+    fn release(
+        &self,
+        _req: &Request,
+        ino: INodeNo,
+        fh: FileHandle,
+        _flags: OpenFlags,
+        _lock_owner: Option<LockOwner>,
+        _flush: bool,
+        reply: ReplyEmpty,
+    ) {
+        if let Some(backing) = self.backing.as_ref().filter(|_| fh == SHARED) {
+            backing.close(ino);
+        }
+        reply.ok();
     }
 
     fn flush(

@@ -5,9 +5,10 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    fmt,
     num::NonZeroUsize,
     sync::{
-        Arc, Condvar, Mutex,
+        Arc, Condvar, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
@@ -28,14 +29,27 @@ const NEAR: u64 = 32 << 10;
 const JOBS: usize = 64;
 
 /// Files whose last read is remembered.
-const STREAMS: usize = 256;
+const STREAMS: usize = 4096;
 
-/// Files of a directory that are decoded ahead, and the longest of them.
-const FILES: usize = 8;
-const FILE_BYTES: u64 = 256 << 10;
+/// Files of a directory that are decoded ahead at once, and how much of them in all.
+const FILES: usize = 16;
+const FILES_BYTES: u64 = 1 << 20;
+
+/// Files that must have been read in order before that.
+const ROW: usize = 2;
+
+/// Directories that are expected to be read for each file that was, and at most.
+const CREDIT: usize = 4;
+const MOST_CREDIT: usize = 16;
+
+/// Of so many files one is left to be asked for.
+const ASKED: usize = 4;
 
 /// Names of listed files that are remembered, in all.
 const LISTED: usize = 1 << 14;
+
+/// Takes the beginning of a regular file that is likely to be read next.
+pub type Deliver = Box<dyn Fn(&Inode, &[u8]) + Send + Sync>;
 
 /// Decodes ahead for the readers of one image. Ends its threads when dropped.
 #[derive(Debug)]
@@ -44,9 +58,9 @@ pub struct ReadAhead {
     threads: Vec<thread::JoinHandle<()>>,
 }
 
-#[derive(Debug)]
 struct Shared {
     image: Arc<Image>,
+    deliver: Option<Deliver>,
     cores: usize,
     /// The most that is decoded ahead of a reader.
     most: u64,
@@ -60,22 +74,32 @@ struct Shared {
     wake: Condvar,
 }
 
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
 #[derive(Debug, Default)]
 struct State {
     jobs: VecDeque<Job>,
     streams: HashMap<Nid, Stream>,
     /// The file behind a file in its directory.
     next: HashMap<Nid, Nid>,
+    /// How far files are expected to be read once their directory is listed: more with each read that was expected,
+    /// less with each directory.
+    credit: usize,
     working: usize,
     ended: bool,
 }
 
-/// A stretch of a file to be decoded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Job {
-    nid: Nid,
-    position: u64,
-    length: u64,
+/// What is to be decoded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Job {
+    /// A stretch of a file.
+    Stretch { nid: Nid, position: u64, length: u64 },
+    /// Files from their beginning on.
+    Files(Vec<Nid>),
 }
 
 /// How a file is being read.
@@ -103,15 +127,17 @@ impl Drop for Busy<'_> {
 }
 
 impl ReadAhead {
-    /// Decodes ahead of those who read `image`.
+    /// Decodes ahead of those who read `image`. Files that are likely to be next go to `deliver` if there is one, and
+    /// into the cache otherwise.
     ///
     /// # Errors
     /// If there can be no more threads.
-    pub fn new(image: Arc<Image>) -> std::io::Result<Self> {
+    pub fn new(image: Arc<Image>, deliver: Option<Deliver>) -> std::io::Result<Self> {
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let most = MOST.min(image.limits().decoded_cache as u64 / 4);
         let shared = Arc::new(Shared {
             image,
+            deliver,
             cores,
             most,
             busy: AtomicUsize::new(0),
@@ -154,6 +180,11 @@ impl ReadAhead {
         }
         let pairs = files.windows(2).filter_map(|pair| Some((*pair.first()?, *pair.last()?)));
         state.next.extend(pairs.take(LISTED));
+        if state.credit > 0 && !files.is_empty() {
+            state.credit -= 1;
+            state.expect(files.iter().copied().take(FILES));
+        }
+        self.shared.wake(state);
     }
 }
 
@@ -183,18 +214,23 @@ impl Shared {
             let to = end.saturating_add(stream.window).min(inode.size);
             // Not for every few bytes: half a window at once.
             if to.saturating_sub(from) >= stream.window / 2 || (to == inode.size && from < to) {
-                state.add(Job { nid: inode.nid, position: from, length: to - from });
+                state.add(Job::Stretch { nid: inode.nid, position: from, length: to - from });
                 stream.ahead = to;
             }
         }
         stream.next = if goes_on { stream.next.max(end) } else { end };
         if end == inode.size {
-            self.follow(&mut state, inode.nid, &mut stream);
+            state.follow(inode.nid, stream.row + 1);
         }
         if state.streams.len() >= STREAMS {
             state.streams.clear();
         }
         state.streams.insert(inode.nid, stream);
+        self.wake(state);
+    }
+
+    /// Lets a thread see to the jobs that there are now.
+    fn wake(&self, state: MutexGuard<'_, State>) {
         self.waiting.store(state.jobs.len(), Ordering::Relaxed);
         drop(state);
         self.wake_if_idle();
@@ -205,27 +241,6 @@ impl Shared {
         let idle = self.busy.load(Ordering::Relaxed) < self.cores;
         if idle && self.waiting.load(Ordering::Relaxed) > 0 {
             self.wake.notify_one();
-        }
-    }
-
-    /// A file was read to its end: if the one before was so too, those behind it are next.
-    fn follow(&self, state: &mut State, nid: Nid, stream: &mut Stream) {
-        let Some(next) = state.next.get(&nid).copied() else { return };
-        let row = stream.row + 1;
-        let known = state.streams.entry(next).or_default();
-        known.row = known.row.max(row);
-        if row < 2 {
-            return;
-        }
-        let mut at = next;
-        for _ in 0..FILES {
-            let told = state.streams.entry(at).or_default();
-            if told.ahead == 0 {
-                told.ahead = 1;
-                state.add(Job { nid: at, position: 0, length: FILE_BYTES.min(self.most) });
-            }
-            let Some(behind) = state.next.get(&at) else { break };
-            at = *behind;
         }
     }
 
@@ -259,12 +274,54 @@ impl Shared {
 
     /// What fails now fails for the reader too, who is told.
     fn decode(&self, job: Job) {
-        let Ok(inode) = self.image.inode(job.nid) else { return };
-        if inode.file_type == FileType::Regular
-            && let Ok(file) = self.image.file(&inode)
-        {
-            let _ = file.prepare(job.position, job.length);
+        match job {
+            Job::Stretch { nid, position, length } => {
+                let inode = self.image.inode(nid);
+                let file = inode.as_ref().map(|inode| self.image.file(inode));
+                if let Ok(Ok(file)) = file {
+                    let _ = file.prepare(position, length);
+                }
+            }
+            Job::Files(nids) => {
+                let (mut left, mut buffer) = (FILES_BYTES.min(self.most), Vec::new());
+                // One in the middle is still to be asked for, which tells how far the reader is.
+                let asked = nids.get(nids.len() / 2).copied().filter(|_| nids.len() >= ASKED);
+                for nid in nids {
+                    let deliver = self.deliver.as_ref().filter(|_| Some(nid) != asked);
+                    left = left.saturating_sub(self.decode_file(nid, left, deliver, &mut buffer));
+                }
+            }
         }
+    }
+
+    /// Decodes at most `most` bytes of a file; returns how many it were.
+    fn decode_file(
+        &self,
+        nid: Nid,
+        most: u64,
+        deliver: Option<&Deliver>,
+        buffer: &mut Vec<u8>,
+    ) -> u64 {
+        // The reader may have come before.
+        if lock(&self.state).streams.get(&nid).is_some_and(|stream| stream.next > 0) {
+            return 0;
+        }
+        let Ok(inode) = self.image.inode(nid) else { return 0 };
+        let length = inode.size.min(most);
+        let file = match self.image.file(&inode) {
+            Ok(file) if inode.file_type == FileType::Regular && length > 0 => file,
+            _ => return 0,
+        };
+        match deliver {
+            None => drop(file.prepare(0, length)),
+            Some(deliver) => {
+                buffer.resize(usize::try_from(length).unwrap_or(0), 0);
+                if file.read_at(buffer, 0).is_ok() {
+                    deliver(&inode, buffer);
+                }
+            }
+        }
+        length
     }
 }
 
@@ -274,5 +331,42 @@ impl State {
             self.jobs.pop_front();
         }
         self.jobs.push_back(job);
+    }
+
+    /// A file was read to its end, the last of `row` in order: those behind it are next.
+    fn follow(&mut self, nid: Nid, row: usize) {
+        let mut files = Vec::new();
+        let mut at = nid;
+        for _ in 0..2 * FILES {
+            let Some(next) = self.next.get(&at).copied() else { break };
+            let stream = self.streams.entry(next).or_default();
+            // Who reads the one behind them goes on in the same row.
+            stream.row = stream.row.max(row);
+            if row < ROW {
+                break;
+            }
+            files.push(next);
+            at = next;
+        }
+        if row >= ROW {
+            self.credit = (self.credit + CREDIT).min(MOST_CREDIT);
+        }
+        self.expect(files.into_iter());
+    }
+
+    /// Files are likely to be read next: those that were not expected before are decoded.
+    fn expect(&mut self, files: impl Iterator<Item = Nid>) {
+        let mut new = Vec::new();
+        for nid in files {
+            let stream = self.streams.entry(nid).or_default();
+            stream.row = stream.row.max(ROW);
+            if stream.ahead == 0 {
+                stream.ahead = 1;
+                new.push(nid);
+            }
+        }
+        if !new.is_empty() {
+            self.add(Job::Files(new));
+        }
     }
 }

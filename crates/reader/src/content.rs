@@ -317,7 +317,7 @@ impl Content<'_> {
         match self.inode.file_type {
             FileType::Regular => {
                 self.image.counters.fetch(buf.len());
-                self.image.devices.read(at, buf)
+                self.image.devices.read_content(at, buf)
             }
             _ => self.image.devices.read_cached(at, buf),
         }
@@ -444,7 +444,7 @@ impl Content<'_> {
         let start = room.checked_sub(size(extent.plen)).ok_or(Corruption::Address)?;
         let stored = buf.get_mut(start..).unwrap_or_default();
         image.counters.fetch(stored.len());
-        image.devices.read(at, stored)?;
+        image.devices.read_content(at, stored)?;
         image.counters.decode(Way::InPlace, size(extent.len));
         stream.decode_in_place(buf, image.superblock().block)
     }

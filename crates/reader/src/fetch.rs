@@ -114,7 +114,7 @@ impl<'a> Fetch<'a> {
     pub(crate) fn get(&mut self, at: DevicePa, length: usize) -> Result<&[u8], Fault> {
         let bytes = self.buffer.writable(self.length);
         if !self.done {
-            self.devices.read(self.start, bytes)?;
+            self.devices.read_content(self.start, bytes)?;
             self.counters.fetch(bytes.len());
             self.done = true;
         }

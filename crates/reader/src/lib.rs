@@ -33,7 +33,7 @@ mod walk;
 mod way;
 mod xattr;
 
-pub use ahead::{Busy, ReadAhead};
+pub use ahead::{Busy, Deliver, ReadAhead};
 pub use dir::{DirEntry, DirPosition, ReadDir};
 pub use error::{Corruption, Error, OpenError, Unsupported};
 pub use file::{DataRange, File, Kept};

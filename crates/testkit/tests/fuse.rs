@@ -10,7 +10,8 @@ use std::{
     fs::{self, File},
     io::{self, Read},
     os::unix::fs::{FileExt, MetadataExt},
-    path::Path,
+    path::{Path, PathBuf},
+    process::Command,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -25,16 +26,16 @@ use lith::{
     reader::{Image, Limits},
     source::Source,
 };
-use lith_fuse::Options;
+use lith_fuse::{ImageFile, Options};
 use lith_testkit::{
     compare, image, mutation, nasty,
     nasty::Nasty,
     noise::{self, Texture},
     oracle::{
         fuse::{self, Served},
-        kernel, stats,
+        kernel, stats, tools,
     },
-    place,
+    place, tier,
 };
 use rustix::{
     fs::{SeekFrom, seek, statvfs},
@@ -201,7 +202,7 @@ fn ten_thousand_open_files() {
         maximum: wanted.maximum.map(|most| most.max(10_500)),
     };
     if let Err(errno) = rustix::process::setrlimit(rustix::process::Resource::Nofile, raised) {
-        return lith_testkit::tier::skip("10,000 open files", errno);
+        return tier::skip("10,000 open files", errno);
     }
     let name = |number| format!("a-file-with-a-long-name-{number:05}");
     let (folder, _) = image_of(&lz4(), |tree| {
@@ -431,4 +432,74 @@ fn it_goes_when_nobody_needs_it() {
     assert!(begin.elapsed() >= Duration::from_millis(300));
     let gone = fs::metadata(served.path().join("file001")).unwrap_err();
     assert_eq!(gone.kind(), io::ErrorKind::NotFound);
+}
+
+/// A filesystem that shares blocks between files, on a loop device.
+struct Sharing(tempfile::TempDir);
+
+impl Sharing {
+    fn make() -> Option<Self> {
+        if !tools::is_in_path("mkfs.xfs") {
+            tier::skip("FUSE passthrough", "no mkfs.xfs");
+            return None;
+        }
+        let folder = place::folder();
+        let disk = folder.path().join("disk");
+        File::create(&disk).unwrap().set_len(400 << 20).unwrap();
+        let made = Self(folder);
+        fs::create_dir(made.path()).unwrap();
+        let run = |program: &str, words: &[&str], paths: &[&Path]| {
+            let done = Command::new(program).args(words).args(paths).output().unwrap();
+            let said = String::from_utf8_lossy(&done.stderr).trim().to_owned();
+            done.status.success().then_some(()).ok_or(said)
+        };
+        let mounted = run("mkfs.xfs", &["-q"], &[&disk])
+            .and_then(|()| run("mount", &["-o", "loop"], &[&disk, &made.path()]));
+        if let Err(said) = mounted {
+            tier::skip("FUSE passthrough", said);
+            return None;
+        }
+        Some(made)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("mount")
+    }
+}
+
+impl Drop for Sharing {
+    fn drop(&mut self) {
+        let _ = lith_fuse::unmount(&self.path(), true);
+    }
+}
+
+#[test]
+fn the_kernel_reads_plain_files_from_the_images_own_blocks() {
+    if !fuse::is_there() {
+        return;
+    }
+    let Some(disk) = Sharing::make() else { return };
+    let tree = disk.path().join("tree");
+    fs::create_dir(&tree).unwrap();
+    fs::write(tree.join("large"), noise::bytes(Texture::Text, 1, 3_000_001)).unwrap();
+    fs::write(tree.join("blocks"), noise::bytes(Texture::Text, 2, 1 << 20)).unwrap();
+    plant_files(&tree, 20);
+    let (source, path) = (image::directory(&tree), disk.path().join("image"));
+    image::build_at(&path, compare::pair(&source), &image::plain());
+    let (image, file) = (fuse::open(&path), ImageFile { path, offset: 0 });
+    let options = Options { passthrough: Some(file), ..Options::default() };
+    let served = fuse::serve(Arc::clone(&image), &options);
+    let before = image.stats().served;
+    for name in ["large", "blocks", "large"] {
+        let expected = fs::read(tree.join(name)).unwrap();
+        let open = [(); 2].map(|()| File::open(served.path().join(name)).unwrap());
+        for file in open {
+            let mut found = vec![0; expected.len()];
+            file.read_exact_at(&mut found, 0).unwrap();
+            assert!(found == expected, "{name}");
+        }
+    }
+    // But for tails, which are copied.
+    assert!(image.stats().served - before < 64 << 10, "the server was asked for the bytes");
+    assert_fuse_sees(&source, &served, "passthrough");
 }

@@ -27,6 +27,8 @@ Words behind -o:
   offset=BYTES, device=FILE, timeout=SECONDS
                      as the options of these names
   fsname=NAME        the source in the list of mounts
+  passthrough        the kernel reads files that are stored as they are by itself, if the image lies on
+                     btrfs or XFS (root, Linux 6.9)
   dev, suid, noexec  device files are usable, set-user-ID bits count, programs don't run
   acl, noacl, user_xattr, nouser_xattr, cache_strategy=, dax=, directio
                      for the kernel's driver"
@@ -127,6 +129,7 @@ pub(crate) struct Settings {
     pub(crate) dev: bool,
     pub(crate) suid: bool,
     pub(crate) noexec: bool,
+    pub(crate) passthrough: bool,
     /// Words for the kernel's driver alone.
     pub(crate) kernel: Vec<String>,
 }
@@ -184,6 +187,7 @@ impl Settings {
             MountOption::Dev => self.dev = true,
             MountOption::Suid => self.suid = true,
             MountOption::Noexec => self.noexec = true,
+            MountOption::Passthrough => self.passthrough = true,
             MountOption::Kernel(word) => self.kernel.push(word),
         }
     }
@@ -195,6 +199,7 @@ impl Settings {
             (self.dev, "dev"),
             (self.suid, "suid"),
             (self.noexec, "noexec"),
+            (self.passthrough, "passthrough"),
         ];
         let mut words: Vec<String> =
             flags.iter().filter(|(set, _)| *set).map(|(_, word)| (*word).to_owned()).collect();
@@ -210,6 +215,7 @@ impl Settings {
             (self.uid.is_some(), "uid="),
             (self.gid.is_some(), "gid="),
             (self.timeout.is_some(), "timeout="),
+            (self.passthrough, "passthrough"),
         ];
         asked.iter().find(|(is_asked, _)| *is_asked).map(|(_, word)| *word)
     }
@@ -243,7 +249,12 @@ mod tests {
     #[test]
     fn the_server_is_told_everything() {
         let words = "--cache 1M --stats s --decode in-place --threads 3 --offset 5 --timeout 9 --device a --device b";
-        let words = words.split(' ').chain(["-o", "allow_other,uid=7,fsname=x,noexec", "--", "-i"]);
+        let words = words.split(' ').chain([
+            "-o",
+            "allow_other,uid=7,fsname=x,noexec,passthrough",
+            "--",
+            "-i",
+        ]);
         let mount = parse(&words.chain(["dir"]).collect::<Vec<_>>());
         let again = mount.server_words(&mount.settings());
         let again: Vec<_> = again.iter().skip(1).map(|word| word.to_str().unwrap()).collect();

@@ -67,6 +67,8 @@ pub(crate) enum MountOption {
     Suid,
     /// Programs can't be executed.
     Noexec,
+    /// The kernel reads files from the image's own blocks.
+    Passthrough,
     /// For the kernel's driver.
     Kernel(String),
 }
@@ -111,6 +113,7 @@ impl FromStr for MountOption {
             "dev" => Self::Dev,
             "suid" => Self::Suid,
             "noexec" => Self::Noexec,
+            "passthrough" => Self::Passthrough,
             "uid" => Self::Uid(parse(value)?),
             "gid" => Self::Gid(parse(value)?),
             "offset" | "fsoffset" => Self::Offset(parse(value)?),
@@ -142,6 +145,7 @@ mod tests {
             ("offset=1M", MountOption::Offset(Size(1 << 20))),
             ("device=/dev/a=b", MountOption::Device("/dev/a=b".into())),
             ("timeout=30", MountOption::Timeout(30)),
+            ("passthrough", MountOption::Passthrough),
             ("fsname=a", MountOption::Source("a".to_owned())),
             ("cache_strategy=disabled", MountOption::Kernel("cache_strategy=disabled".to_owned())),
         ] {

@@ -102,6 +102,10 @@ fn options(request: &Mount, settings: &Settings) -> lith_fuse::Options {
         devices: settings.dev,
         suid: settings.suid,
         noexec: settings.noexec,
+        passthrough: settings.passthrough.then(|| lith_fuse::ImageFile {
+            path: request.image.image.clone(),
+            offset: settings.offset,
+        }),
     }
 }
 
