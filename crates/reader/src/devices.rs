@@ -22,6 +22,9 @@ const TELL: u64 = 512 << 10;
 /// Reads that must have gone on before.
 const ROW: u32 = 2;
 
+/// Reads elsewhere that a stream outlasts for each read of its own.
+const KEEP: u64 = 64;
+
 /// How many parts of the cache of pieces are locked apart.
 const SHARDS: usize = 16;
 
@@ -40,8 +43,8 @@ pub(crate) struct Devices {
 #[derive(Debug, Default)]
 struct Streams {
     latest: [Stream; STREAMS],
-    /// Which one to give up next.
-    oldest: usize,
+    /// Reads so far.
+    reads: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,6 +55,8 @@ struct Stream {
     told: u64,
     /// Reads in a row.
     row: u32,
+    /// The number of its last read.
+    read: u64,
 }
 
 impl Streams {
@@ -62,14 +67,17 @@ impl Streams {
             let gap = at.pa.0.checked_sub(stream.end);
             stream.device == at.device && stream.end > 0 && gap.is_some_and(|gap| gap <= GAP)
         };
+        self.reads += 1;
+        let read = self.reads;
         let Some(stream) = self.latest.iter_mut().find(goes_on) else {
-            self.oldest = (self.oldest + 1) % STREAMS;
-            if let Some(free) = self.latest.get_mut(self.oldest) {
-                *free = Stream { device: at.device, end, told: end, row: 0 };
+            // What went on gets more time than what did not.
+            let worth = |stream: &&mut Stream| stream.read + u64::from(stream.row.min(ROW)) * KEEP;
+            if let Some(oldest) = self.latest.iter_mut().min_by_key(worth) {
+                *oldest = Stream { device: at.device, end, told: end, row: 0, read };
             }
             return None;
         };
-        (stream.end, stream.row) = (end, stream.row.saturating_add(1));
+        (stream.end, stream.row, stream.read) = (end, stream.row.saturating_add(1), read);
         if stream.row < ROW || stream.told >= end.saturating_add(TELL / 2) {
             return None;
         }

@@ -30,7 +30,7 @@ use lith_fuse::{ImageFile, Options};
 use lith_testkit::{
     compare, image, mutation, nasty,
     nasty::Nasty,
-    noise::{self, Texture},
+    noise::{self, Noise, Texture},
     oracle::{
         fuse::{self, Served},
         kernel, stats, tools,
@@ -502,4 +502,54 @@ fn the_kernel_reads_plain_files_from_the_images_own_blocks() {
     // But for tails, which are copied.
     assert!(image.stats().served - before < 64 << 10, "the server was asked for the bytes");
     assert_fuse_sees(&source, &served, "passthrough");
+}
+
+#[test]
+fn random_reads_by_many_are_those_of_the_kernels_own_mount() {
+    if !fuse::is_there() || !kernel::is_there() {
+        return;
+    }
+    let rounds = if tier::is_heavy() { 40_000 } else { 2000 };
+    let (folder, _) = image_of(&lz4(), |tree| {
+        plant_files(tree, 100);
+        fs::write(tree.join("large"), noise::bytes(Texture::Mixed, 5, 30_000_000)).unwrap();
+    });
+    let path = folder.path().join("image");
+    let mounted = kernel::mount(&path).unwrap();
+    // Too small for what is read, so that pieces come and go.
+    let limits = Limits { decoded_cache: 1 << 20, ..Limits::default() };
+    let served = fuse::serve(fuse::open_within(&path, limits), &Options::default());
+    let names: Vec<_> = (0..100).map(|number| format!("file{number:03}")).collect();
+    thread::scope(|scope| {
+        for seed in 0..4 {
+            let (names, served, mounted) = (&names, &served, &mounted);
+            scope.spawn(move || {
+                let mut noise = Noise::new(seed);
+                for _ in 0..rounds {
+                    let is_large = noise.below(3) > 0;
+                    let name = if is_large { "large" } else { &names[noise.below(100)] };
+                    let open = |folder: &Path| File::open(folder.join(name)).unwrap();
+                    let (ours, theirs) = (open(served.path()), open(&mounted.path()));
+                    let position = noise.next() % theirs.metadata().unwrap().len();
+                    let longest = [100, 4096, 200_000][noise.below(3)];
+                    let length = 1 + noise.below(longest);
+                    let read = |file: &File| {
+                        let mut bytes = vec![0; length];
+                        let read = file.read_at(&mut bytes, position).unwrap();
+                        bytes.truncate(read);
+                        bytes
+                    };
+                    let (found, expected) = (read(&ours), read(&theirs));
+                    assert!(!expected.is_empty());
+                    // What the page cache holds is not asked for again.
+                    if noise.below(50) == 0 {
+                        let all = rustix::fs::Advice::DontNeed;
+                        rustix::fs::fadvise(&ours, 0, None, all).unwrap();
+                    }
+                    let common = found.len().min(expected.len());
+                    assert!(common > 0 && found[..common] == expected[..common], "{name}");
+                }
+            });
+        }
+    });
 }
