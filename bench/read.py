@@ -71,9 +71,10 @@ ALL = (lith(), *FUSE, KERNEL_EROFS, KERNEL_SQUASHFS)
 
 SEQUENTIAL = Reader("sequential", 'dd if="$FILE" of=/dev/null bs=1M', amount=10 ** 9)
 TAR = 'tar -C "$FOLDER" -cf - . | cat >/dev/null'
-RANDOM = Reader("random", 'fio --name=random --filename="$FILE" --readonly --rw=randread --bs=4k --ioengine=psync '
-                          "--invalidate=1 --thread --numjobs=4 --io_size=16m --randseed=20240229 --output-format=json",
-                fio_seconds, 64 * MIB)
+FIO = ('fio --name=random --filename="$FILE" --readonly --rw=randread --bs=4k --ioengine=psync --invalidate=1 --thread '
+       "--numjobs=4 --io_size={}m --randseed=20240229 --output-format=json")
+RANDOM = Reader("64 MiB at random", FIO.format(16), fio_seconds, 64 * MIB)
+RANDOM_LONG = Reader("512 MiB at random", FIO.format(128), fio_seconds, 512 * MIB)
 FIND = Reader("find", 'find "$FOLDER" >/dev/null')
 LIST = Reader("ls -lR", 'ls -lR "$FOLDER" >/dev/null')
 STAT = Reader("stat, random order", 'python3 "$READER" stat "$LIST" "$FOLDER"', own_seconds)
@@ -132,10 +133,11 @@ def speed_cases(cache):
         reader = Reader("tar", TAR, amount=content_bytes(corpus))
         for kind in ("lz4hc, 64 KiB, fragments", "zstd, 64 KiB, fragments"):
             yield timed("tar", corpus, kind, reader, tar, cache, (DWARFSFUSE,))
-    yield timed("random", "text", "lz4hc, 64 KiB", RANDOM,
-                {"kernel EROFS": 0.9, "erofsfuse": 2, "squashfuse_ll": 3}, cache)
-    yield timed("random", "text", "zstd, 64 KiB", RANDOM,
-                {"kernel EROFS": 0.8, "erofsfuse": 8, "squashfuse_ll": 5}, cache)
+    for reader in (RANDOM, RANDOM_LONG):
+        yield timed("random", "text", "lz4hc, 64 KiB", reader,
+                    {"kernel EROFS": 0.9, "erofsfuse": 2, "squashfuse_ll": 3}, cache)
+        yield timed("random", "text", "zstd, 64 KiB", reader,
+                    {"kernel EROFS": 0.8, "erofsfuse": 8, "squashfuse_ll": 5}, cache)
     for corpus in ("debian", "linux"):
         for reader in (FIND, LIST, STAT):
             yield timed("metadata", corpus, "lz4, 64 KiB", reader, {contender.label: 1 for contender in FUSE})

@@ -29,6 +29,9 @@ const NAME_MAX: u32 = 255;
 /// A read of at most so many bytes is one of many here and there: the kernel asks for more if it goes straight on.
 const SCATTERED: usize = 16 << 10;
 
+/// Shorter extents are as quickly decoded again as pushed, and have few pages that could be asked for.
+const WORTH_PUSHING: usize = 32 << 10;
+
 /// Requests that the kernel has under way by itself, for pages that nobody waits for yet.
 const BACKGROUND: u16 = 64;
 
@@ -140,6 +143,7 @@ impl Server {
         if read
             && (1..=SCATTERED).contains(&left)
             && let Some(kept) = file.kept_at(position)
+            && kept.bytes().len() >= WORTH_PUSHING
         {
             self.pusher.push(number, (kept.la, kept.bytes()), inode.size);
         }

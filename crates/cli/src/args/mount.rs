@@ -67,7 +67,7 @@ pub(crate) struct Mount {
     pub(crate) stats: Option<PathBuf>,
 
     /// Decode everything in one way, to measure it
-    #[arg(long, value_name = "WAY", hide_possible_values = true, hide = true)]
+    #[arg(long, value_name = "WAY")]
     pub(crate) decode: Option<DecodeWay>,
 
     /// Threads that answer and decode

@@ -104,6 +104,28 @@ fn it_is_there_when_mount_returns_and_gone_when_umount_does() {
 }
 
 #[test]
+fn what_serving_took_is_written() {
+    if !is_there() {
+        return;
+    }
+    let (sample, image) = Sample::built();
+    let (at, stats) = (MountPoint::new(&sample), sample.path("stats"));
+    for way in ["direct", "buffered", "rolling", "in-place"] {
+        let options = args!["mount", "--fuse", "--stats", stats, "--decode", way, image, at.path()];
+        printed(options);
+        assert_shows(&at, &sample);
+        printed(args!["umount", at.path()]);
+        let served = || {
+            let text = fs::read_to_string(&stats).unwrap();
+            let line = text.lines().find_map(|line| line.strip_prefix("served "));
+            line.and_then(|number| number.parse::<u64>().ok())
+        };
+        wait_until("the numbers are there", || served() > Some(0));
+        fs::remove_file(&stats).unwrap();
+    }
+}
+
+#[test]
 fn the_kernel_mounts_what_it_can() {
     if !is_there() {
         return;
