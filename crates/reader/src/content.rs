@@ -174,6 +174,40 @@ impl Content<'_> {
     }
 
     fn fill(&self, buf: &mut [u8], position: u64) -> Result<(), Fault> {
+        match self.map {
+            Map::Flat(_) | Map::Chunks(_) => self.fill_plain(buf, position)?,
+            Map::Compressed(_) => self.fill_by_runs(buf, position)?,
+        }
+        if self.role == Role::File {
+            self.image.counters.serve(buf.len());
+        }
+        Ok(())
+    }
+
+    /// What is stored as it is needs no buffers and no plan.
+    fn fill_plain(&self, buf: &mut [u8], position: u64) -> Result<(), Fault> {
+        let mut extents = Extents::new(self.image, self.inode, self.map, position);
+        let (mut rest, mut at) = (buf, position);
+        while !rest.is_empty() {
+            let extent = extents.step().ok_or(Corruption::Address)??;
+            let skip = at.checked_sub(extent.la).ok_or(Corruption::Address)?;
+            let len = size(extent.len.saturating_sub(skip)).min(rest.len());
+            let (now, later) = rest.split_at_mut(len);
+            match extent.place {
+                Place::Device(start) => self.serve_flat(advance(start, skip)?, now)?,
+                Place::Metadata { space, position } => {
+                    let position = position.checked_add(skip).ok_or(Corruption::Address)?;
+                    self.image.read_metadata(space, position, now)?;
+                }
+                Place::Nowhere => now.fill(0),
+                Place::Packed { .. } => return Err(Corruption::Address.into()),
+            }
+            (rest, at) = (later, extent.end());
+        }
+        Ok(())
+    }
+
+    fn fill_by_runs(&self, buf: &mut [u8], position: u64) -> Result<(), Fault> {
         let (image, read) = (self.image, buf.len());
         let extents = Extents::new(image, self.inode, self.map, position);
         let mut parts = Parts { content: *self, extents, at: position, left: read, held: None };
@@ -189,9 +223,6 @@ impl Content<'_> {
                 self.serve(part, rest, &mut serving)?;
                 rest = rest.get_mut(part.len..).unwrap_or_default();
             }
-        }
-        if self.role == Role::File {
-            image.counters.serve(read);
         }
         Ok(())
     }

@@ -80,11 +80,19 @@ fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
     let further = settings.devices.iter().map(|device| subject::device(device));
     let devices = std::iter::once(Ok(primary)).chain(further);
     let devices = devices.collect::<anyhow::Result<Vec<_>>>()?;
-    let decoded_cache = usize::try_from(request.cache.0).unwrap_or(usize::MAX);
-    let limits = Limits { decoded_cache, ..Limits::default() };
+    let limits = limits(usize::try_from(request.cache.0).unwrap_or(usize::MAX));
     let way = request.decode.map(DecodeWay::way);
     Image::open_with(devices, Options { limits, way, whole_again: true })
         .with_context(|| Place(place).to_string())
+}
+
+/// Shares out the memory for what is kept. A large tree has more metadata than the library's own limit: then that gets a
+/// quarter.
+fn limits(cache: usize) -> Limits {
+    let limits = Limits::default();
+    let metadata_cache = limits.metadata_cache.max(cache / 4);
+    let decoded_cache = cache.saturating_sub(metadata_cache - limits.metadata_cache);
+    Limits { metadata_cache, decoded_cache, ..limits }
 }
 
 fn options(request: &Mount, settings: &Settings) -> lith_fuse::Options {
