@@ -193,15 +193,7 @@ impl Content<'_> {
             let skip = at.checked_sub(extent.la).ok_or(Corruption::Address)?;
             let len = size(extent.len.saturating_sub(skip)).min(rest.len());
             let (now, later) = rest.split_at_mut(len);
-            match extent.place {
-                Place::Device(start) => self.serve_flat(advance(start, skip)?, now)?,
-                Place::Metadata { space, position } => {
-                    let position = position.checked_add(skip).ok_or(Corruption::Address)?;
-                    self.image.read_metadata(space, position, now)?;
-                }
-                Place::Nowhere => now.fill(0),
-                Place::Packed { .. } => return Err(Corruption::Address.into()),
-            }
+            self.serve_plain(extent.place, skip, now)?;
             (rest, at) = (later, extent.end());
         }
         Ok(())
@@ -330,16 +322,23 @@ impl Content<'_> {
                 buf.copy_from_slice(serving.get(at, buf.len())?);
                 Ok(())
             }
-            (_, Place::Nowhere) => {
+            (_, place) => self.serve_plain(place, part.skip, buf),
+        }
+    }
+
+    /// What is stored as it is at a place, behind its first `skip` bytes.
+    fn serve_plain(&self, place: Place, skip: u64, buf: &mut [u8]) -> Result<(), Fault> {
+        match place {
+            Place::Nowhere => {
                 buf.fill(0);
                 Ok(())
             }
-            (_, Place::Device(at)) => self.serve_flat(advance(at, part.skip)?, buf),
-            (_, Place::Metadata { space, position }) => {
-                let position = position.checked_add(part.skip).ok_or(Corruption::Address)?;
+            Place::Device(at) => self.serve_flat(advance(at, skip)?, buf),
+            Place::Metadata { space, position } => {
+                let position = position.checked_add(skip).ok_or(Corruption::Address)?;
                 self.image.read_metadata(space, position, buf)
             }
-            (_, Place::Packed { offset }) => self.serve_fragment(offset, part.skip, buf),
+            Place::Packed { offset } => self.serve_fragment(offset, skip, buf),
         }
     }
 
