@@ -50,6 +50,24 @@ pub enum DataRange {
     },
 }
 
+/// A device beside an image, on which bytes of files lie that the image refers to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExtraDevice {
+    /// How large it is.
+    pub bytes: u64,
+    /// What it is known by, at most 64 bytes; empty if nothing is known.
+    pub tag: Vec<u8>,
+}
+
+/// A stretch of a file that lies on a device beside the image, or nowhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Elsewhere {
+    /// Where it begins: the number of the device among [`Contents::devices`], and the byte on it; nothing for a hole.
+    pub place: Option<(usize, u64)>,
+    /// How many bytes it has.
+    pub len: u64,
+}
+
 /// The bytes of one regular file, readable at any position.
 pub trait Content: Send + Sync {
     /// Fills `buf` with the file's bytes from `position` on; they must lie inside its size.
@@ -70,6 +88,15 @@ pub trait Content: Send + Sync {
     /// # Errors
     /// [`ContentError::Changed`] if it changed since the tree was made.
     fn check_unchanged(&self) -> Result<(), ContentError>;
+
+    /// Where the bytes lie on other devices, if an image shall refer to them there and not hold them. The stretches
+    /// tile the file.
+    ///
+    /// # Errors
+    /// [`ContentError`] if that can't be told.
+    fn elsewhere(&self) -> Result<Option<Vec<Elsewhere>>, ContentError> {
+        Ok(None)
+    }
 }
 
 /// Gives access to the bytes of a tree's regular files.
@@ -79,4 +106,9 @@ pub trait Contents: Send + Sync {
     /// # Errors
     /// [`ContentError`] if it can't be opened, is gone, or is not what the tree says.
     fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError>;
+
+    /// The devices on which bytes of files lie that an image shall refer to.
+    fn devices(&self) -> Vec<ExtraDevice> {
+        Vec::new()
+    }
 }

@@ -14,7 +14,7 @@ mod pieces;
 mod tree;
 mod xattr;
 
-pub use content::{Content, ContentError, Contents, DataRange};
+pub use content::{Content, ContentError, Contents, DataRange, Elsewhere, ExtraDevice};
 pub use diff::{Aspects, Change, DiffError, DiffOptions, Difference, Side, diff};
 pub use dump::{DumpError, dump};
 pub use inode::{Directory, Inode, Kind, Metadata, Rdev, Timestamp};
