@@ -14,7 +14,10 @@ use clap::{ArgAction, Args, Command};
 /// Help and version are printed, and so is what is wrong, in one line; then there is nothing left to do but to exit.
 pub(super) fn read<T: Args>(command: Command, words: &[OsString]) -> Result<T, ExitCode> {
     let name = name_of(words);
+    // What is said of the arguments' type is not what is said of the program.
+    let about = command.get_about().cloned();
     let command = T::augment_args(command.name(name.clone()))
+        .about(about)
         .args_override_self(true)
         .infer_long_args(true)
         .disable_version_flag(true)
@@ -41,8 +44,7 @@ pub(super) fn name_of(words: &[OsString]) -> String {
 
 /// Says what is wrong with a command line.
 pub(super) fn refuse(name: &str, problem: &str) -> ExitCode {
-    eprintln!("{name}: {problem}");
-    eprintln!("Try '{name} --help' for more information.");
+    eprintln!("{name}: {problem} (try '{name} --help')");
     ExitCode::FAILURE
 }
 
