@@ -83,6 +83,8 @@ pub struct Options {
     pub pack_directories: bool,
     /// Whether the last pcluster of a compressed file lies beside its inode where there is room.
     pub tail_packing: bool,
+    /// Whether the end of a file that is stored plain, less than a block, lies beside its inode where there is room.
+    pub inline_data: bool,
     /// Whether files with the same bytes are stored once.
     pub share_duplicates: bool,
     /// Whether stretches of compressed files that repeat, in one file or in several, are stored once.
@@ -122,6 +124,7 @@ impl Default for Options {
             metabox: None,
             pack_directories: false,
             tail_packing: false,
+            inline_data: true,
             share_duplicates: true,
             dedupe: false,
             index: IndexForm::Compact,

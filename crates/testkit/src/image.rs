@@ -186,6 +186,7 @@ pub fn matrix(most: u8) -> Vec<(String, Options)> {
         }
     }
     all.extend(crate::rules::kinds());
+    all.extend(crate::layouts::kinds());
     for bits in (9..=most).filter(|bits| *bits != 12) {
         let block = 1_u32 << bits;
         let packed = with_blocks(compressed(Compressor::Lz4, block * 4), bits);
