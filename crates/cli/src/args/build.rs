@@ -425,7 +425,7 @@ impl AttributeWords {
     fn adjust(&self, epoch: Option<Timestamp>) -> Result<Adjust, String> {
         let root = self.all_root.then_some(0);
         let times = times(self.mtime, self.timestamp, epoch)?;
-        Ok(Adjust { uid: self.uid.or(root), gid: self.gid.or(root), times })
+        Ok(Adjust { uid: self.uid.or(root), gid: self.gid.or(root), times, ..Adjust::default() })
     }
 }
 
