@@ -4,7 +4,9 @@
 //! applet has that interface; behind it, its words become requests like those of verbs, which the same code carries
 //! out.
 
+mod fuse;
 mod mkfs;
+mod mount;
 mod number;
 mod words;
 
@@ -14,11 +16,20 @@ use std::{
     process::ExitCode,
 };
 
+use crate::{
+    exit::{Convention, Outcome},
+    output::error,
+};
+
 /// A program of erofs-utils that this one stands in for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Applet {
     /// Makes images.
     Mkfs,
+    /// Serves images by FUSE.
+    Fuse,
+    /// Mounts images for mount(8).
+    Mount,
 }
 
 /// The release of erofs-utils whose options the applets have.
@@ -26,7 +37,12 @@ const RELEASE: &str = "1.9.4";
 
 impl Applet {
     /// All names, each with its applet.
-    pub(crate) const NAMES: [(&str, Self); 1] = [("mkfs.erofs", Self::Mkfs)];
+    pub(crate) const NAMES: [(&str, Self); 4] = [
+        ("mkfs.erofs", Self::Mkfs),
+        ("erofsfuse", Self::Fuse),
+        ("fuse.erofs", Self::Fuse),
+        ("mount.erofs", Self::Mount),
+    ];
 
     /// The applet that a program's path or a word names.
     pub(crate) fn named(program: &OsStr) -> Option<Self> {
@@ -38,8 +54,18 @@ impl Applet {
     pub(crate) fn run(self, words: &[OsString]) -> ExitCode {
         match self {
             Self::Mkfs => mkfs::main(words),
+            Self::Fuse => fuse::main(words),
+            Self::Mount => mount::main(words),
         }
     }
+}
+
+/// The exit code of what an applet did, after it is told what went wrong, if anything did.
+fn end(words: &[OsString], result: &anyhow::Result<Outcome>) -> ExitCode {
+    if let Err(error) = result {
+        error::tell(&words::name_of(words), error);
+    }
+    Convention::Usual.code(result)
 }
 
 /// What a program of this name says of its version, behind the name: the release that it stands in for, then `more`,

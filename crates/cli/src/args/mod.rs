@@ -24,7 +24,7 @@ mod rule;
 pub(crate) mod stat;
 pub(crate) mod tar;
 pub(crate) mod umount;
-mod value;
+pub(crate) mod value;
 
 use std::{env, num::NonZeroUsize, thread};
 
