@@ -83,7 +83,7 @@ fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
     let devices = devices.collect::<anyhow::Result<Vec<_>>>()?;
     let limits = limits(usize::try_from(request.cache.0).unwrap_or(usize::MAX));
     let way = request.decode.map(DecodeWay::way);
-    Image::open_with(devices, Options { limits, way, whole_again: true })
+    Image::open_with(devices, Options { limits, way, whole_again: true, ..Options::default() })
         .with_context(|| Place(place).to_string())
 }
 
