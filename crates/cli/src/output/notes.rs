@@ -32,6 +32,7 @@ impl fmt::Display for NoteLine<'_> {
                 f.write_str("the tar has no end marker; it may have been cut")?
             }
             NoteKind::TrailingData => f.write_str("data behind the end of the tar left out")?,
+            NoteKind::NoEndMarker => f.write_str("end marker of the tar missing")?,
         }
         match count.saturating_sub(1) {
             0 => Ok(()),
