@@ -25,7 +25,7 @@ use lith_tree::{Contents, Tree};
 pub use directory::directory;
 pub use error::SourceError;
 pub use exclude::{ExcludeError, Excludes};
-pub use image::{ImageError, image};
+pub use image::{ImageError, image, image_below, image_file};
 pub use note::{Note, NoteKind};
 pub use open::{Opened, open};
 pub use options::Options;
