@@ -11,7 +11,7 @@ use lith_format::{
 };
 
 use crate::{
-    BuildError, Rule,
+    BuildError, Chunks, Rule,
     codings::{Coding, Encoding},
     plan::long_prefix,
 };
@@ -83,7 +83,11 @@ pub struct Options {
     pub pack_directories: bool,
     /// Whether the last pcluster of a compressed file lies beside its inode where there is room.
     pub tail_packing: bool,
-    /// Whether files with the same bytes are stored once.
+    /// Whether the end of a file that is stored plain, less than a block, lies beside its inode where there is room.
+    pub inline_data: bool,
+    /// How files that are stored plain are cut into chunks, if they are.
+    pub chunks: Option<Chunks>,
+    /// Whether files, or chunks, with the same bytes are stored once.
     pub share_duplicates: bool,
     /// Whether stretches of compressed files that repeat, in one file or in several, are stored once.
     pub dedupe: bool,
@@ -122,6 +126,8 @@ impl Default for Options {
             metabox: None,
             pack_directories: false,
             tail_packing: false,
+            inline_data: true,
+            chunks: None,
             share_duplicates: true,
             dedupe: false,
             index: IndexForm::Compact,
@@ -216,6 +222,7 @@ impl Options {
             self.require(TAIL_PACKING_SINCE, || "a pcluster beside an inode".into())?;
         }
         self.check_metabox()?;
+        self.chunks.map_or(Ok(()), |chunks| self.check_chunks(chunks))?;
         for compression in self.compressions() {
             compression.pcluster.map_or(Ok(()), |size| self.check_pcluster(size))?;
         }
@@ -240,6 +247,18 @@ impl Options {
             });
         }
         Ok(())
+    }
+
+    fn check_chunks(&self, chunks: Chunks) -> Result<(), BuildError> {
+        let block = self.block.size();
+        if !chunks.size.is_power_of_two() || chunks.size < block {
+            return Err(BuildError::Option {
+                option: "chunk size",
+                found: chunks.size.to_string(),
+                expected: format!("a power of two, at least the block size, {block}"),
+            });
+        }
+        self.require(CHUNKS_SINCE, || "a file in chunks".into())
     }
 
     /// The image's own compression, that of inodes and those of the rules.
@@ -422,6 +441,22 @@ mod tests {
         for wrong in [0, 100, 4097, 2 << 20] {
             assert!(with_pcluster(Some(wrong), KernelVersion::new(6, 1)).check().is_err());
         }
+    }
+
+    #[test]
+    fn chunks_are_of_whole_blocks_and_a_power_of_two() {
+        let with = |size| {
+            let form = crate::ChunkForm::Smallest;
+            Options { chunks: Some(Chunks { size, form }), ..Options::default() }
+        };
+        for size in [4096, 65536, 1 << 31] {
+            assert!(with(size).check().is_ok(), "{size}");
+        }
+        for size in [0, 2048, 12288] {
+            assert!(with(size).check().is_err(), "{size}");
+        }
+        let kernel = KernelVersion::new(5, 10);
+        assert!(Options { kernel, ..with(4096) }.check().is_err());
     }
 
     #[test]

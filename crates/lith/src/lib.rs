@@ -38,6 +38,6 @@ pub use lith_reader as reader;
 pub use lith_source as source;
 pub use lith_tree as tree;
 
-pub use adjust::{Adjust, Times};
+pub use adjust::{Adjust, Overlay, Times};
 pub use build::{BuildOptions, Error, ImageId, build};
 pub use verify::Mismatch;

@@ -159,7 +159,7 @@ impl<'a> Records<'a> {
                     record.inline = inline.into();
                     record.table = u64::from(file.payload.len) - record.inline;
                 }
-                FileData::Chunked(_) => record.table = file.payload.len.into(),
+                FileData::Chunked { .. } => record.table = file.payload.len.into(),
             },
             _ => {}
         }
@@ -179,7 +179,7 @@ impl Record {
                 };
                 (layout, InodeData::Compressed { blocks })
             }
-            (InodeData::Blocks { .. }, FileData::Chunked(format)) => {
+            (InodeData::Blocks { .. }, FileData::Chunked { format, .. }) => {
                 (Layout::ChunkBased, InodeData::Chunked(format))
             }
             (InodeData::Blocks { .. }, FileData::Flat { start }) if has_full_blocks => {
@@ -310,8 +310,12 @@ pub(crate) fn dirent_type(kind: &Kind) -> u8 {
     file_type(kind).dirent_type()
 }
 
-/// Bytes at the end of a regular file that can lie beside its inode, if it is stored plain.
+/// Bytes at the end of a file or directory that can lie beside its inode, if it is stored plain.
 pub(crate) fn inline_tail(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -> u32 {
+    let is_regular = matches!(sources.node(index).kind, Kind::Regular { .. });
+    if is_regular && !sources.options.inline_data {
+        return 0;
+    }
     let inode = bare_inode(sources, plan, index, size);
     let body = plan.xattrs.body_size(sources.node(index).metadata.xattrs);
     tail_beside((inode.size_on_disk() + body) as u64, size, sources.options.block)

@@ -1,6 +1,7 @@
 //! How is each verb carried out?
 
-mod build;
+mod applets;
+pub(crate) mod build;
 mod cat;
 mod census;
 mod check;
@@ -37,6 +38,7 @@ pub(crate) fn run(verb: Verb) -> anyhow::Result<Outcome> {
         Verb::Map(request) => map::run(&request),
         Verb::Diff(request) => diff::run(&request),
         Verb::Dump(request) => dump::run(&request),
+        Verb::Applets(request) => applets::run(&request),
         Verb::Completions(request) => completions::run(&request),
         Verb::Man(request) => man::run(&request),
     }

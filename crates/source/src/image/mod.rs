@@ -1,23 +1,20 @@
 //! How does an EROFS image become a tree?
 
-use std::{
-    collections::HashMap,
-    ffi::OsStr,
-    io,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-    vec,
-};
+mod contents;
+mod referred;
+
+use std::{collections::HashMap, path::Path, sync::Arc, vec};
 
 use lith_format::{addr::Nid, file_type::FileType, inode::InodeData};
-use lith_reader::{DirEntry, File, Image, Inode};
+use lith_reader::{DirEntry, Image, Inode};
 use lith_tree::{
-    Content, ContentError, Contents, DataRange, DisplayPath, InodeIndex, Kind, Metadata, Name,
-    NameError, Rdev, Timestamp, Tree, TreeError, Xattr,
+    DisplayPath, InodeIndex, Kind, Metadata, Name, NameError, Rdev, Timestamp, Tree, TreeError,
+    Xattr,
 };
 
-use crate::{Note, NoteKind, Options, Source, exclude::push_name, namespace, note::Notes};
+use crate::{Data, Note, NoteKind, Options, Source, exclude::push_name, namespace, note::Notes};
+use contents::ImageContents;
+use referred::Referred;
 
 /// Nanoseconds are below this; a damaged inode may say more.
 const NSEC_MAX: u32 = 999_999_999;
@@ -66,6 +63,7 @@ pub enum ImageError {
 /// # Errors
 /// [`ImageError`] names the first path that can't be read or makes no sense.
 pub fn image(image: Arc<Image>, path: &Path, options: &Options) -> Result<Source, ImageError> {
+<<<<<<< HEAD:crates/source/src/image.rs
     let root = image.root().map_err(cannot_read(b""))?;
     image_below(image, &root, path, options)
 }
@@ -110,6 +108,12 @@ fn source(
 ) -> Source {
     let contents = ImageContents { image, nids, path: path.to_owned() };
     Source { tree, contents: Box::new(contents), notes }
+=======
+    let (tree, nids, notes) = Walker::new(&image, options)?.walk()?;
+    let referred = (options.data == Data::Refer).then(|| Referred::new(&image));
+    let contents = ImageContents { image, nids, path: path.to_owned(), referred };
+    Ok(Source { tree, contents: Box::new(contents), notes })
+>>>>>>> main:crates/source/src/image/mod.rs
 }
 
 /// A directory whose entries are being added.
@@ -273,67 +277,12 @@ fn cannot_read(path: &[u8]) -> impl FnOnce(lith_reader::Error) -> ImageError + u
     |source| ImageError::Read { path: path.to_vec(), source: Box::new(source) }
 }
 
-/// Opens the files of an image.
-#[derive(Debug)]
-struct ImageContents {
-    image: Arc<Image>,
-    /// By inode.
-    nids: Vec<Nid>,
-    /// The image's own path.
-    path: PathBuf,
-}
-
-impl Contents for ImageContents {
-    fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
-        let path = self.path.join(OsStr::from_bytes(&tree.path(inode)));
-        let nid = self.nids.get(inode.index()).copied().unwrap_or_default();
-        match self.image.inode(nid).and_then(|inode| self.image.file(&inode)) {
-            Ok(file) => Ok(Box::new(ImageFile { file, path })),
-            Err(error) => Err(content_error(&path, error)),
-        }
-    }
-}
-
-/// One file of an image.
-#[derive(Debug)]
-struct ImageFile<'a> {
-    file: File<'a>,
-    path: PathBuf,
-}
-
-impl Content for ImageFile<'_> {
-    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), ContentError> {
-        self.file.read_at(buf, position).map_err(|error| content_error(&self.path, error))
-    }
-
-    fn range_at(&self, position: u64) -> Result<DataRange, ContentError> {
-        match self.file.range_at(position) {
-            Ok(Some(lith_reader::DataRange::Hole { end })) => Ok(DataRange::Hole { end }),
-            Ok(Some(lith_reader::DataRange::Data { end })) => Ok(DataRange::Data { end }),
-            Ok(None) => Ok(DataRange::Data { end: self.file.size() }),
-            Err(error) => Err(content_error(&self.path, error)),
-        }
-    }
-
-    fn check_unchanged(&self) -> Result<(), ContentError> {
-        Ok(())
-    }
-}
-
-fn content_error(path: &Path, error: lith_reader::Error) -> ContentError {
-    let path = path.to_owned();
-    match error {
-        lith_reader::Error::Device { .. } => {
-            ContentError::Io { path, action: "read", source: io::Error::other(error) }
-        }
-        error => ContentError::Damaged { path, source: Box::new(error) },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use lith_device::{FileDevice, MemoryDevice};
     use lith_tree::dump;
+
+    use std::path::PathBuf;
 
     use super::*;
     use crate::Excludes;
@@ -408,6 +357,36 @@ mod tests {
         assert!(source.tree.find(b"deep").is_none() && source.tree.find(b"text").is_none());
         assert!(source.tree.xattrs.is_empty());
         assert_ne!(source.tree.find(b"link-hard"), source.tree.find(b"link-short"));
+    }
+
+    #[test]
+    fn what_is_stored_as_it_is_can_be_referred_to() {
+        let options = Options { data: Data::Refer, ..Options::default() };
+        let source = read("02-noinline-data.erofs", &options);
+        let bytes = std::fs::read(golden("02-noinline-data.erofs")).unwrap();
+        let [device] = &source.contents.devices()[..] else { panic!("one device") };
+        assert_eq!((device.bytes, device.tag.len()), (bytes.len() as u64, 32));
+        let mut files = 0;
+        for visit in source.tree.walk() {
+            let Kind::Regular { size: 1.. } = source.tree.get(visit.inode).kind else { continue };
+            let content = source.contents.open(&source.tree, visit.inode).unwrap();
+            let stretches = content.elsewhere().unwrap().unwrap();
+            let mut position = 0;
+            for stretch in stretches {
+                let (_, at) = stretch.place.unwrap();
+                let at = usize::try_from(at).unwrap();
+                let mut read = vec![0; usize::try_from(stretch.len).unwrap()];
+                content.read_at(&mut read, position).unwrap();
+                assert!(read == bytes[at..at + read.len()]);
+                position += stretch.len;
+            }
+            files += 1;
+        }
+        assert!(files > 0);
+        let source = read("03-lz4.erofs", &options);
+        let text = source.tree.find(b"text").unwrap();
+        let content = source.contents.open(&source.tree, text).unwrap();
+        assert_eq!(content.elsewhere().unwrap(), None);
     }
 
     #[test]
