@@ -30,7 +30,7 @@ pub use directory::directory;
 pub use ere::{ExtendedRegex, RegexError};
 pub use error::SourceError;
 pub use exclude::{ExcludeError, Excludes, PatternError};
-pub use image::{ImageError, image};
+pub use image::{ImageError, image, image_below, image_file};
 pub use merge::merge;
 pub use note::{Note, NoteKind};
 pub use open::{Opened, open};
