@@ -28,9 +28,6 @@ impl fmt::Display for NoteLine<'_> {
                 write!(f, "tar member of type {} taken as a regular file", DisplayPath(&kind))?;
             }
             NoteKind::AufsBookkeeping => f.write_str("file of AUFS itself left out")?,
-            NoteKind::NoEndMarker => {
-                f.write_str("the tar has no end marker; it may have been cut")?
-            }
             NoteKind::TrailingData => f.write_str("data behind the end of the tar left out")?,
             NoteKind::NoEndMarker => f.write_str("end marker of the tar missing")?,
         }
