@@ -63,7 +63,6 @@ pub enum ImageError {
 /// # Errors
 /// [`ImageError`] names the first path that can't be read or makes no sense.
 pub fn image(image: Arc<Image>, path: &Path, options: &Options) -> Result<Source, ImageError> {
-<<<<<<< HEAD:crates/source/src/image.rs
     let root = image.root().map_err(cannot_read(b""))?;
     image_below(image, &root, path, options)
 }
@@ -80,8 +79,8 @@ pub fn image_below(
 ) -> Result<Source, ImageError> {
     let mut walker = Walker::new(&image, options);
     walker.set_root(directory)?;
-    let (tree, nids, notes) = walker.walk()?;
-    Ok(source(image, path, (tree, nids, notes)))
+    let walked = walker.walk()?;
+    Ok(source(image, path, options, walked))
 }
 
 /// As [`image()`], but takes only one file, which is no directory. It gets a name in a root without attributes.
@@ -97,23 +96,19 @@ pub fn image_file(
     let mut walker = Walker::new(&image, options);
     walker.path = name.as_bytes().to_vec();
     walker.add_inode(InodeIndex::ROOT, name, file)?;
-    let (tree, nids, notes) = walker.walk()?;
-    Ok(source(image, path, (tree, nids, notes)))
+    let walked = walker.walk()?;
+    Ok(source(image, path, options, walked))
 }
 
 fn source(
     image: Arc<Image>,
     path: &Path,
+    options: &Options,
     (tree, nids, notes): (Tree, Vec<Nid>, Vec<Note>),
 ) -> Source {
-    let contents = ImageContents { image, nids, path: path.to_owned() };
-    Source { tree, contents: Box::new(contents), notes }
-=======
-    let (tree, nids, notes) = Walker::new(&image, options)?.walk()?;
     let referred = (options.data == Data::Refer).then(|| Referred::new(&image));
     let contents = ImageContents { image, nids, path: path.to_owned(), referred };
-    Ok(Source { tree, contents: Box::new(contents), notes })
->>>>>>> main:crates/source/src/image/mod.rs
+    Source { tree, contents: Box::new(contents), notes }
 }
 
 /// A directory whose entries are being added.
