@@ -15,7 +15,7 @@ use clap::{ArgAction, Args, Command};
 pub(super) fn read<T: Args>(command: Command, words: &[OsString]) -> Result<T, ExitCode> {
     let name = name_of(words);
     // What is said of the arguments' type is not what is said of the program.
-    let about = command.get_about().cloned();
+    let about = command.get_about().cloned().unwrap_or_default();
     let command = T::augment_args(command.name(name.clone()))
         .about(about)
         .args_override_self(true)

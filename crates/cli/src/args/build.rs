@@ -326,6 +326,7 @@ impl Words {
             spool_dir: crate::output::directory_of(&self.image).to_owned(),
             spool_memory: memory.spool,
             workers,
+            ..source::Options::default()
         };
         let how = BuildOptions { image: options, id, adjust, verify };
         let summary = self.work.summary();

@@ -112,7 +112,7 @@ pub(crate) fn source_date_epoch() -> Result<Option<Timestamp>, String> {
 }
 
 /// An error with its causes.
-fn one_line(error: &dyn std::error::Error) -> String {
+pub(crate) fn one_line(error: &dyn std::error::Error) -> String {
     let mut line = error.to_string();
     let mut at = error.source();
     while let Some(cause) = at {

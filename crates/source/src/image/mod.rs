@@ -79,8 +79,8 @@ pub fn image_below(
 ) -> Result<Source, ImageError> {
     let mut walker = Walker::new(&image, options);
     walker.set_root(directory)?;
-    let walked = walker.walk()?;
-    Ok(source(image, path, options, walked))
+    let parts = walker.walk()?;
+    Ok(source(image, path, options, parts))
 }
 
 /// As [`image()`], but takes only one file, which is no directory. It gets a name in a root without attributes.
@@ -96,8 +96,8 @@ pub fn image_file(
     let mut walker = Walker::new(&image, options);
     walker.path = name.as_bytes().to_vec();
     walker.add_inode(InodeIndex::ROOT, name, file)?;
-    let walked = walker.walk()?;
-    Ok(source(image, path, options, walked))
+    let parts = walker.walk()?;
+    Ok(source(image, path, options, parts))
 }
 
 fn source(

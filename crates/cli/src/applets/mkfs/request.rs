@@ -7,18 +7,18 @@ use std::{
 };
 
 use lith::{
-    Adjust, BuildOptions, ImageId, Times,
+    Adjust, BuildOptions, ImageId, Overlay, Times,
     builder::{self, BuildError, Compression},
     codec::Compressor,
     format::{addr::BlockBits, kernel::KernelVersion},
-    source,
+    source::{self, Data, Excludes, TarEnd},
     tree::Timestamp,
 };
 use uuid::Uuid;
 
 use super::{
     compressors,
-    words::{AttributeWords, DataWords, Words},
+    words::{AttributeWords, DataWords, SourceWords, Words},
 };
 use crate::{
     args::{self, extended::Extended},
@@ -42,6 +42,8 @@ pub(super) enum From {
     Directory(PathBuf),
     /// A tar, or one on standard input.
     Tar(Option<PathBuf>),
+    /// Images, the lowest first.
+    Images(Vec<PathBuf>),
 }
 
 /// The part of a file that compression must save, in percent.
@@ -53,8 +55,9 @@ impl Request {
         words.refused.check()?;
         let from = From::new(&words)?;
         let image = image_options(&words)?;
-        let adjust = adjust(&words.attributes, times(&words.attributes)?);
-        let read = read_options(&words);
+        let overlay = overlay(words.source.ovlfs_strip.as_deref())?;
+        let adjust = adjust(&words.attributes, overlay, times(&words.attributes)?);
+        let read = read_options(&words, &from)?;
         let id = image_id(words.attributes.uuid.as_deref())?;
         let how = BuildOptions { image, id, adjust, verify: true };
         let is_quiet = words.work.quiet || words.work.verbosity == 0;
@@ -64,16 +67,33 @@ impl Request {
 
 impl From {
     fn new(words: &Words) -> Result<Self, String> {
-        let mut sources = words.sources.iter().cloned();
-        let first = sources.next();
-        if words.source.tar.is_some() {
-            return match sources.next() {
-                Some(second) => Err(format!("unexpected argument: {}", second.display())),
-                None => Ok(Self::Tar(first)),
-            };
+        let (sources, is_tar) = (&words.sources, words.source.tar.is_some());
+        match &**sources {
+            [] if is_tar => Ok(Self::Tar(None)),
+            [] => Err("missing argument: SOURCE".into()),
+            [tar] if is_tar => Ok(Self::Tar(Some(tar.clone()))),
+            [first, second, ..] if is_tar || first.is_dir() => Err(format!(
+                "{}: one source is enough, {} is there",
+                second.display(),
+                first.display()
+            )),
+            [directory] if directory.is_dir() => Ok(Self::Directory(directory.clone())),
+            images => Ok(Self::Images(images.to_vec())),
         }
-        let first = first.ok_or("missing argument: SOURCE")?;
-        Ok(Self::Directory(first))
+    }
+}
+
+/// What becomes of the bytes of files.
+fn data(words: &Words, from: &From) -> Result<Data, String> {
+    let mode = words.source.tar.as_deref().unwrap_or("f");
+    let import = words.source.clean.as_ref().or(words.source.incremental.as_ref());
+    match (from, mode) {
+        (From::Tar(_), "headerball") => Ok(Data::Omitted),
+        (From::Tar(_), "i" | "0") => Ok(Data::Refer),
+        (From::Tar(_), "f") | (From::Directory(_), _) => Ok(Data::Take),
+        (From::Tar(_), other) => Err(format!("--tar takes f, i or headerball, not {other:?}")),
+        (From::Images(_), _) if import.is_none() => Ok(Data::Refer),
+        (From::Images(_), _) => Ok(Data::Take),
     }
 }
 
@@ -130,20 +150,55 @@ fn workers(words: &Words) -> NonZeroUsize {
     args::workers(asked.and_then(NonZeroUsize::new))
 }
 
-fn read_options(words: &Words) -> source::Options {
-    source::Options {
+fn read_options(words: &Words, from: &From) -> Result<source::Options, String> {
+    let SourceWords { ungzip, unxz, .. } = &words.source;
+    let raw_copy = ungzip.iter().chain(unxz).find(|path| !path.as_os_str().is_empty());
+    Ok(source::Options {
+        exclude: excludes(&words.source)?,
         xattrs: words.layout.xattr_tolerance >= 0,
         dereference_hard_links: words.source.hard_dereference,
         aufs: words.source.aufs,
+        data: data(words, from)?,
+        tar_end: TarEnd::Anywhere,
+        raw_copy: raw_copy.cloned(),
         spool_dir: output::directory_of(&words.image).to_owned(),
         workers: workers(words),
         ..source::Options::default()
+    })
+}
+
+fn excludes(words: &SourceWords) -> Result<Excludes, String> {
+    let mut excludes = Excludes::default();
+    for path in &words.exclude_path {
+        excludes.add_path(path.as_encoded_bytes());
+    }
+    for pattern in &words.exclude_regex {
+        let added = excludes.add_regex(pattern.as_bytes());
+        added.map_err(|error| format!("--exclude-regex: {}", args::one_line(&error)))?;
+    }
+    Ok(excludes)
+}
+
+/// Folders that hold whiteouts are marked, unless nothing of overlayfs shall be left.
+fn overlay(strip: Option<&str>) -> Result<Overlay, String> {
+    match strip {
+        None | Some("0") => Ok(Overlay::Mark),
+        Some("1") => Ok(Overlay::Strip),
+        Some(other) => Err(format!("--ovlfs-strip takes 0 or 1, not {other:?}")),
     }
 }
 
-fn adjust(words: &AttributeWords, times: Times) -> Adjust {
+fn adjust(words: &AttributeWords, overlay: Overlay, times: Times) -> Adjust {
     let root = words.all_root.then_some(0);
-    Adjust { uid: words.force_uid.or(root), gid: words.force_gid.or(root), times }
+    let (uid, gid) = (words.force_uid.or(root), words.force_gid.or(root));
+    let (uid_offset, gid_offset) = (wrapped(words.uid_offset), wrapped(words.gid_offset));
+    Adjust { uid, gid, uid_offset, gid_offset, overlay, times }
+}
+
+/// An offset modulo 2³², as ids are.
+fn wrapped(offset: Option<i64>) -> u32 {
+    let rest = offset.unwrap_or(0).rem_euclid(1 << 32);
+    u32::try_from(rest).unwrap_or_default()
 }
 
 /// What -T, its companions and the environment say of times.

@@ -1,13 +1,13 @@
 //! How does mkfs.erofs make its image, and what does it print?
 
-use std::{io::Write, path::Path};
+use std::{io::Write, path::Path, sync::Arc};
 
 use anyhow::Context;
 use lith::{
     builder::Report,
     device::FileDevice,
     reader::Image,
-    source::{self, Source},
+    source::{self, Opened, Source},
 };
 use uuid::Uuid;
 
@@ -33,16 +33,27 @@ pub(super) fn run(name: &str, request: &Request) -> anyhow::Result<()> {
 
 /// Opens what the image is made of.
 fn open(request: &Request) -> anyhow::Result<Source> {
-    Ok(match &request.from {
-        From::Directory(path) => source::directory(path, &request.read)?,
+    match &request.from {
+        From::Directory(path) => Ok(source::directory(path, &request.read)?),
         From::Tar(path) => {
             let path = path.as_deref().unwrap_or(Path::new("-"));
             match source::open(path, &request.read)? {
-                source::Opened::Source(source) => source,
-                source::Opened::Image(_) => anyhow::bail!("{}: not a tar", Place(path)),
+                Opened::Source(source) => Ok(source),
+                Opened::Image(_) => anyhow::bail!("{}: not a tar", Place(path)),
             }
         }
-    })
+        From::Images(paths) => {
+            let layers = paths.iter().map(|path| image(path, &request.read));
+            Ok(source::merge(layers.collect::<Result<_, _>>()?)?)
+        }
+    }
+}
+
+/// Opens an image as a source.
+fn image(path: &Path, options: &source::Options) -> anyhow::Result<Source> {
+    let file = FileDevice::open(path).with_context(|| format!("{}: cannot open", Place(path)))?;
+    let image = Image::open(file).with_context(|| Place(path).to_string())?;
+    source::image(Arc::new(image), path, options).with_context(|| Place(path).to_string())
 }
 
 /// Prints what erofs-utils print of a finished image.

@@ -13,7 +13,7 @@ pub(super) struct Words {
     #[arg(value_name = "FILE")]
     pub(super) image: PathBuf,
 
-    /// A directory; with --tar a tar, or nothing for one on standard input; or images to merge, the uppermost first
+    /// A directory; with --tar a tar, or nothing for one on standard input; or images to merge, the lowest first
     #[arg(value_name = "SOURCE")]
     pub(super) sources: Vec<PathBuf>,
 
