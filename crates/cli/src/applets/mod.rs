@@ -4,7 +4,11 @@
 //! applet has that interface; behind it, its words become requests like those of verbs, which the same code carries
 //! out.
 
+mod dump;
+mod form;
+mod fsck;
 mod fuse;
+mod image;
 mod mkfs;
 mod mount;
 mod number;
@@ -26,6 +30,10 @@ use crate::{
 pub(crate) enum Applet {
     /// Makes images.
     Mkfs,
+    /// Checks and extracts images.
+    Fsck,
+    /// Shows what images hold.
+    Dump,
     /// Serves images by FUSE.
     Fuse,
     /// Mounts images for mount(8).
@@ -37,8 +45,10 @@ const RELEASE: &str = "1.9.4";
 
 impl Applet {
     /// All names, each with its applet.
-    pub(crate) const NAMES: [(&str, Self); 4] = [
+    pub(crate) const NAMES: [(&str, Self); 6] = [
         ("mkfs.erofs", Self::Mkfs),
+        ("fsck.erofs", Self::Fsck),
+        ("dump.erofs", Self::Dump),
         ("erofsfuse", Self::Fuse),
         ("fuse.erofs", Self::Fuse),
         ("mount.erofs", Self::Mount),
@@ -54,6 +64,8 @@ impl Applet {
     pub(crate) fn run(self, words: &[OsString]) -> ExitCode {
         match self {
             Self::Mkfs => mkfs::main(words),
+            Self::Fsck => fsck::main(words),
+            Self::Dump => dump::main(words),
             Self::Fuse => fuse::main(words),
             Self::Mount => mount::main(words),
         }

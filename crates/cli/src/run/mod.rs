@@ -2,7 +2,7 @@
 
 mod applets;
 pub(crate) mod build;
-mod cat;
+pub(crate) mod cat;
 mod census;
 mod check;
 mod completions;
@@ -15,7 +15,7 @@ mod man;
 mod map;
 mod mount;
 mod stat;
-mod subject;
+pub(crate) mod subject;
 mod tar;
 mod trees;
 mod umount;
