@@ -9,7 +9,7 @@ use lith::{
     reader::{Image, Inode, Options},
 };
 
-use super::number;
+use crate::args::c_number as number;
 use crate::{output::error::Place, run::subject};
 
 /// An image, and where in a file it is.
@@ -72,11 +72,7 @@ impl ImageWords {
         self.open_on(devices, true)
     }
 
-    fn open_on(
-        &self,
-        devices: Vec<Box<dyn ReadAt>>,
-        any_checksum: bool,
-    ) -> anyhow::Result<Image> {
+    fn open_on(&self, devices: Vec<Box<dyn ReadAt>>, any_checksum: bool) -> anyhow::Result<Image> {
         let options = Options { any_checksum, ..Options::default() };
         Image::open_with(devices, options).with_context(|| Place(&self.image).to_string())
     }

@@ -84,7 +84,8 @@ impl Lines<'_> {
         let sb = self.0;
         let features = INCOMPAT.iter().filter(|(bit, ..)| sb.incompat.contains(*bit));
         let used = ALGORITHMS.iter().filter(|(algorithm, _)| sb.algorithms.has(*algorithm));
-        let since = features.map(|(_, _, since)| *since).chain(used.filter_map(|(_, since)| *since));
+        let since =
+            features.map(|(_, _, since)| *since).chain(used.filter_map(|(_, since)| *since));
         since.max()
     }
 }
@@ -126,7 +127,9 @@ mod tests {
     fn the_oldest_kernel_is_that_of_the_newest_feature() {
         let mut sb = Superblock::new(BlockBits::DEFAULT);
         assert_eq!(Lines(&sb).oldest_kernel(), None);
-        assert!(Lines(&sb).to_string().ends_with("UUID:                              00000000-0000-0000-0000-000000000000\n"));
+        assert!(Lines(&sb).to_string().ends_with(
+            "UUID:                              00000000-0000-0000-0000-000000000000\n"
+        ));
         sb.incompat = Incompat::LZ4_0PADDING | Incompat::COMPR_CFGS;
         sb.algorithms = AlgorithmSet::ZSTD;
         let lines = Lines(&sb).to_string();
