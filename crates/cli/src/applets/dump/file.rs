@@ -92,7 +92,8 @@ fn write_attributes(
 
 /// Permissions as letters, without the bits for setuid, setgid and sticky.
 fn letters(mode: u16) -> String {
-    let letter = |(letter, bit): (char, u32)| if mode & (0o400_u16 >> bit) != 0 { letter } else { '-' };
+    let letter =
+        |(letter, bit): (char, u32)| if mode & (0o400_u16 >> bit) != 0 { letter } else { '-' };
     "rwxrwxrwx".chars().zip(0..).map(letter).collect()
 }
 
