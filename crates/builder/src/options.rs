@@ -1,6 +1,13 @@
 //! What kind of image is asked for, and can the oldest kernel that shall mount it have that?
 
-use std::{iter, num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicU64, thread};
+use std::{
+    fs::File,
+    iter,
+    num::NonZeroUsize,
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicU64},
+    thread,
+};
 
 use lith_codec::Compressor;
 use lith_format::{
@@ -11,7 +18,7 @@ use lith_format::{
 };
 
 use crate::{
-    BuildError, Chunks, Rule,
+    BuildError, ChunkForm, Chunks, DataImport, Rule,
     codings::{Coding, Encoding},
     plan::long_prefix,
 };
@@ -85,6 +92,11 @@ pub struct Options {
     pub tail_packing: bool,
     /// How files that are stored plain are cut into chunks, if they are.
     pub chunks: Option<Chunks>,
+    /// The file that chunks are written to instead of the image, empty as that one: a device of its own, which readers
+    /// of the image must have too.
+    pub blob: Option<Arc<File>>,
+    /// What the image has of the bytes of files.
+    pub data: DataImport,
     /// Whether files, or chunks, with the same bytes are stored once.
     pub share_duplicates: bool,
     /// Whether stretches of compressed files that repeat, in one file or in several, are stored once.
@@ -125,6 +137,8 @@ impl Default for Options {
             pack_directories: false,
             tail_packing: false,
             chunks: None,
+            blob: None,
+            data: DataImport::Full,
             share_duplicates: true,
             dedupe: false,
             index: IndexForm::Compact,
@@ -220,6 +234,10 @@ impl Options {
         }
         self.check_metabox()?;
         self.chunks.map_or(Ok(()), |chunks| self.check_chunks(chunks))?;
+        self.check_blob()?;
+        if self.data == DataImport::Zeros {
+            self.require(CHUNKS_SINCE, || "a file that is a hole".into())?;
+        }
         for compression in self.compressions() {
             compression.pcluster.map_or(Ok(()), |size| self.check_pcluster(size))?;
         }
@@ -256,6 +274,17 @@ impl Options {
             });
         }
         self.require(CHUNKS_SINCE, || "a file in chunks".into())
+    }
+
+    fn check_blob(&self) -> Result<(), BuildError> {
+        let expected = match self.chunks.map(|chunks| chunks.form) {
+            _ if self.blob.is_none() => return Ok(()),
+            None => "it needs files in chunks",
+            Some(ChunkForm::BlockMap) => "it needs indexes, not block maps",
+            Some(_) => return Ok(()),
+        };
+        let (option, found) = ("a device for chunks", "alone".into());
+        Err(BuildError::Option { option, found, expected: expected.into() })
     }
 
     /// The image's own compression, that of inodes and those of the rules.
@@ -321,7 +350,7 @@ impl Options {
         Ok(())
     }
 
-    fn require(
+    pub(crate) fn require(
         &self,
         needs: KernelVersion,
         what: impl FnOnce() -> String,
@@ -443,7 +472,7 @@ mod tests {
     #[test]
     fn chunks_are_of_whole_blocks_and_a_power_of_two() {
         let with = |size| {
-            let form = crate::ChunkForm::Smallest;
+            let form = ChunkForm::Smallest;
             Options { chunks: Some(Chunks { size, form }), ..Options::default() }
         };
         for size in [4096, 65536, 1 << 31] {

@@ -396,7 +396,9 @@ impl<'a> Batches<'a, '_> {
             Some(_) if !sparse().transpose()?.unwrap_or(false) => self.form(inode, size),
             _ => self.raw(inode, size),
         };
-        if let (Form::Raw { .. } | Form::Chunks(_), Some(repeats)) = (form, self.sources.repeats(inode)) {
+        if let (Form::Raw { .. } | Form::Chunks(_), Some(repeats)) =
+            (form, self.sources.repeats(inode))
+        {
             repeats.withdraw(inode);
         }
         let piece = self.piece_size(form);

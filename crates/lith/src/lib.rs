@@ -25,6 +25,7 @@
 mod adjust;
 mod build;
 mod flush;
+mod places;
 mod staged;
 mod verify;
 
