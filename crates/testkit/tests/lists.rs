@@ -49,8 +49,8 @@ impl Bed {
         self.folder.path().join("image")
     }
 
-    fn build(&self, options: Options) -> Image {
-        image::build_at(&self.image(), (&self.tree, &self.contents), &options);
+    fn build(&self, options: &Options) -> Image {
+        image::build_at(&self.image(), (&self.tree, &self.contents), options);
         Image::open(FileDevice::open(&self.image()).unwrap()).unwrap()
     }
 }
@@ -79,7 +79,7 @@ fn listed(image: &Image, mount_point: &str) -> HashMap<String, Vec<(u64, u64)>> 
 #[test]
 fn the_block_list_names_the_blocks_of_each_file() {
     let shared = noise_of(1, 12 << 10);
-    let with_hole = [&noise_of(2, 4096)[..], &[0; 64 << 10], &noise_of(3, 100)].concat();
+    let with_hole = [&noise_of(2, 4096)[..], &vec![0; 64 << 10], &noise_of(3, 100)].concat();
     let files = [
         ("a", noise_of(4, 10_000)),
         ("b", shared.clone()),
@@ -90,7 +90,7 @@ fn the_block_list_names_the_blocks_of_each_file() {
         ("zeros", vec![0; 100_000]),
     ];
     let bed = Bed::new(&files);
-    let image = bed.build(chunks::with(image::plain(), 4096));
+    let image = bed.build(&chunks::with(image::plain(), 4096));
     let lists = listed(&image, "system/");
     let mut names: Vec<_> = lists.keys().map(String::as_str).collect();
     names.sort_unstable();
@@ -123,7 +123,7 @@ fn the_block_list_names_the_blocks_of_each_file() {
 fn compressed_files_have_one_range_and_inline_ones_none() {
     let text = noise::bytes(Texture::Text, 1, 300_000);
     let bed = Bed::new(&[("small", noise_of(1, 50)), ("text", text)]);
-    let image = bed.build(image::compressed(Compressor::Lz4, 65536));
+    let image = bed.build(&image::compressed(Compressor::Lz4, 65536));
     let lists = listed(&image, "/");
     assert_eq!(lists.keys().collect::<Vec<_>>(), ["//text"]);
     let inode = image.resolve(b"/text").unwrap();
@@ -168,7 +168,7 @@ fn what_the_source_map_says_fills_an_image_with_room() {
 fn a_file_with_holes_has_no_place_in_a_source_map() {
     let bed = Bed::new(&[("a", [noise_of(1, 4096), vec![0; 900_000], noise_of(2, 9)].concat())]);
     let contents = scattered(&bed);
-    let image = bed.build(Options { data: DataImport::Reserved, ..image::plain() });
+    let image = bed.build(&Options { data: DataImport::Reserved, ..image::plain() });
     let error = lith::source_map(&image, (&bed.tree, &contents), &mut Vec::new()).unwrap_err();
     assert!(matches!(&error, ListError::Scattered { path } if path == b"a"), "{error}");
 }
