@@ -28,12 +28,12 @@ mod write;
 use std::{collections::HashMap, fs::File, sync::OnceLock};
 
 use lith_format::addr::Nid;
-use lith_tree::{Contents, InodeIndex, Kind, Tree};
+use lith_tree::{Contents, InodeIndex, Kind, Timestamp, Tree};
 
 pub use chunks::{ChunkForm, Chunks};
 pub use digest::{Digest, DigestOfPieces, PIECE};
 pub use error::BuildError;
-pub use options::{Compression, Fragments, ImageId, IndexForm, Options, Progress};
+pub use options::{Compression, Fragments, ImageId, IndexForm, InodeForm, Options, Progress};
 pub use report::Report;
 pub use rule::{Files, Rule};
 pub use unread::DataImport;
@@ -45,7 +45,7 @@ use crate::{
     devices::extra_devices,
     metabox::Named,
     pipeline::Pass,
-    place::{Placement, Records},
+    place::{Placement, Records, check_forms},
     plan::Plan,
     unread::store_unread,
     write::{Finished, Target, head_end, write_superblock},
@@ -60,6 +60,8 @@ pub struct Built {
     pub digests: Vec<Digest>,
     /// Those that were not read and have none, in ascending order.
     pub unread: Vec<InodeIndex>,
+    /// The time that compact inodes may show in place of their own, if that was asked for.
+    pub time: Option<Timestamp>,
 }
 
 /// Writes an image of `tree` into `image`, an empty file.
@@ -86,6 +88,7 @@ pub fn build(
     let (codings, packed, metabox) = (&codings, &packed, &metabox);
     let repeats = &FoundRepeats::default();
     let sources = Sources { tree, contents, options, codings, packed, metabox, repeats };
+    check_forms(sources, &plan)?;
     let head = head_end(options, &plan);
     let first = options.block.blocks_for(head).max(options.data_start);
     let mut data = DataWriter::new(sources, &plan, image, first);
@@ -107,7 +110,8 @@ pub fn build(
     report.blob_bytes = blob_bytes(&data);
     let mut digests = data.digests;
     digests.truncate(tree.len());
-    Ok(Built { report, digests, unread })
+    let time = options.ignores_mtime().then_some(plan.epoch);
+    Ok(Built { report, digests, unread, time })
 }
 
 /// Writes all inodes, or if the `named` ones are in the metabox the others, and the superblock. Returns how many bytes

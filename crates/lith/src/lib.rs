@@ -25,6 +25,7 @@
 mod adjust;
 mod block_list;
 mod build;
+mod digest;
 mod flush;
 mod places;
 mod staged;
@@ -41,8 +42,11 @@ pub use lith_reader as reader;
 pub use lith_source as source;
 pub use lith_tree as tree;
 
-pub use adjust::{Adjust, Times};
+pub use adjust::{Adjust, Overlay, Times};
 pub use block_list::{ListError, block_list, source_map};
 pub use build::{BuildOptions, Error, ImageId, build};
+pub use digest::{
+    DIGEST_NAME, DigestFinding, DigestState, check_digests, digest_name, record_digests,
+};
 pub use verify::Mismatch;
 pub use vmdk::vmdk_descriptor;

@@ -188,6 +188,7 @@ pub fn matrix(most: u8) -> Vec<(String, Options)> {
         }
     }
     all.extend(crate::rules::kinds());
+    all.extend(crate::layouts::kinds());
     all.extend(crate::chunks::kinds());
     for bits in (9..=most).filter(|bits| *bits != 12) {
         let block = 1_u32 << bits;

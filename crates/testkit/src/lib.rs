@@ -20,6 +20,7 @@ pub mod fuzz;
 pub mod golden;
 pub mod hostile;
 pub mod image;
+pub mod layouts;
 pub mod mutation;
 pub mod nasty;
 pub mod noise;
