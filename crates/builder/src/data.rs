@@ -17,6 +17,7 @@ use crate::{
         Blocks, Chunk, Form, Fragment, Look, Looked, Origin, Outcome, Packed, Piece, Place, Rest,
         Shared, Sources, Stored, granule_for, is_gain, originals,
     },
+    devices::Blob,
     index::encode_index,
     options::algorithm_of,
     place::{map_header, packed_directories, past_no_address},
@@ -74,6 +75,8 @@ pub(crate) struct DataWriter<'a> {
     /// What some file is compressed by.
     pub(crate) used: Used,
     pub(crate) chunks: ChunkStore,
+    /// Where chunks go, if not to the image.
+    pub(crate) blob: Option<Blob>,
     large: Option<Large<'a>>,
     /// What files fall into that were looked at for that.
     looked: Vec<Looked>,
@@ -125,6 +128,7 @@ impl<'a> DataWriter<'a> {
             digests: vec![Digest::default(); inodes],
             used: Used::default(),
             chunks: ChunkStore::new(options.block, options.share_duplicates),
+            blob: options.blob.clone().map(|file| Blob { file, next: 0 }),
             large: None,
             looked: Vec::new(),
             segments: HashMap::new(),
