@@ -151,8 +151,9 @@ fn write_rest(
         }
         None => finished.write_metadata(records, records.iter())?,
     };
+    finished.lengthen()?;
     write_superblock(&finished, content)?;
-    Ok(placement.end)
+    Ok(placement.image_end)
 }
 
 /// Stores the content of all files: those with the bytes of others by referring to them, then the others, then what is

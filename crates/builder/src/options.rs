@@ -88,6 +88,10 @@ pub struct Options {
     pub rules: Vec<Rule>,
     /// What lies in the packed inode of a compressed image.
     pub fragments: Fragments,
+    /// The largest size of a pcluster of the packed inode in bytes; nothing for that of files.
+    pub packed_pcluster: Option<u32>,
+    /// The most bytes that an extent decodes to, at least a block; nothing for as many as fit its pcluster.
+    pub max_extent: Option<u32>,
     /// How inodes are compressed, with what lies beside them: in the metabox inode.
     pub metabox: Option<Compression>,
     /// Whether directories that have blocks of their own lie in the packed inode instead. That takes fragments and
@@ -121,6 +125,10 @@ pub struct Options {
     pub dot_omitted: bool,
     /// The first block that file content may have; those before it stay free.
     pub data_start: u64,
+    /// The blocks of each file begin at a multiple of so many blocks.
+    pub alignment: u32,
+    /// The image has a multiple of so many blocks.
+    pub size_alignment: u64,
     /// What names of extended attributes begin with that is stored once for all of them, such as `user.overlay.`.
     pub xattr_prefixes: Vec<Vec<u8>>,
     /// Whether long prefixes lie outside of the packed inode even if there is one, where only newer kernels find them.
@@ -158,6 +166,8 @@ impl Default for Options {
             compression: None,
             rules: Vec::new(),
             fragments: Fragments::None,
+            packed_pcluster: None,
+            max_extent: None,
             metabox: None,
             pack_directories: false,
             tail_packing: false,
@@ -173,6 +183,8 @@ impl Default for Options {
             wide: false,
             dot_omitted: false,
             data_start: 0,
+            alignment: 1,
+            size_alignment: 1,
             xattr_prefixes: Vec::new(),
             plain_xattr_prefixes: false,
             share_xattrs: Some(2),
@@ -399,7 +411,9 @@ impl Options {
     /// What files and inodes can be compressed by.
     pub(crate) fn encodings(&self) -> impl Iterator<Item = Encoding> {
         let own = self.compression.iter().chain(&self.metabox).map(|own| self.coding(own));
-        let codings = own.chain(self.rules.iter().filter_map(|rule| self.coding_by(rule)));
+        let codings = own
+            .chain(self.packed_coding())
+            .chain(self.rules.iter().filter_map(|rule| self.coding_by(rule)));
         codings.flat_map(|Coding { compressor, second, pcluster, .. }| {
             let both = iter::once(compressor).chain(second);
             both.map(move |compressor| Encoding { compressor, pcluster })

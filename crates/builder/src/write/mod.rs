@@ -96,6 +96,17 @@ impl Finished<'_> {
         Ok(Digest(hasher.digest128()))
     }
 
+    /// Gives the image its size if more is asked for than it holds.
+    pub(crate) fn lengthen(&self) -> Result<(), BuildError> {
+        let Placement { end, image_end, .. } = *self.placement;
+        if image_end <= end {
+            return Ok(());
+        }
+        // That works with files and devices alike.
+        let written = self.image.write_all_at(&[0], image_end - 1);
+        written.map_err(|source| BuildError::Output { action: "write", source })
+    }
+
     fn xattr_bodies(&self, records: &Records<'_>) -> Result<Vec<Vec<u8>>, BuildError> {
         let first = self.placement.shared_start % u64::from(self.sources.options.block.size()) / 4;
         // At most a block's worth.

@@ -203,7 +203,7 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
     // Deduplication has the same bit.
     sb.incompat.set(Incompat::FRAGMENTS, packed.is_some() || finished.has_shared);
     sb.incompat.set(Incompat::ZTAILPACKING, has_inline(finished));
-    sb.blocks = placement.end / u64::from(options.block.size());
+    sb.blocks = placement.image_end / u64::from(options.block.size());
     sb.epoch = plan.epoch.sec;
     sb.fixed_nsec = plan.epoch.nsec;
     sb.build_time = plan.build_time;
