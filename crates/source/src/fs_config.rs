@@ -11,7 +11,10 @@ use std::{
 
 use lith_tree::{DisplayPath, Tree};
 
-use crate::{mounted::Mounted, overlay::add_xattr};
+use crate::{
+    mounted::{Mounted, inodes},
+    overlay::add_xattr,
+};
 
 /// The attribute that holds capabilities.
 const CAPABILITY: &[u8] = b"security.capability";
@@ -92,7 +95,7 @@ impl FsConfig {
     /// [`FsConfigError::Missing`] names a file that is not listed.
     pub fn apply(&self, tree: &mut Tree, mount_point: &[u8]) -> Result<(), FsConfigError> {
         let mounted = Mounted::new(mount_point);
-        for inode in mounted.inodes(tree) {
+        for inode in inodes(tree) {
             let path = match tree.path(inode) {
                 path if path.is_empty() => path,
                 path => mounted.relative(&path),
@@ -143,10 +146,10 @@ fn number(text: &[u8], radix: u32) -> Option<u64> {
 }
 
 /// Permitted capabilities, and none inherited, as Linux keeps them.
-fn capability(permitted: u64) -> [u8; 20] {
-    let [a, b, c, d, e, f, g, h] = permitted.to_le_bytes();
-    let [m, n, o, p] = REVISION.to_le_bytes();
-    [m, n, o, p, a, b, c, d, 0, 0, 0, 0, e, f, g, h, 0, 0, 0, 0]
+fn capability(permitted: u64) -> Vec<u8> {
+    let permitted = permitted.to_le_bytes();
+    let (low, high) = permitted.split_at(4);
+    [&REVISION.to_le_bytes()[..], low, &[0; 4], high, &[0; 4]].concat()
 }
 
 #[cfg(test)]

@@ -35,10 +35,10 @@ impl Mounted {
     pub(crate) fn absolute(&self, path: &[u8]) -> Vec<u8> {
         [b"/", &*self.relative(path)].concat()
     }
+}
 
-    /// All inodes in the order of the tree's walk, each once.
-    pub(crate) fn inodes(&self, tree: &Tree) -> Vec<InodeIndex> {
-        let mut met = HashSet::new();
-        tree.walk().map(|visit| visit.inode).filter(|inode| met.insert(*inode)).collect()
-    }
+/// All inodes in the order of a tree's walk, each once.
+pub(crate) fn inodes(tree: &Tree) -> Vec<InodeIndex> {
+    let mut met = HashSet::new();
+    tree.walk().map(|visit| visit.inode).filter(|inode| met.insert(*inode)).collect()
 }

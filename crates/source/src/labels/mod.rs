@@ -13,7 +13,7 @@ use std::{collections::HashMap, fs, path::Path};
 
 use lith_tree::{Tree, Xattr};
 
-use crate::mounted::Mounted;
+use crate::mounted::{Mounted, inodes};
 use rule::Rule;
 
 pub use error::{LabelError, LabelProblem};
@@ -79,7 +79,7 @@ impl FileContexts {
     /// Gives all files of `tree` their labels in place of any that they have, as if the tree lay at `mount_point`.
     pub fn apply(&self, tree: &mut Tree, mount_point: &[u8]) {
         let mounted = Mounted::new(mount_point);
-        for inode in mounted.inodes(tree) {
+        for inode in inodes(tree) {
             let node = tree.get(inode);
             let path = mounted.absolute(&tree.path(inode));
             let label = self.label(&path, node.kind.letter());
