@@ -6,12 +6,12 @@
 //! whatever the number of workers.
 #![forbid(unsafe_code)]
 
+mod chunks;
 mod codings;
 mod compress;
 mod data;
 mod digest;
 mod error;
-mod holes;
 mod index;
 mod metabox;
 mod options;
@@ -26,11 +26,12 @@ mod write;
 use std::{collections::HashMap, fs::File, sync::OnceLock};
 
 use lith_format::addr::Nid;
-use lith_tree::{Contents, InodeIndex, Kind, Tree};
+use lith_tree::{Contents, InodeIndex, Kind, Timestamp, Tree};
 
+pub use chunks::{ChunkForm, Chunks};
 pub use digest::{Digest, DigestOfPieces, PIECE};
 pub use error::BuildError;
-pub use options::{Compression, Fragments, ImageId, IndexForm, Options, Progress};
+pub use options::{Compression, Fragments, ImageId, IndexForm, InodeForm, Options, Progress};
 pub use report::Report;
 pub use rule::{Files, Rule};
 
@@ -40,7 +41,7 @@ use crate::{
     data::{DataWriter, FileData},
     metabox::Named,
     pipeline::Pass,
-    place::{Placement, Records},
+    place::{Placement, Records, check_forms},
     plan::Plan,
     write::{Finished, Target, head_end, write_superblock},
 };
@@ -52,6 +53,8 @@ pub struct Built {
     pub report: Report,
     /// The digest of each regular file, by the inode's number in the tree.
     pub digests: Vec<Digest>,
+    /// The time that compact inodes may show in place of their own, if that was asked for.
+    pub time: Option<Timestamp>,
 }
 
 /// Writes an image of `tree` into `image`, an empty file.
@@ -78,6 +81,7 @@ pub fn build(
     let (codings, packed, metabox) = (&codings, &packed, &metabox);
     let repeats = &FoundRepeats::default();
     let sources = Sources { tree, contents, options, codings, packed, metabox, repeats };
+    check_forms(sources, &plan)?;
     let head = head_end(options, &plan);
     let first = options.block.blocks_for(head).max(options.data_start);
     let mut data = DataWriter::new(sources, &plan, image, first);
@@ -97,7 +101,7 @@ pub fn build(
     report.image_bytes = write_rest(sources, &data, &records, ends, named)?;
     let mut digests = data.digests;
     digests.truncate(tree.len());
-    Ok(Built { report, digests })
+    Ok(Built { report, digests, time: options.ignores_mtime().then_some(plan.epoch) })
 }
 
 /// Writes all inodes, or if the `named` ones are in the metabox the others, and the superblock. Returns how many bytes
@@ -152,7 +156,9 @@ fn store_all<'a>(
         pipeline::store_contents(sources, plan, pass, data, progress)
     };
     let mut duplicates = HashMap::new();
-    if sources.options.share_duplicates {
+    // Chunks find files with the same bytes anyway.
+    let all_in_chunks = sources.options.chunks.is_some() && !sources.codings.compress();
+    if sources.options.share_duplicates && !all_in_chunks {
         run(Pass::Look(Look::Digest, &candidates(sources, &plan.order)), data)?;
         duplicates = data.take_duplicates()?;
     }
@@ -222,7 +228,8 @@ fn report_of(sources: Sources<'_>, plan: &Plan, records: &Records<'_>) -> Report
             report.content_bytes += size;
             let data = records.file(record.index).map(|file| file.data);
             report.compressed_files += u64::from(matches!(data, Some(FileData::Compressed { .. })));
-            report.sparse_files += u64::from(matches!(data, Some(FileData::Chunked(_))));
+            let is_sparse = matches!(data, Some(FileData::Chunked { sparse: true, .. }));
+            report.sparse_files += u64::from(is_sparse);
         }
     }
     report

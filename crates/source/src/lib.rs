@@ -34,7 +34,7 @@ pub use ere::{ExtendedRegex, RegexError};
 pub use error::SourceError;
 pub use exclude::{ExcludeError, Excludes, PatternError};
 pub use fs_config::{FsConfig, FsConfigError};
-pub use image::{ImageError, image};
+pub use image::{ImageError, image, image_below, image_file};
 pub use labels::{FileContexts, LabelError, LabelProblem};
 pub use merge::merge;
 pub use note::{Note, NoteKind};

@@ -13,12 +13,14 @@
 )]
 
 pub mod changing;
+pub mod chunks;
 pub mod compare;
 pub mod corpus;
 pub mod fuzz;
 pub mod golden;
 pub mod hostile;
 pub mod image;
+pub mod layouts;
 pub mod mutation;
 pub mod nasty;
 pub mod noise;

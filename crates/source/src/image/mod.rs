@@ -63,10 +63,52 @@ pub enum ImageError {
 /// # Errors
 /// [`ImageError`] names the first path that can't be read or makes no sense.
 pub fn image(image: Arc<Image>, path: &Path, options: &Options) -> Result<Source, ImageError> {
-    let (tree, nids, notes) = Walker::new(&image, options)?.walk()?;
+    let root = image.root().map_err(cannot_read(b""))?;
+    image_below(image, &root, path, options)
+}
+
+/// As [`image()`], but takes only what is in a directory, which becomes the root.
+///
+/// # Errors
+/// As [`image()`].
+pub fn image_below(
+    image: Arc<Image>,
+    directory: &Inode,
+    path: &Path,
+    options: &Options,
+) -> Result<Source, ImageError> {
+    let mut walker = Walker::new(&image, options);
+    walker.set_root(directory)?;
+    let parts = walker.walk()?;
+    Ok(source(image, path, options, parts))
+}
+
+/// As [`image()`], but takes only one file, which is no directory. It gets a name in a root without attributes.
+///
+/// # Errors
+/// As [`image()`].
+pub fn image_file(
+    image: Arc<Image>,
+    (file, name): (&Inode, Name),
+    path: &Path,
+    options: &Options,
+) -> Result<Source, ImageError> {
+    let mut walker = Walker::new(&image, options);
+    walker.path = name.as_bytes().to_vec();
+    walker.add_inode(InodeIndex::ROOT, name, file)?;
+    let parts = walker.walk()?;
+    Ok(source(image, path, options, parts))
+}
+
+fn source(
+    image: Arc<Image>,
+    path: &Path,
+    options: &Options,
+    (tree, nids, notes): (Tree, Vec<Nid>, Vec<Note>),
+) -> Source {
     let referred = (options.data == Data::Refer).then(|| Referred::new(&image));
     let contents = ImageContents { image, nids, path: path.to_owned(), referred };
-    Ok(Source { tree, contents: Box::new(contents), notes })
+    Source { tree, contents: Box::new(contents), notes }
 }
 
 /// A directory whose entries are being added.
@@ -92,22 +134,25 @@ struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    fn new(image: &'a Image, options: &'a Options) -> Result<Self, ImageError> {
-        let root = image.root().map_err(cannot_read(b""))?;
-        let mut walker = Self {
+    fn new(image: &'a Image, options: &'a Options) -> Self {
+        Self {
             image,
             options,
             tree: Tree::new(Metadata::default()),
-            nids: vec![root.nid],
-            known: HashMap::from([(root.nid, InodeIndex::ROOT)]),
+            nids: vec![Nid::default()],
+            known: HashMap::new(),
             stack: Vec::new(),
             path: Vec::new(),
             notes: Notes::default(),
-        };
-        let metadata = walker.metadata(&root)?;
-        walker.tree.get_mut(InodeIndex::ROOT).metadata = metadata;
-        walker.descend(InodeIndex::ROOT, &root)?;
-        Ok(walker)
+        }
+    }
+
+    fn set_root(&mut self, directory: &Inode) -> Result<(), ImageError> {
+        self.nids = vec![directory.nid];
+        self.known.insert(directory.nid, InodeIndex::ROOT);
+        let metadata = self.metadata(directory)?;
+        self.tree.get_mut(InodeIndex::ROOT).metadata = metadata;
+        self.descend(InodeIndex::ROOT, directory)
     }
 
     fn walk(mut self) -> Result<(Tree, Vec<Nid>, Vec<Note>), ImageError> {
@@ -141,13 +186,23 @@ impl<'a> Walker<'a> {
             return self.tree.link(parent, name, known).map_err(|source| self.no_place(source));
         }
         let inode = self.image.inode(entry.nid).map_err(cannot_read(&self.path))?;
-        let (metadata, kind) = (self.metadata(&inode)?, self.kind(&inode)?);
+        self.add_inode(parent, name, &inode)
+    }
+
+    /// Adds what was not met before, under the name that the path ends with.
+    fn add_inode(
+        &mut self,
+        parent: InodeIndex,
+        name: Name,
+        inode: &Inode,
+    ) -> Result<(), ImageError> {
+        let (metadata, kind) = (self.metadata(inode)?, self.kind(inode)?);
         let added = self.tree.add(parent, name, metadata, kind);
         let index = added.map_err(|source| self.no_place(source))?;
         self.nids.push(inode.nid);
         self.known.insert(inode.nid, index);
         if inode.file_type == FileType::Directory {
-            self.descend(index, &inode)?;
+            self.descend(index, inode)?;
         }
         Ok(())
     }
@@ -246,6 +301,42 @@ mod tests {
             let expected = std::fs::read(golden(&format!("{text}.txt"))).unwrap();
             assert!(dumped == expected, "{name} differs from {text}.txt");
             assert_eq!(source.notes, []);
+        }
+    }
+
+    #[test]
+    fn a_part_is_a_tree_of_its_own() {
+        let path = golden("01-plain.erofs");
+        let opened = Arc::new(Image::open(FileDevice::open(&path).unwrap()).unwrap());
+        let (whole, options) = (read("01-plain.erofs", &Options::default()), Options::default());
+        for visit in opened.walk().unwrap().map(Result::unwrap) {
+            let image = Arc::clone(&opened);
+            let index = whole.tree.find(&visit.path).unwrap();
+            let of_whole = whole.tree.get(index);
+            let (part, at) = if visit.inode.file_type == FileType::Directory {
+                (image_below(image, &visit.inode, &path, &options).unwrap(), InodeIndex::ROOT)
+            } else {
+                let named = (&visit.inode, Name::new(b"name").unwrap());
+                let part = image_file(image, named, &path, &options).unwrap();
+                let at = part.tree.find(b"name").unwrap();
+                (part, at)
+            };
+            let inode = part.tree.get(at);
+            assert_eq!(inode.metadata.mtime, of_whole.metadata.mtime);
+            assert_eq!(inode.metadata.permissions, of_whole.metadata.permissions);
+            let xattrs = |tree: &Tree, inode: &lith_tree::Inode| {
+                tree.xattrs.get(inode.metadata.xattrs).to_vec()
+            };
+            assert_eq!(xattrs(&part.tree, inode), xattrs(&whole.tree, of_whole));
+            if let Kind::Regular { size } = inode.kind {
+                let bytes = |source: &Source, index| {
+                    let mut bytes = vec![0; usize::try_from(size).unwrap()];
+                    let content = source.contents.open(&source.tree, index).unwrap();
+                    content.read_at(&mut bytes, 0).unwrap();
+                    bytes
+                };
+                assert!(bytes(&part, at) == bytes(&whole, index));
+            }
         }
     }
 
