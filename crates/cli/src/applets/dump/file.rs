@@ -92,8 +92,8 @@ fn write_attributes(
 
 /// Permissions as letters, without the bits for setuid, setgid and sticky.
 fn letters(mode: u16) -> String {
-    let letter = |(letter, bit)| if mode & (0o400 >> bit) != 0 { letter } else { '-' };
-    "rwxrwxrwx".chars().zip(0..).map(letter).collect()
+    let letter = |(letter, bit): (char, u16)| if (mode >> bit) & 1 == 1 { letter } else { '-' };
+    "rwxrwxrwx".chars().zip((0..9).rev()).map(letter).collect()
 }
 
 /// Lists a directory; the inner error is one of the image.
