@@ -58,6 +58,15 @@ pub enum BuildError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// A file has no room in a compact inode, which all shall have.
+    #[error(
+        "{}: has no compact inode: its size, owner, group or number of links is too large",
+        DisplayPath(path)
+    )]
+    NotCompact {
+        /// The file's path in the tree.
+        path: Vec<u8>,
+    },
     /// The image outgrows 32-bit block addresses.
     #[error("the image would have more than {limit} blocks")]
     TooLarge {

@@ -26,12 +26,12 @@ mod write;
 use std::{collections::HashMap, fs::File, sync::OnceLock};
 
 use lith_format::addr::Nid;
-use lith_tree::{Contents, InodeIndex, Kind, Tree};
+use lith_tree::{Contents, InodeIndex, Kind, Timestamp, Tree};
 
 pub use chunks::{ChunkForm, Chunks};
 pub use digest::{Digest, DigestOfPieces, PIECE};
 pub use error::BuildError;
-pub use options::{Compression, Fragments, ImageId, IndexForm, Options, Progress};
+pub use options::{Compression, Fragments, ImageId, IndexForm, InodeForm, Options, Progress};
 pub use report::Report;
 pub use rule::{Files, Rule};
 
@@ -41,7 +41,7 @@ use crate::{
     data::{DataWriter, FileData},
     metabox::Named,
     pipeline::Pass,
-    place::{Placement, Records},
+    place::{Placement, Records, check_forms},
     plan::Plan,
     write::{Finished, Target, head_end, write_superblock},
 };
@@ -53,6 +53,8 @@ pub struct Built {
     pub report: Report,
     /// The digest of each regular file, by the inode's number in the tree.
     pub digests: Vec<Digest>,
+    /// The time that compact inodes may show in place of their own, if that was asked for.
+    pub time: Option<Timestamp>,
 }
 
 /// Writes an image of `tree` into `image`, an empty file.
@@ -79,6 +81,7 @@ pub fn build(
     let (codings, packed, metabox) = (&codings, &packed, &metabox);
     let repeats = &FoundRepeats::default();
     let sources = Sources { tree, contents, options, codings, packed, metabox, repeats };
+    check_forms(sources, &plan)?;
     let head = head_end(options, &plan);
     let first = options.block.blocks_for(head).max(options.data_start);
     let mut data = DataWriter::new(sources, &plan, image, first);
@@ -98,7 +101,7 @@ pub fn build(
     report.image_bytes = write_rest(sources, &data, &records, ends, named)?;
     let mut digests = data.digests;
     digests.truncate(tree.len());
-    Ok(Built { report, digests })
+    Ok(Built { report, digests, time: options.ignores_mtime().then_some(plan.epoch) })
 }
 
 /// Writes all inodes, or if the `named` ones are in the metabox the others, and the superblock. Returns how many bytes

@@ -1,5 +1,7 @@
 //! What kind of image is asked for, and can the oldest kernel that shall mount it have that?
 
+mod layout;
+
 use std::{iter, num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicU64, thread};
 
 use lith_codec::Compressor;
@@ -9,7 +11,9 @@ use lith_format::{
     kernel::KernelVersion,
     xattr::{NAME_REST_MAX, PrefixTable},
 };
+use lith_tree::Timestamp;
 
+pub use self::layout::InodeForm;
 use crate::{
     BuildError, Chunks, Rule,
     codings::{Coding, Encoding},
@@ -85,6 +89,10 @@ pub struct Options {
     pub tail_packing: bool,
     /// Whether the end of a file that is stored plain, less than a block, lies beside its inode where there is room.
     pub inline_data: bool,
+    /// Which form inodes have.
+    pub inode_form: InodeForm,
+    /// Whether inodes that would be compact but for their times are, and show the image's time.
+    pub ignore_mtime: bool,
     /// How files that are stored plain are cut into chunks, if they are.
     pub chunks: Option<Chunks>,
     /// Whether files, or chunks, with the same bytes are stored once.
@@ -102,8 +110,22 @@ pub struct Options {
     pub data_start: u64,
     /// What names of extended attributes begin with that is stored once for all of them, such as `user.overlay.`.
     pub xattr_prefixes: Vec<Vec<u8>>,
+    /// Whether long prefixes lie outside of the packed inode even if there is one, where only newer kernels find them.
+    /// For those they lie there anyway.
+    pub plain_xattr_prefixes: bool,
+    /// The most inodes that have a copy each of an extended attribute before it is stored once for all of them; nothing
+    /// to copy it always.
+    pub share_xattrs: Option<u32>,
+    /// Whether each inode tells which extended attributes it has not, so that it is quickly known.
+    pub xattr_filter: bool,
+    /// Bytes of extended attributes that the root has room for beside its inode.
+    pub root_xattr_size: usize,
+    /// Whether the superblock has a checksum.
+    pub checksum: bool,
     /// The oldest kernel that shall mount the image.
     pub kernel: KernelVersion,
+    /// When the image is said to be made; nothing for what suits the files' times best.
+    pub build_time: Option<Timestamp>,
     /// The image's UUID.
     pub id: ImageId,
     /// The volume's name, at most 15 bytes.
@@ -127,6 +149,8 @@ impl Default for Options {
             pack_directories: false,
             tail_packing: false,
             inline_data: true,
+            inode_form: InodeForm::Smallest,
+            ignore_mtime: false,
             chunks: None,
             share_duplicates: true,
             dedupe: false,
@@ -135,7 +159,13 @@ impl Default for Options {
             dot_omitted: false,
             data_start: 0,
             xattr_prefixes: Vec::new(),
+            plain_xattr_prefixes: false,
+            share_xattrs: Some(2),
+            xattr_filter: true,
+            root_xattr_size: 0,
+            checksum: true,
             kernel: KernelVersion::new(6, 1),
+            build_time: None,
             id: ImageId::FromContent,
             label: Vec::new(),
             workers: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
@@ -206,6 +236,7 @@ impl Options {
         }
         self.check_block()?;
         self.check_xattr_prefixes()?;
+        self.check_layout()?;
         if self.dot_omitted {
             self.require(WIDE_SINCE, || "a directory without an entry `.`".into())?;
         }
@@ -392,7 +423,7 @@ impl Options {
 
     /// Whether long prefixes can lie outside of the packed inode even if there is one.
     pub(crate) fn has_plain_prefixes(&self) -> bool {
-        self.kernel >= PLAIN_PREFIXES_SINCE
+        self.plain_xattr_prefixes || self.kernel >= PLAIN_PREFIXES_SINCE
     }
 
     /// Whether files can have holes.

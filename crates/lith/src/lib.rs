@@ -24,6 +24,7 @@
 
 mod adjust;
 mod build;
+mod digest;
 mod flush;
 mod staged;
 mod verify;
@@ -40,4 +41,7 @@ pub use lith_tree as tree;
 
 pub use adjust::{Adjust, Overlay, Times};
 pub use build::{BuildOptions, Error, ImageId, build};
+pub use digest::{
+    DIGEST_NAME, DigestFinding, DigestState, check_digests, digest_name, record_digests,
+};
 pub use verify::Mismatch;

@@ -12,9 +12,13 @@ use std::{
 
 use lith_builder::{Built, Digest, DigestOfPieces, PIECE};
 use lith_device::FileDevice;
-use lith_format::{addr::Nid, file_type::FileType, inode::InodeData};
+use lith_format::{
+    addr::Nid,
+    file_type::FileType,
+    inode::{InodeData, InodeForm},
+};
 use lith_reader::{Image, Inode, Place};
-use lith_tree::{DisplayPath, InodeIndex, Kind, Tree};
+use lith_tree::{DisplayPath, InodeIndex, Kind, Timestamp, Tree};
 
 /// How an image differs from its source.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +54,8 @@ pub(crate) fn verify(
     let device = FileDevice::new(file).map_err(Mismatch::Device)?;
     let image =
         Image::open(device).map_err(|source| Mismatch::Unreadable { path: Vec::new(), source })?;
-    let mut names = Names { tree, image: &image, nids: vec![None; tree.len()], files: Vec::new() };
+    let (nids, files) = (vec![None; tree.len()], Vec::new());
+    let mut names = Names { tree, image: &image, time: built.time, nids, files };
     names.compare_all()?;
     let content = Content { tree, image: &image, digests: &built.digests };
     content.compare_all(&names.files, workers)
@@ -60,6 +65,8 @@ pub(crate) fn verify(
 struct Names<'a> {
     tree: &'a Tree,
     image: &'a Image,
+    /// The time that compact inodes may show in place of their own.
+    time: Option<Timestamp>,
     /// By inode of the tree, as far as met.
     nids: Vec<Option<Nid>>,
     files: Vec<(InodeIndex, Nid)>,
@@ -120,10 +127,7 @@ impl Names<'_> {
             ("kind", inode.file_type != file_type(&node.kind)),
             ("mode", inode.mode & 0o7777 != metadata.permissions),
             ("owner", (inode.uid, inode.gid) != (metadata.uid, metadata.gid)),
-            (
-                "modification time",
-                (inode.mtime, inode.mtime_nsec) != (metadata.mtime.sec, metadata.mtime.nsec),
-            ),
+            ("modification time", !self.has_right_time(inode, metadata.mtime)),
             ("link count", inode.nlink != node.nlink()),
             ("extended attributes", !self.has_same_xattrs(index, inode)?),
         ];
@@ -147,12 +151,18 @@ impl Names<'_> {
         })
     }
 
+    fn has_right_time(&self, inode: &Inode, expected: Timestamp) -> bool {
+        let shown = Timestamp { sec: inode.mtime, nsec: inode.mtime_nsec };
+        shown == expected || (inode.form == InodeForm::Compact && Some(shown) == self.time)
+    }
+
     fn has_same_xattrs(&self, index: InodeIndex, inode: &Inode) -> Result<bool, Mismatch> {
         let expected = self.tree.xattrs.get(self.tree.get(index).metadata.xattrs);
         if expected.is_empty() && inode.xattr_icount == 0 {
             return Ok(true);
         }
-        let mut found = self.image.xattrs(inode).map_err(|error| self.unreadable(index)(error))?;
+        let found = self.image.xattrs_with_hidden(inode);
+        let mut found = found.map_err(|error| self.unreadable(index)(error))?;
         found.sort();
         Ok(found.len() == expected.len()
             && found.iter().zip(expected).all(|(f, e)| *f.name == *e.name && *f.value == *e.value))

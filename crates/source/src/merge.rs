@@ -281,8 +281,8 @@ mod tests {
         let mut lines = Vec::new();
         for visit in tree.walk() {
             let inode = tree.get(visit.inode);
-            let mut line = String::from_utf8(tree.path(visit.inode)).unwrap();
-            line += &format!("{}{}", inode.kind.letter(), inode.metadata.uid);
+            let path = String::from_utf8(tree.path(visit.inode)).unwrap();
+            let mut line = format!("{path}{}{}", inode.kind.letter(), inode.metadata.uid);
             if let Kind::Regular { size } = inode.kind {
                 let mut bytes = vec![0; usize::try_from(size).unwrap()];
                 let content = source.contents.open(tree, visit.inode).unwrap();

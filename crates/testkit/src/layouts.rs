@@ -1,14 +1,44 @@
 //! Which choices of layout are images built with in a test?
 
-use lith::{builder::Options, codec::Compressor};
+use lith::{
+    builder::{Fragments, InodeForm, Options},
+    codec::Compressor,
+    tree::Timestamp,
+};
 
 use crate::image;
+
+/// When the images are made whose build time is given.
+pub const BUILT: Timestamp = Timestamp { sec: 1_700_000_000, nsec: 0 };
 
 /// Images with one choice of layout each that is not the usual one, each with its name.
 #[must_use]
 pub fn kinds() -> Vec<(String, Options)> {
+    let plain = image::plain();
     let lz4 = image::compressed(Compressor::Lz4, 16 << 10);
+    let wide = image::with_48_bits(plain.clone());
     let bare = |options| Options { inline_data: false, ..options };
-    let all = [("plain, not inline", bare(image::plain())), ("lz4 16K, not inline", bare(lz4))];
+    let extended = |options| Options { inode_form: InodeForm::Extended, ..options };
+    let made = |options| Options { build_time: Some(BUILT), ..options };
+    let packed = |options| image::with_packing(options, Fragments::Tails, true);
+    let packed = image::with_prefixes(packed(lz4.clone()));
+    let boxed = image::with_metabox(packed.clone(), "zstd,3", 4 << 10);
+    let unshared = |options| Options { share_xattrs: None, xattr_filter: false, ..options };
+    let roomy = |size, options| Options { root_xattr_size: size, checksum: false, ..options };
+    let all = [
+        ("plain, no xattrs shared, no filter", unshared(plain.clone())),
+        ("plain, all xattrs shared", Options { share_xattrs: Some(0), ..plain.clone() }),
+        ("plain, a little room in the root, no checksum", roomy(300, plain.clone())),
+        ("lz4 16K, fragments, much room in the root", roomy(70_000, packed.clone())),
+        ("lz4 16K, metabox, no xattrs shared, room in the root", roomy(5000, unshared(boxed))),
+        ("lz4 16K, fragments, plain prefixes", Options { plain_xattr_prefixes: true, ..packed }),
+        ("plain, not inline", bare(plain.clone())),
+        ("lz4 16K, not inline", bare(lz4.clone())),
+        ("plain, extended inodes", extended(plain.clone())),
+        ("lz4 16K, extended inodes", extended(lz4)),
+        ("plain, 48 bits, extended inodes", extended(wide.clone())),
+        ("plain, build time", made(plain)),
+        ("plain, 48 bits, build time", made(wide)),
+    ];
     all.map(|(name, options)| (name.to_owned(), options)).into()
 }

@@ -6,11 +6,13 @@
 )]
 
 use lith::{
-    builder::Options,
-    device::MemoryDevice,
-    format::{file_type::FileType, inode::Layout},
+    BuildOptions,
+    builder::{Fragments, InodeForm, Options, Progress},
+    device::{FileDevice, MemoryDevice},
+    format::{features::Compat, file_type::FileType, inode::Layout, kernel::KernelVersion},
     reader::{Image, Inode},
-    tree::{MemoryContents, Tree},
+    source::Source,
+    tree::{InodeIndex, MemoryContents, Metadata, Name, Timestamp, Tree, Xattr},
 };
 use lith_testkit::{
     compare, image, layouts,
@@ -45,14 +47,15 @@ fn linux_sees_the_same_in_each_layout() {
     if !kernel::is_there() {
         return;
     }
-    let (tree, contents) = mixed();
     let folder = place::folder();
     let path = folder.path().join("image");
-    for (name, options) in layouts::kinds() {
-        image::build_at(&path, (&tree, &contents), &options);
-        let mounted = kernel::mount(&path).unwrap();
-        compare::assert_same((&tree, &contents), compare::pair(&mounted.tree()), &name);
-        mounted.assert_stats(&tree);
+    for (tree, contents) in [mixed(), labelled()] {
+        for (name, options) in layouts::kinds() {
+            image::build_at(&path, (&tree, &contents), &options);
+            let mounted = kernel::mount(&path).unwrap();
+            compare::assert_same((&tree, &contents), compare::pair(&mounted.tree()), &name);
+            mounted.assert_stats(&tree);
+        }
     }
 }
 
@@ -69,4 +72,108 @@ fn without_inline_data_only_directories_and_links_have_any() {
     };
     assert!(inline(&image::plain()) > 0);
     assert_eq!(inline(&Options { inline_data: false, ..image::plain() }), 0);
+}
+
+/// A file each with these owners and times, besides the root with that of `0`.
+fn timed(files: &[(&str, u32, i64)]) -> Made {
+    let metadata =
+        |uid, sec| Metadata { uid, mtime: Timestamp { sec, nsec: 0 }, ..Metadata::default() };
+    let (mut tree, mut contents) = (Tree::new(metadata(0, 0)), MemoryContents::default());
+    for (name, uid, sec) in files {
+        let place = (InodeIndex::ROOT, Name::new(name.as_bytes()).unwrap());
+        contents.add(&mut tree, place, metadata(*uid, *sec), name.as_bytes()).unwrap();
+    }
+    (tree, contents)
+}
+
+/// Inodes that all have the same extended attributes.
+fn labelled() -> Made {
+    let (mut tree, contents) = timed(&[("a", 0, 0), ("b", 7, 0)]);
+    let xattr = |name: &str| Xattr { name: name.as_bytes().into(), value: name.as_bytes().into() };
+    let set = tree.xattrs.intern(["trusted.one", "user.name"].map(xattr).into());
+    tree.inodes_mut().for_each(|inode| inode.metadata.xattrs = set);
+    (tree, contents)
+}
+
+/// Builds as users do, and says of each inode by its path how large it is and what time it shows.
+fn forms((tree, contents): &Made, options: &Options) -> Result<Vec<(usize, i64)>, lith::Error> {
+    let folder = place::folder();
+    let path = folder.path().join("image");
+    let source =
+        Source { tree: tree.clone(), contents: Box::new(contents.clone()), notes: Vec::new() };
+    let how = BuildOptions { image: options.clone(), ..BuildOptions::default() };
+    lith::build(source, &path, &how, &Progress::default())?;
+    let image = Image::open(FileDevice::open(&path).unwrap()).unwrap();
+    let all = inodes(tree, &image);
+    Ok(all.iter().map(|inode| (inode.size_on_disk(), inode.mtime)).collect())
+}
+
+#[test]
+fn inodes_have_the_form_that_is_asked_for() {
+    let made = timed(&[("a", 0, 0), ("b", 0, 7), ("c", 70_000, 7)]);
+    let plain = image::plain;
+    let form = |inode_form| Options { inode_form, ..plain() };
+    let read = |options: Options| forms(&made, &options).unwrap();
+    assert_eq!(read(plain()), [(32, 0), (32, 0), (64, 7), (64, 7)]);
+    assert_eq!(read(form(InodeForm::Extended)), [(64, 0), (64, 0), (64, 7), (64, 7)]);
+    let timeless = || Options { ignore_mtime: true, ..plain() };
+    assert_eq!(read(timeless()), [(32, 0), (32, 0), (32, 0), (64, 7)]);
+    assert_eq!(read(Options { wide: true, ..timeless() }), [(32, 0), (32, 0), (32, 7), (64, 7)]);
+    let refused = forms(&made, &form(InodeForm::Compact)).unwrap_err().to_string();
+    assert!(refused.starts_with("c: has no compact inode"), "{refused}");
+    let made = timed(&[("a", 0, 0), ("b", 0, 7), ("c", 0, 9)]);
+    let read = forms(&made, &form(InodeForm::Compact)).unwrap();
+    assert_eq!(read, [(32, 0); 4]);
+}
+
+#[test]
+fn an_image_says_when_it_was_made_and_files_keep_their_times() {
+    let made = timed(&[("a", 0, 0), ("b", 0, 7), ("c", 0, layouts::BUILT.sec)]);
+    for wide in [false, true] {
+        let own = open(&made, &Options { wide, ..image::plain() });
+        let build_time = Some(layouts::BUILT);
+        let options = Options { wide, build_time, ..image::plain() };
+        let image = open(&made, &options);
+        let sb = image.superblock();
+        assert_eq!(sb.epoch + i64::from(sb.build_time), layouts::BUILT.sec);
+        assert_ne!(sb.uuid, own.superblock().uuid);
+        let compact = inodes(&made.0, &image).iter().filter(|i| i.size_on_disk() == 32).count();
+        assert_eq!(compact, if wide { 4 } else { 1 });
+    }
+}
+
+#[test]
+fn checksum_and_filter_can_be_left_out() {
+    let made = mixed();
+    let compat = |options: &Options| open(&made, options).superblock().compat;
+    let usual = compat(&image::plain());
+    assert!(usual.contains(Compat::SB_CHKSUM | Compat::XATTR_FILTER));
+    let options = Options { checksum: false, xattr_filter: false, ..image::plain() };
+    assert_eq!(compat(&options), usual - (Compat::SB_CHKSUM | Compat::XATTR_FILTER));
+}
+
+#[test]
+fn the_root_has_the_room_that_is_asked_for() {
+    let made = timed(&[("a", 0, 0)]);
+    for (root_xattr_size, icount) in [(0, 0), (1, 2), (300, 73), (262_148, u16::MAX)] {
+        let image = open(&made, &Options { root_xattr_size, ..image::plain() });
+        let icounts: Vec<_> = inodes(&made.0, &image).iter().map(|i| i.xattr_icount).collect();
+        assert_eq!(icounts, [icount, 0]);
+    }
+    let most = Options { root_xattr_size: 262_149, ..image::plain() };
+    assert!(most.check().unwrap_err().to_string().contains("at most 262148"));
+}
+
+#[test]
+fn plain_prefixes_beside_a_packed_inode_need_a_kernel_that_finds_them() {
+    let packed = image::compressed(image::lz4hc(3), 4096);
+    let packed = image::with_packing(image::with_prefixes(packed), Fragments::All, false);
+    let old = Options { kernel: KernelVersion::new(6, 6), ..packed };
+    let is_plain = |options: &Options| {
+        open(&labelled(), options).superblock().compat.contains(Compat::PLAIN_XATTR_PFX)
+    };
+    assert!(!is_plain(&old));
+    let plain = Options { plain_xattr_prefixes: true, ..old };
+    assert!(plain.check().unwrap_err().to_string().contains("6.17"));
+    assert!(is_plain(&Options { kernel: image::NEWEST, ..plain }));
 }

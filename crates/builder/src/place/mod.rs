@@ -13,8 +13,8 @@ use lith_tree::InodeIndex;
 
 pub(crate) use blocks::OPEN_BLOCKS;
 pub(crate) use record::{
-    Leads, Record, Records, context, dirent_type, entries_with_dots, inline_tail, map_header,
-    packed_directories,
+    Leads, Record, Records, check_forms, context, dirent_type, entries_with_dots, inline_tail,
+    map_header, packed_directories,
 };
 
 use self::blocks::OpenBlocks;

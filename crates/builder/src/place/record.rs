@@ -6,10 +6,10 @@ use lith_format::{
     file_type::FileType,
     inode::{Inode, InodeContext, InodeData, InodeForm, Layout},
 };
-use lith_tree::{Directory, InodeIndex, Kind, XattrPool};
+use lith_tree::{Directory, InodeIndex, Kind, Timestamp, XattrPool};
 
 use crate::{
-    IndexForm,
+    BuildError, IndexForm,
     compress::Sources,
     data::{FileData, StoredFile},
     plan::Plan,
@@ -38,12 +38,17 @@ impl Record {
 
     /// Bytes from the inode's start to its table, or to its inline tail.
     pub(crate) fn table_start(&self) -> u64 {
-        let end = (self.inode.size_on_disk() + self.xattrs) as u64;
+        let end = self.attributes_end() as u64;
         match (self.inode.layout, self.inode.data) {
             (Layout::CompressedFull | Layout::CompressedCompact, _) => end.next_multiple_of(8),
             (_, InodeData::Chunked(format)) => end.next_multiple_of(format.unit() as u64),
             _ => end,
         }
+    }
+
+    /// Bytes from the inode's start to the end of its extended attributes.
+    pub(crate) const fn attributes_end(&self) -> usize {
+        self.inode.size_on_disk() + self.xattrs
     }
 
     /// Bytes of the inline tail.
@@ -142,7 +147,7 @@ impl<'a> Records<'a> {
     fn record(&self, index: InodeIndex, ino: u32) -> Record {
         let Self { sources, plan, .. } = *self;
         let node = sources.node(index);
-        let xattrs = plan.xattrs.body_size(node.metadata.xattrs);
+        let xattrs = plan.xattrs.body_size(index, node.metadata.xattrs);
         let file = self.files.get(index.index()).copied().unwrap_or_default();
         let mut inode =
             bare_inode(sources, plan, index, content_size(plan, &node.kind, self.block()));
@@ -217,7 +222,7 @@ fn bare_inode(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -
     let node = sources.node(index);
     let metadata = node.metadata;
     let file_type = file_type(&node.kind);
-    let body = plan.xattrs.body_size(metadata.xattrs);
+    let body = plan.xattrs.body_size(index, metadata.xattrs);
     let mut inode = Inode {
         form: InodeForm::Compact,
         layout: Layout::FlatPlain,
@@ -243,9 +248,33 @@ fn bare_inode(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -
     };
     // Addresses that are not known yet may need room that compact inodes have for one link only.
     let may_need_room = plan.is_far && (inode.nlink != 1 || file_type == FileType::Directory);
-    inode.form =
-        if may_need_room { InodeForm::Extended } else { inode.smallest_form(&context(plan)) };
+    if may_need_room || sources.options.inode_form == crate::InodeForm::Extended {
+        inode.form = InodeForm::Extended;
+        return inode;
+    }
+    inode.form = inode.smallest_form(&context(plan));
+    if inode.form == InodeForm::Extended && sources.options.ignores_mtime() {
+        let Timestamp { sec: mtime, nsec: mtime_nsec } = plan.epoch;
+        let timeless = Inode { mtime, mtime_nsec, ..inode };
+        let form = timeless.smallest_form(&context(plan));
+        inode = if form == InodeForm::Compact { Inode { form, ..timeless } } else { inode };
+    }
     inode
+}
+
+/// Refuses the first file that has no room in the form of inode that is asked for.
+pub(crate) fn check_forms(sources: Sources<'_>, plan: &Plan) -> Result<(), BuildError> {
+    if sources.options.inode_form != crate::InodeForm::Compact {
+        return Ok(());
+    }
+    let is_extended = |index: &&InodeIndex| {
+        let size = content_size(plan, &sources.node(**index).kind, sources.options.block);
+        bare_inode(sources, plan, **index, size).form == InodeForm::Extended
+    };
+    match plan.order.iter().find(is_extended) {
+        Some(index) => Err(BuildError::NotCompact { path: sources.path(*index) }),
+        None => Ok(()),
+    }
 }
 
 /// What compact inodes take from the superblock.
@@ -317,14 +346,14 @@ pub(crate) fn inline_tail(sources: Sources<'_>, plan: &Plan, index: InodeIndex, 
         return 0;
     }
     let inode = bare_inode(sources, plan, index, size);
-    let body = plan.xattrs.body_size(sources.node(index).metadata.xattrs);
+    let body = plan.xattrs.body_size(index, sources.node(index).metadata.xattrs);
     tail_beside((inode.size_on_disk() + body) as u64, size, sources.options.block)
 }
 
 /// Where the map header of a compressed file stands behind its inode's start.
 pub(crate) fn map_header(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -> u64 {
     let inode = bare_inode(sources, plan, index, size);
-    let body = plan.xattrs.body_size(sources.node(index).metadata.xattrs);
+    let body = plan.xattrs.body_size(index, sources.node(index).metadata.xattrs);
     ((inode.size_on_disk() + body) as u64).next_multiple_of(8)
 }
 

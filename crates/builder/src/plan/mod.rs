@@ -57,14 +57,15 @@ impl Plan {
     pub(crate) fn new(tree: &Tree, options: &Options) -> Result<Self, BuildError> {
         let order = order::siblings_together(tree);
         let wide = options.is_wide();
-        let (epoch, build_time) = if wide {
-            times::base_of_most(tree, &order)
-        } else {
-            (times::most_frequent(tree, &order), 0)
+        let (epoch, build_time) = match options.build_time {
+            Some(time) if wide => times::base_of(time),
+            Some(time) => (time, 0),
+            None if wide => times::base_of_most(tree, &order),
+            None => (times::most_frequent(tree, &order), 0),
         };
         let blocks = content_sizes(tree, &order).map(|size| options.block.blocks_for(size));
         let end = blocks.fold(options.data_start, u64::saturating_add);
-        let xattrs = XattrPlan::new(tree, &order, &options.xattr_prefixes)?;
+        let xattrs = XattrPlan::new(tree, &order, options)?;
         let segment = segment_for(tree, &order);
         let (dot_omitted, is_far) = (options.dot_omitted, wide && end > NEAR_BLOCKS);
         Ok(Self { order, segment, epoch, build_time, wide, dot_omitted, is_far, xattrs })

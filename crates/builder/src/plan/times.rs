@@ -30,6 +30,14 @@ pub(crate) fn base_of_most(tree: &Tree, order: &[InodeIndex]) -> (Timestamp, u32
     (Timestamp { sec, nsec }, ahead.unwrap_or(0))
 }
 
+/// The time from which compact inodes count if the image is made at `time`, and how far that is: from the beginning of
+/// 1970 if it is in reach.
+pub(crate) fn base_of(time: Timestamp) -> (Timestamp, u32) {
+    let sec = time.sec.saturating_sub(u32::MAX.into()).max(0).min(time.sec);
+    let ahead = u32::try_from(time.sec.abs_diff(sec)).unwrap_or(u32::MAX);
+    (Timestamp { sec, ..time }, ahead)
+}
+
 /// The most frequent value, of equally frequent ones the least.
 fn most_of<T: Copy + Default + Ord + Hash>(values: impl Iterator<Item = T>) -> T {
     let mut counts: HashMap<T, u32> = HashMap::new();
@@ -70,5 +78,16 @@ mod tests {
         let (tree, order) = tree_of(&[(i64::MAX, 4), (1 << 32, 4), (5, 4), (i64::MIN, 0)]);
         let latest = u32::MAX - 4;
         assert_eq!(base_of_most(&tree, &order), (Timestamp { sec: 5, nsec: 4 }, latest));
+    }
+
+    #[test]
+    fn a_build_time_counts_from_1970_or_as_far_before_it_as_can_be() {
+        let base = |sec| {
+            let (base, ahead) = base_of(Timestamp { sec, nsec: 3 });
+            assert_eq!((base.sec.saturating_add(ahead.into()), base.nsec), (sec, 3));
+            base.sec
+        };
+        assert_eq!([0, 1_700_000_000, u32::MAX.into()].map(base), [0; 3]);
+        assert_eq!([-5, 1 << 33, i64::MIN].map(base), [-5, (1 << 32) + 1, i64::MIN]);
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use lith_format::xattr::{self, Entry, NAME_REST_MAX, XattrError};
+use lith_format::xattr::{
+    self, BODY_HEADER_SIZE, ENTRY_HEADER_SIZE, Entry, NAME_REST_MAX, XattrError,
+};
 use lith_tree::{InodeIndex, Tree, Xattr, XattrPool, XattrSet};
 
 use super::prefixes::{Prefixes, Spelling};
-use crate::BuildError;
+use crate::{BuildError, Options};
 
-/// An attribute that more inodes than this have is stored once, and each of them refers to it.
-const MOST_COPIES: u32 = 2;
 /// The most shared attributes that an inode can refer to.
 const MOST_SHARED: usize = 255;
 
@@ -29,6 +29,8 @@ struct SetPlan {
 #[derive(Debug, Default)]
 pub(crate) struct XattrPlan {
     sets: Vec<SetPlan>,
+    /// The least bytes of the root's body.
+    root_size: usize,
     /// The long prefixes of names.
     pub(crate) prefixes: Prefixes,
     /// The shared entries back to back.
@@ -38,18 +40,19 @@ pub(crate) struct XattrPlan {
 }
 
 impl XattrPlan {
-    /// Plans the attributes of all inodes in `order`, whose names may have the long prefixes `asked` for.
+    /// Plans the attributes of all inodes in `order`.
     pub(crate) fn new(
         tree: &Tree,
         order: &[InodeIndex],
-        asked: &[Vec<u8>],
+        options: &Options,
     ) -> Result<Self, BuildError> {
         let pool = &tree.xattrs;
         let users = users_of_sets(tree, order);
-        let shared = shared_attributes(pool, &users);
+        let shared = shared_attributes(pool, &users, options.share_xattrs);
         let names = users.iter().flatten().flat_map(|users| pool.get(users.set));
-        let prefixes = Prefixes::of(asked, names.map(|xattr| &*xattr.name));
-        let mut plan = Self { prefixes, ..Self::default() };
+        let prefixes = Prefixes::of(&options.xattr_prefixes, names.map(|xattr| &*xattr.name));
+        let root_size = root_size(options.root_xattr_size);
+        let mut plan = Self { root_size, prefixes, ..Self::default() };
         let mut positions = HashMap::new();
         for (attribute, user) in shared {
             positions.insert(attribute, plan.share(tree, attribute, user)?);
@@ -60,6 +63,9 @@ impl XattrPlan {
                 None => SetPlan::default(),
             });
             debug_assert_eq!(plan.sets.len(), set + 1, "one plan for each set");
+        }
+        if !options.xattr_filter {
+            plan.sets.iter_mut().for_each(|set| set.filter = 0);
         }
         Ok(plan)
     }
@@ -78,9 +84,10 @@ impl XattrPlan {
         self.sets.iter().any(|set| set.size > 0)
     }
 
-    /// Bytes behind an inode with this set.
-    pub(crate) fn body_size(&self, set: XattrSet) -> usize {
-        self.sets.get(set.index()).map_or(0, |set| set.size)
+    /// Bytes behind an inode that has this set.
+    pub(crate) fn body_size(&self, inode: InodeIndex, set: XattrSet) -> usize {
+        let size = self.sets.get(set.index()).map_or(0, |set| set.size);
+        if inode == InodeIndex::ROOT { size.max(self.root_size) } else { size }
     }
 
     /// The body of each set, for a shared area whose first entry has the id `first_id`.
@@ -134,15 +141,27 @@ fn users_of_sets(tree: &Tree, order: &[InodeIndex]) -> Vec<Option<Users>> {
 fn shared_attributes<'a>(
     pool: &'a XattrPool,
     users: &[Option<Users>],
+    most_copies: Option<u32>,
 ) -> BTreeMap<&'a Xattr, InodeIndex> {
+    let Some(most_copies) = most_copies else { return BTreeMap::new() };
     let mut counts: BTreeMap<&Xattr, (InodeIndex, u32)> = BTreeMap::new();
     for users in users.iter().flatten() {
         for xattr in pool.get(users.set) {
             counts.entry(xattr).or_insert((users.first, 0)).1 += users.count;
         }
     }
-    counts.retain(|_, (_, count)| *count > MOST_COPIES);
+    counts.retain(|_, (_, count)| *count > most_copies);
     counts.into_iter().map(|(xattr, (inode, _))| (xattr, inode)).collect()
+}
+
+/// The size of a body that has room for `asked` bytes: a header has always something behind it.
+const fn root_size(asked: usize) -> usize {
+    let least = BODY_HEADER_SIZE + ENTRY_HEADER_SIZE;
+    match asked.next_multiple_of(4) {
+        0 => 0,
+        size if size < least => least,
+        size => size,
+    }
 }
 
 fn plan_set(
@@ -224,10 +243,10 @@ mod tests {
         let label: (&str, &[u8]) = ("security.selinux", b"system_u:object_r:bin_t:s0\0");
         let own: (&str, &[u8]) = ("user.own", b"1");
         let (tree, order) = tree_with(&[&[label], &[label, own], &[own, label]]);
-        let plan = XattrPlan::new(&tree, &order, &[]).unwrap();
+        let plan = XattrPlan::new(&tree, &order, &Options::default()).unwrap();
         assert_eq!(plan.shared_count, 1);
         let sizes: Vec<_> =
-            order.iter().map(|i| plan.body_size(tree.get(*i).metadata.xattrs)).collect();
+            order.iter().map(|i| plan.body_size(*i, tree.get(*i).metadata.xattrs)).collect();
         assert_eq!(sizes, [0, 16, 24, 24]);
         for body in plan.encode(&tree.xattrs, 7).unwrap().iter().skip(1) {
             let body = xattr::XattrBody::parse(body).unwrap();
@@ -236,11 +255,32 @@ mod tests {
     }
 
     #[test]
+    fn how_many_copies_there_are_can_be_chosen() {
+        let label: (&str, &[u8]) = ("user.label", b"1");
+        let (tree, order) = tree_with(&[&[label], &[label]]);
+        for (share_xattrs, shared) in [(Some(2), 0), (Some(1), 1), (Some(0), 1), (None, 0)] {
+            let options = Options { share_xattrs, ..Options::default() };
+            assert_eq!(XattrPlan::new(&tree, &order, &options).unwrap().shared_count, shared);
+        }
+    }
+
+    #[test]
+    fn the_root_has_room_and_no_other_inode() {
+        let (tree, order) = tree_with(&[&[]]);
+        for (asked, size) in [(0, 0), (1, 16), (16, 16), (17, 20), (262_148, 262_148)] {
+            let options = Options { root_xattr_size: asked, ..Options::default() };
+            let plan = XattrPlan::new(&tree, &order, &options).unwrap();
+            assert_eq!(plan.body_size(order[0], tree.get(order[0]).metadata.xattrs), size);
+            assert_eq!(plan.body_size(order[1], tree.get(order[1]).metadata.xattrs), 0);
+        }
+    }
+
+    #[test]
     fn what_has_no_form_is_refused_by_name() {
         for (name, value) in [("system.nfs4_acl", 1), ("user.big", 65536)] {
             let value = vec![1; value];
             let (tree, order) = tree_with(&[&[(name, &value)]]);
-            let error = XattrPlan::new(&tree, &order, &[]).unwrap_err().to_string();
+            let error = XattrPlan::new(&tree, &order, &Options::default()).unwrap_err().to_string();
             assert!(error.starts_with("0: ") && error.contains(name), "{error}");
         }
     }

@@ -111,6 +111,8 @@ impl Finished<'_> {
             .encode_into(&context(self.plan), out)
             .map_err(|error| self.unencodable(record.index, "inode", &error))?;
         out.extend_from_slice(body);
+        // What the root has room for: a header that says nothing, or entries without names.
+        out.resize(record.attributes_end(), 0);
         let payload = self.files.get(record.index.index()).map(|file| file.payload);
         if let Some(payload) = payload.filter(|payload| payload.len > 0) {
             let start = usize::try_from(record.table_start()).unwrap_or(usize::MAX);

@@ -22,6 +22,7 @@ use lith_format::{
         checksummed_size,
     },
 };
+use lith_tree::Timestamp;
 
 /// Where the superblock ends, and the config records that may follow it.
 fn records_end(options: &Options) -> u64 {
@@ -91,7 +92,7 @@ fn with_encoding(mut configs: Configs, encoding: Encoding, block: BlockBits) -> 
     configs
 }
 
-/// Writes the superblock, with the checksum of block 0 as it is by now.
+/// Writes the superblock, if asked for with the checksum of block 0 as it is by now.
 pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Result<(), BuildError> {
     let options = finished.sources.options;
     let mut head = superblock(finished, content).encode().map_err(|error| unencodable(&error))?;
@@ -105,6 +106,9 @@ pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Resu
     }
     let failed = |action| move |source| BuildError::Output { action, source };
     finished.image.write_all_at(&head, SUPERBLOCK_POSITION).map_err(failed("write"))?;
+    if !options.checksum {
+        return Ok(());
+    }
     let mut bytes = vec![0; checksummed_size(options.block)];
     finished.image.read_exact_at(&mut bytes, SUPERBLOCK_POSITION).map_err(failed("read back"))?;
     let sum = checksum(&bytes, options.block).map_err(|error| unencodable(&error))?;
@@ -133,8 +137,9 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
     let Finished { sources, plan, placement, .. } = finished;
     let options = sources.options;
     let mut sb = Superblock::new(options.block);
-    sb.compat = Compat::SB_CHKSUM | Compat::MTIME;
-    sb.compat.set(Compat::XATTR_FILTER, plan.xattrs.is_used());
+    sb.compat = Compat::MTIME;
+    sb.compat.set(Compat::SB_CHKSUM, options.checksum);
+    sb.compat.set(Compat::XATTR_FILTER, options.xattr_filter && plan.xattrs.is_used());
     sb.xattr_prefix_count = plan.xattrs.prefixes.count();
     sb.incompat.set(Incompat::XATTR_PREFIXES, sb.xattr_prefix_count > 0);
     if has_plain_prefixes(finished) {
@@ -161,7 +166,10 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
     sb.xattr_blkaddr = placement.xattr_blkaddr();
     sb.uuid = match options.id {
         ImageId::Fixed(uuid) => uuid,
-        ImageId::FromContent => custom_uuid(content),
+        ImageId::FromContent => custom_uuid(match options.build_time {
+            Some(time) => Digest::of_file(&[content, digest_of(time)]),
+            None => content,
+        }),
     };
     for (to, from) in sb.volume_name.iter_mut().zip(&options.label) {
         *to = *from;
@@ -193,6 +201,10 @@ fn uses_wide(finished: &Finished<'_>) -> bool {
     let has_metabox = sources.options.metabox.is_some();
     let is_wide = plan.dot_omitted || plan.is_far || has_metabox || files.iter().any(has_records);
     plan.wide && (is_wide || Records::new(*sources, plan, files).iter().any(has_own_time))
+}
+
+fn digest_of(time: Timestamp) -> Digest {
+    Digest(u128::from(time.sec.cast_unsigned()) << 32 | u128::from(time.nsec))
 }
 
 /// A UUID of version 8, whose bits are free but for version and variant (RFC 9562, section 5.8).

@@ -11,7 +11,6 @@ mod fuse;
 mod image;
 mod mkfs;
 mod mount;
-mod number;
 mod words;
 
 use std::{

@@ -4,6 +4,7 @@
 
 pub(crate) mod applets;
 pub(crate) mod build;
+pub(crate) mod c_number;
 pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod completions;

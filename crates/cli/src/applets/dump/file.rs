@@ -23,7 +23,7 @@ pub(super) fn show(request: &Words, image: &Image, output: &mut Stdout) -> anyho
         list(image, &inode, output)?.map_err(about)?;
     }
     if request.extents {
-        let apart = request.image.open_apart()?;
+        let apart = request.image.open_structure(true)?;
         let count = extents::write(&apart, &inode, output)?.map_err(about)?;
         output.write_all(&path)?;
         writeln!(output, ": {count} extents found")?;

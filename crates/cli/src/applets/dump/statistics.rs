@@ -127,9 +127,9 @@ impl fmt::Display for Statistics {
         writeln!(f, "\nFile type distribution:")?;
         heading(f, "type")?;
         let names = EXTENSIONS.iter().chain(&["others"]);
-        names.zip(self.by_extension).try_for_each(|(name, count)| {
-            bar(f, &format!("{name:<17}"), count, self.regular())
-        })
+        names
+            .zip(self.by_extension)
+            .try_for_each(|(name, count)| bar(f, &format!("{name:<17}"), count, self.regular()))
     }
 }
 
@@ -162,7 +162,8 @@ fn heading(f: &mut fmt::Formatter<'_>, what: &str) -> fmt::Result {
 /// A line of a chart: what is counted, how often, how much of all that is, and as many marks as half that.
 fn bar(f: &mut fmt::Formatter<'_>, what: &str, count: u64, all: u64) -> fmt::Result {
     let share = Percent(count, all).value();
-    let marks: String = (1_u8..=50).filter(|mark| f64::from(*mark) * 2.0 <= share).map(|_| '#').collect();
+    let marks: String =
+        (1_u8..=50).filter(|mark| f64::from(*mark) * 2.0 <= share).map(|_| '#').collect();
     writeln!(f, "{what:<16}\t{count:<11} {share:>8.2}% |{marks:<50}|")
 }
 

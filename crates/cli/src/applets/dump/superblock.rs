@@ -97,7 +97,8 @@ impl<'a> Lines<'a> {
         let sb = self.sb;
         let features = INCOMPAT.iter().filter(|(bit, ..)| sb.incompat.contains(*bit));
         let used = ALGORITHMS.iter().filter(|(algorithm, _)| sb.algorithms.has(*algorithm));
-        let since = features.map(|(_, _, since)| *since).chain(used.filter_map(|(_, since)| *since));
+        let since =
+            features.map(|(_, _, since)| *since).chain(used.filter_map(|(_, since)| *since));
         since.max()
     }
 }

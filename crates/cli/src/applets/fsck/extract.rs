@@ -69,9 +69,9 @@ fn part<'a>(
         return Ok((source, Selection::all(), destination));
     }
     let name = destination.file_name().map(|name| Name::new(name.as_bytes()));
-    let name = name.and_then(Result::ok).with_context(|| {
-        format!("{}: a directory is in the way of a file", Place(destination))
-    })?;
+    let name = name
+        .and_then(Result::ok)
+        .with_context(|| format!("{}: a directory is in the way of a file", Place(destination)))?;
     let named = (&start, name.clone());
     let source = source::image_file(image, named, place, &options).with_context(in_image)?;
     let selection = Selection::paths(&source.tree, [name.as_bytes()])?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::options::{FuseOption, FuseOptions};
 use crate::{
-    applets::number::number,
+    args::c_number::number,
     args::{mount::Mount, value::Size},
 };
 

@@ -2,7 +2,7 @@
 
 use lith::codec::Compressor;
 
-use crate::applets::number;
+use crate::args::c_number as number;
 
 /// The encoders of all `-z`, in their order; those of one are separated by colons.
 pub(super) fn all(words: &[String]) -> Result<Vec<Compressor>, String> {

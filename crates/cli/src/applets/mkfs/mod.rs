@@ -1,5 +1,6 @@
 //! The applet mkfs.erofs: makes images.
 
+mod compression;
 mod compressors;
 mod request;
 mod run;

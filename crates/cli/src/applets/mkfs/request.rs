@@ -8,8 +8,7 @@ use std::{
 
 use lith::{
     Adjust, BuildOptions, ImageId, Overlay, Times,
-    builder::{self, BuildError, Compression},
-    codec::Compressor,
+    builder::{self, BuildError, ChunkForm, Chunks},
     format::{addr::BlockBits, kernel::KernelVersion},
     source::{self, Data, Excludes, TarEnd},
     tree::Timestamp,
@@ -17,8 +16,8 @@ use lith::{
 use uuid::Uuid;
 
 use super::{
-    compressors,
-    words::{AttributeWords, DataWords, SourceWords, Words},
+    compression::Compressions,
+    words::{AttributeWords, LayoutWords, SourceWords, Words},
 };
 use crate::{
     args::{self, extended::Extended},
@@ -46,17 +45,15 @@ pub(super) enum From {
     Images(Vec<PathBuf>),
 }
 
-/// The part of a file that compression must save, in percent.
-const MIN_SAVING: u8 = 2;
-
 impl Request {
     /// The wish, or what is wrong with it.
     pub(super) fn new(words: Words) -> Result<Self, String> {
         words.refused.check()?;
         let from = From::new(&words)?;
-        let image = image_options(&words)?;
+        let times = Moments::new(&words.attributes)?;
+        let image = image_options(&words, &times)?;
         let overlay = overlay(words.source.ovlfs_strip.as_deref())?;
-        let adjust = adjust(&words.attributes, overlay, times(&words.attributes)?);
+        let adjust = adjust(&words.attributes, overlay, times.files);
         let read = read_options(&words, &from)?;
         let id = image_id(words.attributes.uuid.as_deref())?;
         let how = BuildOptions { image, id, adjust, verify: true };
@@ -97,31 +94,53 @@ fn data(words: &Words, from: &From) -> Result<Data, String> {
     }
 }
 
-fn image_options(words: &Words) -> Result<builder::Options, String> {
-    let DataWords { pcluster, compressors, .. } = &words.data;
-    let block = block(words.layout.block)?;
-    let compressors = compressors::all(compressors)?;
-    let pcluster = pcluster.unwrap_or(words.layout.block);
-    let pcluster = u32::try_from(pcluster).map_err(|_large| "-C is too large".to_owned())?;
-    let compression = |compressor: Compressor| Compression {
-        compressor,
-        pcluster: Some(pcluster),
-        min_saving: MIN_SAVING,
-    };
+fn image_options(words: &Words, times: &Moments) -> Result<builder::Options, String> {
+    let compression = Compressions::new(words)?;
+    let LayoutWords { block: bytes, xattr_prefix, chunksize, .. } = &words.layout;
     let label = words.attributes.label.clone().unwrap_or_default();
-    let prefixes = words.layout.xattr_prefix.iter();
     let mut options = builder::Options {
-        block,
-        compression: compressors.first().copied().map(compression),
+        block: block(*bytes)?,
+        compression: compression.first(),
+        rules: compression.rules(words)?,
+        metabox: compression.metabox(words)?,
+        pack_directories: packs_directories(words.data.compress_directories.as_deref())?,
+        chunks: chunksize.map(chunks).transpose()?,
+        share_xattrs: u32::try_from(words.layout.xattr_tolerance).ok(),
+        root_xattr_size: size("--root-xattr-isize", words.layout.root_xattr_isize.unwrap_or(0))?,
+        ignore_mtime: words.attributes.ignore_mtime,
+        build_time: times.image,
         label: label.into_encoded_bytes(),
-        xattr_prefixes: prefixes.map(|prefix| prefix.as_encoded_bytes().to_vec()).collect(),
+        xattr_prefixes: xattr_prefix.iter().map(|p| p.as_encoded_bytes().to_vec()).collect(),
         workers: workers(words),
         kernel: KernelVersion::OLDEST,
         ..builder::Options::default()
     };
+    let bits = words.data.zfeature_bits.map_or(Ok(Extended::default()), Extended::parse_bits)?;
+    bits.apply(&mut options);
     Extended::parse(&words.data.extended)?.apply(&mut options);
+    if options.dedupe && options.compression.is_none() && options.chunks.is_none() {
+        // What isn't compressed is found again in chunks only.
+        options.chunks = Some(Chunks { size: options.block.size(), form: ChunkForm::Smallest });
+    }
     raise_kernel(&mut options)?;
     Ok(options)
+}
+
+fn chunks(bytes: u64) -> Result<Chunks, String> {
+    Ok(Chunks { size: size("--chunksize", bytes)?, form: ChunkForm::Smallest })
+}
+
+/// A number of an option, as a narrower one.
+fn size<T: TryFrom<u64>>(option: &str, number: u64) -> Result<T, String> {
+    T::try_from(number).map_err(|_large| format!("{option}: {number} is too large"))
+}
+
+fn packs_directories(word: Option<&str>) -> Result<bool, String> {
+    match word {
+        None | Some("0") => Ok(false),
+        Some("1") => Ok(true),
+        Some(other) => Err(format!("--zD takes 0 or 1, not {other:?}")),
+    }
 }
 
 /// Lets the image be for the oldest kernel that mounts what is asked for.
@@ -137,7 +156,7 @@ fn raise_kernel(options: &mut builder::Options) -> Result<(), String> {
     }
 }
 
-fn block(bytes: u64) -> Result<BlockBits, String> {
+pub(super) fn block(bytes: u64) -> Result<BlockBits, String> {
     let bits = bytes.checked_ilog2().and_then(|bits| u8::try_from(bits).ok());
     let block = bits.filter(|_| bytes.is_power_of_two()).and_then(BlockBits::new);
     block.ok_or_else(|| {
@@ -201,18 +220,24 @@ fn wrapped(offset: Option<i64>) -> u32 {
     u32::try_from(rest).unwrap_or_default()
 }
 
-/// What -T, its companions and the environment say of times.
-fn times(words: &AttributeWords) -> Result<Times, String> {
-    let at = |sec| Timestamp { sec, nsec: 0 };
-    if let Some(epoch) = args::source_date_epoch()? {
-        return Ok(Times::Clamp(epoch));
+/// What the words and the environment say of times.
+struct Moments {
+    /// Those of files.
+    files: Times,
+    /// The image's own.
+    image: Option<Timestamp>,
+}
+
+impl Moments {
+    fn new(words: &AttributeWords) -> Result<Self, String> {
+        let at = |sec| Timestamp { sec, nsec: 0 };
+        if let Some(epoch) = args::source_date_epoch()? {
+            return Ok(Self { files: Times::Clamp(epoch), image: Some(epoch) });
+        }
+        let time = words.time.or_else(|| words.all_time.then(now)).map(at);
+        let files = time.filter(|_| !words.mkfs_time).map_or(Times::Keep, Times::Fixed);
+        Ok(Self { files, image: time })
     }
-    Ok(match words.time {
-        Some(_) if words.mkfs_time => Times::Keep,
-        Some(time) => Times::Fixed(at(time)),
-        None if words.all_time => Times::Fixed(at(now())),
-        None => Times::Keep,
-    })
 }
 
 /// Seconds since 1970.

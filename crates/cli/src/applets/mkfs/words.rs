@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args;
 
-use crate::applets::number;
+use crate::args::c_number as number;
 
 /// Everything that the command line says, each word checked by itself.
 #[derive(Args, Debug)]

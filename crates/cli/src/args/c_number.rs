@@ -1,7 +1,7 @@
-//! Which numbers do erofs-utils take?
+//! How are numbers read as erofs-utils read them?
 
 /// A number as strtoul(3) reads it for base 0: decimal, octal behind `0`, hexadecimal behind `0x`.
-pub(super) fn number(word: &str) -> Result<u64, String> {
+pub(crate) fn number(word: &str) -> Result<u64, String> {
     let (digits, radix) = match word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
         Some(digits) => (digits, 16),
         None if word.len() > 1 && word.starts_with('0') => (word, 8),
@@ -13,14 +13,14 @@ pub(super) fn number(word: &str) -> Result<u64, String> {
 }
 
 /// A number as [`number`] has it, with a sign before it or not.
-pub(super) fn signed(word: &str) -> Result<i64, String> {
+pub(crate) fn signed(word: &str) -> Result<i64, String> {
     let (digits, is_negative) = word.strip_prefix('-').map_or((word, false), |rest| (rest, true));
     let size = i64::try_from(number(digits)?).map_err(|_large| "too large".to_owned())?;
     Ok(if is_negative { -size } else { size })
 }
 
 /// A number of bytes: one as [`number`] has it, perhaps with `k`, `m` or `g` behind it.
-pub(super) fn bytes(word: &str) -> Result<u64, String> {
+pub(crate) fn bytes(word: &str) -> Result<u64, String> {
     let shift = match word.as_bytes().last() {
         Some(b'k' | b'K') => 10,
         Some(b'm' | b'M') => 20,
@@ -32,7 +32,7 @@ pub(super) fn bytes(word: &str) -> Result<u64, String> {
 }
 
 /// The number of a user or group: any but the one that means none.
-pub(super) fn id(word: &str) -> Result<u32, String> {
+pub(crate) fn id(word: &str) -> Result<u32, String> {
     let id = u32::try_from(number(word)?).ok().filter(|id| *id != u32::MAX);
     id.ok_or_else(|| "a number below 4294967295 is expected".to_owned())
 }
