@@ -15,7 +15,7 @@ use crate::{
     codings::Used,
     compress::{
         Blocks, Chunk, Form, Fragment, Look, Looked, Origin, Outcome, Packed, Piece, Place, Rest,
-        Shared, Sources, Stored, granule_for, is_gain, originals,
+        Shared, Sources, Stored, is_gain, originals,
     },
     devices::Blob,
     index::encode_index,
@@ -536,17 +536,6 @@ impl<'a> DataWriter<'a> {
         let addresses = &addresses;
         let file = Pclusters { inode, size: begin + len, start, addresses, tail: &[] };
         self.set_compressed(&file, &extents, Tail::Fragment { offset })
-    }
-
-    fn set_sparse(
-        &mut self,
-        inode: InodeIndex,
-        size: u64,
-        start: u64,
-        holes: &[bool],
-    ) -> Result<(), BuildError> {
-        let granule = granule_for(size, self.block()) / self.block().size();
-        self.set_runs(inode, &Runs::of_holes(holes, granule.into(), start))
     }
 
     pub(crate) fn unencodable(

@@ -8,6 +8,7 @@ use lith_tree::{Content, InodeIndex};
 use super::{Chunks, HashedChunk, Runs, cut};
 use crate::{
     BuildError, ChunkForm, Digest, DigestOfPieces, PIECE,
+    compress::granule_for,
     data::{DataWriter, FileData},
     devices::Blob,
 };
@@ -64,6 +65,18 @@ impl DataWriter<'_> {
         let file = self.blob.as_ref().map_or(self.image, |blob| &*blob.file);
         let written = self.chunks.flush(file);
         written.map_err(|source| BuildError::Output { action: "write", source })
+    }
+
+    /// Remembers a file whose granules are holes or lie from block `start` on.
+    pub(crate) fn set_sparse(
+        &mut self,
+        inode: InodeIndex,
+        size: u64,
+        start: u64,
+        holes: &[bool],
+    ) -> Result<(), BuildError> {
+        let granule = granule_for(size, self.block()) / self.block().size();
+        self.set_runs(inode, &Runs::of_holes(holes, granule.into(), start))
     }
 
     /// Remembers where a file's chunks lie.
