@@ -11,12 +11,12 @@ use lith_tree::{Content, InodeIndex};
 
 use crate::{
     BuildError, Digest, DigestOfPieces, IndexForm, PIECE,
+    chunks::{ChunkStore, Runs},
     codings::Used,
     compress::{
         Blocks, Chunk, Form, Fragment, Look, Looked, Origin, Outcome, Packed, Piece, Place, Rest,
         Shared, Sources, Stored, granule_for, is_gain, originals,
     },
-    holes,
     index::encode_index,
     options::algorithm_of,
     place::{map_header, packed_directories, past_no_address},
@@ -34,8 +34,8 @@ pub(crate) enum FileData {
     Flat { start: u64 },
     /// Pclusters, or a fragment; the payload is the map header, its table, and `inline` bytes of the last pcluster.
     Compressed { blocks: u64, index: IndexForm, inline: u16 },
-    /// Chunks; the payload is their table.
-    Chunked(ChunkFormat),
+    /// Chunks, of which some are holes if it is sparse; the payload is their table.
+    Chunked { format: ChunkFormat, sparse: bool },
 }
 
 /// How a regular file is stored, and what waits in the spool to be put beside its inode.
@@ -73,6 +73,7 @@ pub(crate) struct DataWriter<'a> {
     pub(crate) digests: Vec<Digest>,
     /// What some file is compressed by.
     pub(crate) used: Used,
+    pub(crate) chunks: ChunkStore,
     large: Option<Large<'a>>,
     /// What files fall into that were looked at for that.
     looked: Vec<Looked>,
@@ -102,6 +103,8 @@ struct Large<'a> {
     chunks: Vec<Chunk>,
     holes: Vec<bool>,
     granule: u32,
+    /// Where its chunks lie.
+    runs: Runs,
     tail: Vec<u8>,
     rest: Option<Rest>,
 }
@@ -121,6 +124,7 @@ impl<'a> DataWriter<'a> {
             files: vec![StoredFile::default(); inodes],
             digests: vec![Digest::default(); inodes],
             used: Used::default(),
+            chunks: ChunkStore::new(options.block, options.share_duplicates),
             large: None,
             looked: Vec::new(),
             segments: HashMap::new(),
@@ -129,7 +133,7 @@ impl<'a> DataWriter<'a> {
         }
     }
 
-    fn block(&self) -> BlockBits {
+    pub(crate) const fn block(&self) -> BlockBits {
         self.sources.options.block
     }
 
@@ -142,7 +146,7 @@ impl<'a> DataWriter<'a> {
     ) -> Result<(), BuildError> {
         // Pieces that follow each other are written at once.
         let together = if self.sources.options.alignment > 1 { 1 } else { pieces.len().max(1) };
-        let (mut data, mut tails) = (&*blocks.data, &*blocks.tails);
+        let (mut data, mut tails, mut chunks) = (&*blocks.data, &*blocks.tails, &*blocks.chunks);
         let mut outcomes = outcomes.into_iter();
         for pieces in pieces.chunks(together) {
             let outcomes: Vec<_> = outcomes.by_ref().take(pieces.len()).collect();
@@ -158,14 +162,16 @@ impl<'a> DataWriter<'a> {
                     tails.split_at_checked(outcome.tail as usize).unwrap_or((tails, &[]));
                 tails = rest;
                 let end = start + u64::from(outcome.blocks);
+                let beside = (tail, &mut chunks);
                 match &piece.origin {
-                    Origin::Whole => self.finish_whole(piece, &outcome, start, tail)?,
+                    Origin::Whole => self.finish_whole(piece, &outcome, start, beside)?,
                     Origin::Part(content) => {
-                        self.add_part(piece, outcome, (content, start), tail)?;
+                        self.add_part(piece, outcome, (content, start), beside)?;
                     }
                 }
                 start = end;
             }
+            self.flush_chunks()?;
         }
         Ok(())
     }
@@ -225,14 +231,17 @@ impl<'a> DataWriter<'a> {
 
     fn append(&mut self, data: &[u8]) -> Result<(), BuildError> {
         let position = self.next * u64::from(self.block().size());
-        self.next += self.block().blocks_for(data.len() as u64);
-        let limit = self.sources.options.most_blocks();
-        if self.next > limit {
-            return Err(BuildError::TooLarge { limit });
-        }
+        self.advance(self.block().blocks_for(data.len() as u64))?;
         self.image
             .write_all_at(data, position)
             .map_err(|source| BuildError::Output { action: "write", source })
+    }
+
+    /// Takes the next blocks.
+    pub(crate) const fn advance(&mut self, blocks: u64) -> Result<(), BuildError> {
+        self.next += blocks;
+        let limit = self.sources.options.most_blocks();
+        if self.next > limit { Err(BuildError::TooLarge { limit }) } else { Ok(()) }
     }
 
     fn finish_whole(
@@ -240,7 +249,7 @@ impl<'a> DataWriter<'a> {
         piece: &Piece<'_>,
         outcome: &Outcome,
         start: u64,
-        tail: &[u8],
+        (tail, chunk_bytes): (&[u8], &mut &[u8]),
     ) -> Result<(), BuildError> {
         let (inode, size) = (piece.inode, piece.range.end);
         if let Form::Later(Look::Chunks { .. }) = piece.form {
@@ -255,7 +264,12 @@ impl<'a> DataWriter<'a> {
                 let file = Pclusters { inode, size, start, addresses, tail };
                 self.set_pclusters(&file, extents, outcome.rest)
             }
-            Stored::Sparse { holes } => self.set_chunked(inode, size, start, holes),
+            Stored::Sparse { holes } => self.set_sparse(inode, size, start, holes),
+            Stored::Chunks(chunks) => {
+                let mut runs = Runs::default();
+                self.put_chunks(chunks, chunk_bytes, &mut runs)?;
+                self.set_runs(inode, &runs)
+            }
             Stored::Later => {
                 let file = Pclusters { inode, size, start, addresses, tail };
                 self.set_pclusters(&file, &[], outcome.rest)
@@ -268,7 +282,7 @@ impl<'a> DataWriter<'a> {
         piece: &Piece<'a>,
         outcome: Outcome,
         (content, start): (&Arc<dyn Content + 'a>, u64),
-        tail: &[u8],
+        (tail, chunk_bytes): (&[u8], &mut &[u8]),
     ) -> Result<(), BuildError> {
         let size = if piece.last { piece.range.end } else { u64::MAX };
         let addresses = self.addresses(piece, &outcome, start);
@@ -281,6 +295,7 @@ impl<'a> DataWriter<'a> {
             chunks: Vec::new(),
             holes: Vec::new(),
             granule: granule_of(piece),
+            runs: Runs::default(),
             tail: Vec::new(),
             rest: None,
         });
@@ -298,6 +313,7 @@ impl<'a> DataWriter<'a> {
             // The file's sketch is that of its first piece.
             Stored::Later => large.rest = large.rest.or(outcome.rest),
             Stored::Sparse { holes } => large.holes.extend(holes),
+            Stored::Chunks(chunks) => self.put_chunks(&chunks, chunk_bytes, &mut large.runs)?,
             Stored::Raw => {
                 let granules = (piece.range.end - piece.range.start).div_ceil(large.granule.into());
                 large.holes.extend((0..granules).map(|_| false));
@@ -338,12 +354,14 @@ impl<'a> DataWriter<'a> {
         } else if let Some(Rest { sketch, .. }) = rest {
             let fragment = Fragment { inode, start: 0, len: size, digest, sketch };
             self.fragments.push((fragment, Head { start, extents: Vec::new(), addresses: None }));
+        } else if !large.runs.is_empty() {
+            self.set_runs(inode, &large.runs)?;
         } else if large.holes.contains(&true) {
             // A file with holes has no inline tail.
             let mut last = large.tail;
             last.resize(last.len().next_multiple_of(self.block().size() as usize), 0);
             self.append(&last)?;
-            self.set_chunked(inode, size, large.start, &large.holes)?;
+            self.set_sparse(inode, size, large.start, &large.holes)?;
         } else {
             self.set(inode, FileData::Flat { start: large.start }, &large.tail)?;
         }
@@ -357,6 +375,9 @@ impl<'a> DataWriter<'a> {
         size: u64,
         large: &Large<'_>,
     ) -> Result<(), BuildError> {
+        if let Some(chunks) = self.sources.chunks(inode) {
+            return self.rewrite_in_chunks((inode, size), &*large.content, large.start, chunks);
+        }
         self.next = large.start;
         let tail = crate::place::inline_tail(self.sources, self.plan, inode, size);
         let end = size - u64::from(tail);
@@ -512,20 +533,18 @@ impl<'a> DataWriter<'a> {
         self.set_compressed(&file, &extents, Tail::Fragment { offset })
     }
 
-    fn set_chunked(
+    fn set_sparse(
         &mut self,
         inode: InodeIndex,
         size: u64,
         start: u64,
         holes: &[bool],
     ) -> Result<(), BuildError> {
-        let granule = granule_for(size, self.block());
-        let (format, table) = holes::encode_chunk_table(holes, granule, self.block(), start)
-            .map_err(|error| self.unencodable(inode, "chunk table", &error))?;
-        self.set(inode, FileData::Chunked(format), &table)
+        let granule = granule_for(size, self.block()) / self.block().size();
+        self.set_runs(inode, &Runs::of_holes(holes, granule.into(), start))
     }
 
-    fn unencodable(
+    pub(crate) fn unencodable(
         &self,
         inode: InodeIndex,
         part: &'static str,
@@ -535,7 +554,12 @@ impl<'a> DataWriter<'a> {
         BuildError::Encode { path, part, problem: error.to_string() }
     }
 
-    fn set(&mut self, inode: InodeIndex, data: FileData, payload: &[u8]) -> Result<(), BuildError> {
+    pub(crate) fn set(
+        &mut self,
+        inode: InodeIndex,
+        data: FileData,
+        payload: &[u8],
+    ) -> Result<(), BuildError> {
         let payload = self.spool.push(payload)?;
         if let Some(file) = self.files.get_mut(inode.index()) {
             *file = StoredFile { data, payload };
@@ -543,7 +567,7 @@ impl<'a> DataWriter<'a> {
         Ok(())
     }
 
-    fn set_digest(&mut self, inode: InodeIndex, digest: Digest) {
+    pub(crate) fn set_digest(&mut self, inode: InodeIndex, digest: Digest) {
         if let Some(slot) = self.digests.get_mut(inode.index()) {
             *slot = digest;
         }

@@ -6,12 +6,12 @@
 //! whatever the number of workers.
 #![forbid(unsafe_code)]
 
+mod chunks;
 mod codings;
 mod compress;
 mod data;
 mod digest;
 mod error;
-mod holes;
 mod index;
 mod metabox;
 mod options;
@@ -28,6 +28,7 @@ use std::{collections::HashMap, fs::File, sync::OnceLock};
 use lith_format::addr::Nid;
 use lith_tree::{Contents, InodeIndex, Kind, Timestamp, Tree};
 
+pub use chunks::{ChunkForm, Chunks};
 pub use digest::{Digest, DigestOfPieces, PIECE};
 pub use error::BuildError;
 pub use options::{Compression, Fragments, ImageId, IndexForm, InodeForm, Options, Progress};
@@ -156,7 +157,9 @@ fn store_all<'a>(
         pipeline::store_contents(sources, plan, pass, data, progress)
     };
     let mut duplicates = HashMap::new();
-    if sources.options.share_duplicates {
+    // Chunks find files with the same bytes anyway.
+    let all_in_chunks = sources.options.chunks.is_some() && !sources.codings.compress();
+    if sources.options.share_duplicates && !all_in_chunks {
         run(Pass::Look(Look::Digest, &candidates(sources, &plan.order)), data)?;
         duplicates = data.take_duplicates()?;
     }
@@ -226,7 +229,8 @@ fn report_of(sources: Sources<'_>, plan: &Plan, records: &Records<'_>) -> Report
             report.content_bytes += size;
             let data = records.file(record.index).map(|file| file.data);
             report.compressed_files += u64::from(matches!(data, Some(FileData::Compressed { .. })));
-            report.sparse_files += u64::from(matches!(data, Some(FileData::Chunked(_))));
+            let is_sparse = matches!(data, Some(FileData::Chunked { sparse: true, .. }));
+            report.sparse_files += u64::from(is_sparse);
         }
     }
     report

@@ -15,7 +15,7 @@ use lith_tree::Timestamp;
 
 pub use self::layout::InodeForm;
 use crate::{
-    BuildError, Rule,
+    BuildError, Chunks, Rule,
     codings::{Coding, Encoding},
     plan::long_prefix,
 };
@@ -97,7 +97,9 @@ pub struct Options {
     pub inode_form: InodeForm,
     /// Whether inodes that would be compact but for their times are, and show the image's time.
     pub ignore_mtime: bool,
-    /// Whether files with the same bytes are stored once.
+    /// How files that are stored plain are cut into chunks, if they are.
+    pub chunks: Option<Chunks>,
+    /// Whether files, or chunks, with the same bytes are stored once.
     pub share_duplicates: bool,
     /// Whether stretches of compressed files that repeat, in one file or in several, are stored once.
     pub dedupe: bool,
@@ -110,7 +112,8 @@ pub struct Options {
     pub dot_omitted: bool,
     /// The first block that file content may have; those before it stay free.
     pub data_start: u64,
-    /// The blocks of each file begin at a multiple of so many blocks.
+    /// The blocks of each file begin at a multiple of so many blocks. In files of chunks each chunk does, unless it is
+    /// smaller than that.
     pub alignment: u32,
     /// The image has a multiple of so many blocks.
     pub size_alignment: u64,
@@ -159,6 +162,7 @@ impl Default for Options {
             inline_data: true,
             inode_form: InodeForm::Smallest,
             ignore_mtime: false,
+            chunks: None,
             share_duplicates: true,
             dedupe: false,
             index: IndexForm::Compact,
@@ -262,6 +266,7 @@ impl Options {
             self.require(TAIL_PACKING_SINCE, || "a pcluster beside an inode".into())?;
         }
         self.check_metabox()?;
+        self.chunks.map_or(Ok(()), |chunks| self.check_chunks(chunks))?;
         for compression in self.compressions() {
             compression.pcluster.map_or(Ok(()), |size| self.check_pcluster(size))?;
         }
@@ -286,6 +291,18 @@ impl Options {
             });
         }
         Ok(())
+    }
+
+    fn check_chunks(&self, chunks: Chunks) -> Result<(), BuildError> {
+        let block = self.block.size();
+        if !chunks.size.is_power_of_two() || chunks.size < block {
+            return Err(BuildError::Option {
+                option: "chunk size",
+                found: chunks.size.to_string(),
+                expected: format!("a power of two, at least the block size, {block}"),
+            });
+        }
+        self.require(CHUNKS_SINCE, || "a file in chunks".into())
     }
 
     /// The image's own compression, that of inodes and those of the rules.
@@ -470,6 +487,22 @@ mod tests {
         for wrong in [0, 100, 4097, 2 << 20] {
             assert!(with_pcluster(Some(wrong), KernelVersion::new(6, 1)).check().is_err());
         }
+    }
+
+    #[test]
+    fn chunks_are_of_whole_blocks_and_a_power_of_two() {
+        let with = |size| {
+            let form = crate::ChunkForm::Smallest;
+            Options { chunks: Some(Chunks { size, form }), ..Options::default() }
+        };
+        for size in [4096, 65536, 1 << 31] {
+            assert!(with(size).check().is_ok(), "{size}");
+        }
+        for size in [0, 2048, 12288] {
+            assert!(with(size).check().is_err(), "{size}");
+        }
+        let kernel = KernelVersion::new(5, 10);
+        assert!(Options { kernel, ..with(4096) }.check().is_err());
     }
 
     #[test]

@@ -353,7 +353,7 @@ impl<'a> Batches<'a, '_> {
         } else if self.sources.coding(inode).is_some() && size > u64::from(options.block.size()) {
             Form::Compressed
         } else {
-            self.raw(size)
+            self.raw(inode, size)
         }
     }
 
@@ -367,11 +367,15 @@ impl<'a> Batches<'a, '_> {
         match form {
             Form::Compressed => self.plan.segment,
             Form::Raw { granule } => PIECE.max(granule.unwrap_or(0).into()),
+            Form::Chunks(chunks) => PIECE.max(chunks.granule().into()),
             Form::Later(_) => PIECE,
         }
     }
 
-    fn raw(&self, size: u64) -> Form {
+    fn raw(&self, inode: InodeIndex, size: u64) -> Form {
+        if let Some(chunks) = self.sources.chunks(inode) {
+            return Form::Chunks(chunks);
+        }
         let options = self.sources.options;
         Form::Raw { granule: options.has_holes().then(|| granule_for(size, options.block)) }
     }
@@ -390,9 +394,11 @@ impl<'a> Batches<'a, '_> {
         let form = match self.sources.coding(inode) {
             _ if matches!(self.pass, Pass::Look(..)) => self.form(inode, size),
             Some(_) if !sparse().transpose()?.unwrap_or(false) => self.form(inode, size),
-            _ => self.raw(size),
+            _ => self.raw(inode, size),
         };
-        if let (Form::Raw { .. }, Some(repeats)) = (form, self.sources.repeats(inode)) {
+        if let (Form::Raw { .. } | Form::Chunks(_), Some(repeats)) =
+            (form, self.sources.repeats(inode))
+        {
             repeats.withdraw(inode);
         }
         let piece = self.piece_size(form);

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use lith_device::{DeviceError, ReadAt};
-use lith_format::{
-    features::Compat,
-    superblock::{SUPERBLOCK_POSITION, SUPERBLOCK_SIZE, SuperblockError},
-};
+use lith_format::superblock::{SUPERBLOCK_SIZE, SuperblockError};
 use lith_reader::{Error, Image, OpenError};
 
 use crate::{
@@ -56,7 +53,7 @@ pub fn check_devices(
 ) -> Result<Report, CheckError> {
     let devices: Vec<Arc<dyn ReadAt>> = devices.into_iter().map(Arc::from).collect();
     let findings = Findings::new(options.max_findings);
-    match open(&devices, &findings) {
+    match open(&devices, options, &findings) {
         Ok(image) => {
             Ok(walk::examine(&image, devices.first().cloned(), findings, options, progress))
         }
@@ -75,41 +72,22 @@ pub fn check(image: &Image, options: &Options, progress: &Progress) -> Report {
 }
 
 /// Opens the image. A wrong checksum is noted, and keeps nothing from being examined.
-fn open(devices: &[Arc<dyn ReadAt>], findings: &Findings) -> Result<Image, Error> {
+fn open(
+    devices: &[Arc<dyn ReadAt>],
+    options: &Options,
+    findings: &Findings,
+) -> Result<Image, Error> {
     let all = || devices.iter().map(|device| Box::new(Arc::clone(device)) as Box<dyn ReadAt>);
-    match Image::open_with(all().collect(), lith_reader::Options::default()) {
+    let reading = lith_reader::Options { any_checksum: !options.checksum, ..Default::default() };
+    match Image::open_with(all().collect(), reading) {
         Err(Error::Open {
             source: OpenError::Superblock(error @ SuperblockError::Checksum { .. }),
         }) => {
             Log::new(findings, Phase::Structure, 0).image(Rule::SbChecksum, error);
-            let unchecked = devices.first().map(Arc::clone).map(Unchecked);
-            let unchecked = unchecked.map(|device| Box::new(device) as Box<dyn ReadAt>);
-            let devices = unchecked.into_iter().chain(all().skip(1));
-            Image::open_with(devices.collect(), lith_reader::Options::default())
+            let options = lith_reader::Options { any_checksum: true, ..reading };
+            Image::open_with(all().collect(), options)
         }
         opened => opened,
-    }
-}
-
-/// A primary device whose superblock says that it has no checksum.
-struct Unchecked(Arc<dyn ReadAt>);
-
-/// The byte of `feature_compat` that says that there is a checksum.
-const FEATURE_COMPAT: u64 = SUPERBLOCK_POSITION + 8;
-
-impl ReadAt for Unchecked {
-    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), DeviceError> {
-        self.0.read_at(buf, position)?;
-        let index = FEATURE_COMPAT.checked_sub(position).and_then(|at| usize::try_from(at).ok());
-        if let Some(byte) = index.and_then(|index| buf.get_mut(index)) {
-            let [mask, ..] = Compat::SB_CHKSUM.bits().to_le_bytes();
-            *byte &= !mask;
-        }
-        Ok(())
-    }
-
-    fn size(&self) -> u64 {
-        self.0.size()
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::{num::NonZeroUsize, sync::atomic::AtomicU64, thread};
 
+use lith_format::addr::Nid;
+
 /// How an image is examined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -11,13 +13,17 @@ pub struct Options {
     pub workers: NonZeroUsize,
     /// The most findings that are kept.
     pub max_findings: usize,
+    /// Verify the superblock's checksum.
+    pub checksum: bool,
+    /// Examine only this inode and, if it is a directory, all that is below it. Paths begin there.
+    pub start: Option<Nid>,
 }
 
 impl Default for Options {
     /// Everything, with a thread for each core.
     fn default() -> Self {
         let workers = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Self { data: true, workers, max_findings: 1000 }
+        Self { data: true, workers, max_findings: 1000, checksum: true, start: None }
     }
 }
 

@@ -25,13 +25,13 @@ pub(crate) struct Paths<'a> {
 }
 
 impl<'a> Paths<'a> {
-    /// The paths of all inodes that `notes` are about.
+    /// The paths of all inodes that `notes` are about, from the inode `root` on.
     pub(crate) fn of<'b>(
         image: &Image,
+        root: Nid,
         visits: &'a Visits,
         notes: impl Iterator<Item = &'b Note>,
     ) -> Self {
-        let root = image.superblock().root_nid;
         let mut paths = Self { visits, root, names: HashMap::new() };
         let mut wanted = BTreeMap::<Nid, HashSet<Nid>>::new();
         for note in notes {

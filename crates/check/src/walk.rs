@@ -45,7 +45,8 @@ pub(crate) fn examine(
     let raw = device.map(|device| Raw::new(image, device));
     let (visits, counts) = look_at_everything(image, raw, &findings, options, progress);
     let Gathered { notes, by_rule, truncated } = findings.finish();
-    let paths = Paths::of(image, &visits, notes.values());
+    let root = options.start.unwrap_or(image.superblock().root_nid);
+    let paths = Paths::of(image, root, &visits, notes.values());
     let findings = notes.into_values().map(|note| paths.finding(note)).collect();
     Report { findings, truncated, counts, by_rule }
 }
@@ -61,9 +62,9 @@ fn look_at_everything(
     let log = Log::new(findings, Phase::Structure, 2);
     let mut walk = Walk::new(image, &log, raw);
     if options.data {
-        walk = walk_with_workers(walk, &decoding, options.workers.get(), progress);
+        walk = walk_with_workers(walk, &decoding, options, progress);
     } else {
-        walk.run();
+        walk.run(options.start);
     }
     walk.conclude()
 }
@@ -72,9 +73,10 @@ fn look_at_everything(
 fn walk_with_workers<'a>(
     walk: Walk<'a>,
     decoding: &'a Decoding<'a>,
-    workers: usize,
+    options: &Options,
     progress: &Progress,
 ) -> Walk<'a> {
+    let workers = options.workers.get();
     let (sender, batches) = crossbeam_channel::bounded(workers.saturating_mul(WAITING));
     thread::scope(|scope| {
         let spawn = |_| scope.spawn(|| decode_all(decoding, &batches));
@@ -82,7 +84,7 @@ fn walk_with_workers<'a>(
         // Should the walk panic, it ends here and with it the feed that the others wait for.
         let mut walk = walk;
         walk.feed = Some(Feed::new(sender, decoding));
-        walk.run();
+        walk.run(options.start);
         if let Some(feed) = walk.feed.take() {
             progress.total.store(feed.fed(), Ordering::Relaxed);
             walk.counts.decoded_bytes = feed.finish(&batches);
@@ -134,13 +136,19 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn run(&mut self) {
+    fn run(&mut self, start: Option<Nid>) {
         superblock::check(self.image, self.log, self.raw.as_mut());
-        let special = [self.image.packed_inode(), self.image.metabox_inode()];
-        special.into_iter().flatten().for_each(|inode| self.check_inode(inode));
         let root = self.image.superblock().root_nid;
-        match self.image.root() {
-            Ok(inode) => self.meet(inode, root),
+        let start = start.unwrap_or(root);
+        if start == root {
+            let special = [self.image.packed_inode(), self.image.metabox_inode()];
+            special.into_iter().flatten().for_each(|inode| self.check_inode(inode));
+        } else {
+            // Files may have further names elsewhere.
+            self.visits.incomplete = true;
+        }
+        match self.image.inode(start) {
+            Ok(inode) => self.meet(inode, parent_of(self.image, &inode)),
             Err(error) => self.log.error(Reading::INODE, &error),
         }
         while let Some(next) = self.pending.pop() {
@@ -273,6 +281,15 @@ impl<'a> Walk<'a> {
             log.image(Rule::SbInos, format!("it says {says} inodes; {found} can be reached"));
         }
     }
+}
+
+/// The directory that a directory says it is in; an inode by itself if it doesn't say so.
+fn parent_of(image: &Image, inode: &Inode) -> Nid {
+    if inode.nid == image.superblock().root_nid || inode.file_type != FileType::Directory {
+        return inode.nid;
+    }
+    let parent = image.lookup(inode, b"..").ok().flatten();
+    parent.map_or(inode.nid, |parent| parent.nid)
 }
 
 /// Decodes what comes; returns how many bytes that was.

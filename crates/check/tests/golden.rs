@@ -12,8 +12,9 @@ use std::{
 };
 
 use common::{Bytes, check, devices, golden, goldens, ids, options, text, try_check};
-use lith_check::{CheckError, Options, Progress, Rule, check_devices};
+use lith_check::{CheckError, Finding, Options, Progress, Rule, check_devices};
 use lith_device::{DeviceError, MemoryDevice, ReadAt};
+use lith_format::{addr::Nid, file_type::FileType};
 use lith_reader::Image;
 
 /// What mkfs.erofs does that a rule is against, by image, with the reason.
@@ -93,6 +94,40 @@ fn data_is_left_alone_when_asked_for() {
     assert!(report.is_clean(), "{}", text(&report));
     assert_eq!(report.counts.decoded_bytes, 0);
     assert_eq!(ids(&check(&devices)), ["data-undecodable"].into());
+}
+
+#[test]
+fn a_part_is_examined_by_itself() {
+    let bytes = golden("06-legacy-compress").devices;
+    let all = devices(&bytes);
+    let image = Image::open_with(all, lith_reader::Options::default()).unwrap();
+    let mut damaged = bytes.clone();
+    damaged[0][8192..].fill(0xff);
+    for visit in image.walk().unwrap() {
+        let visit = visit.unwrap();
+        let part = Options { start: Some(visit.inode.nid), ..options(2) };
+        let report = try_check(&bytes, &part).unwrap();
+        assert!(report.is_clean(), "{:?}: {}", visit.path, text(&report));
+        let is_directory = visit.inode.file_type == FileType::Directory;
+        assert!(is_directory || report.counts.inodes == 1);
+        assert_eq!(is_directory, report.counts.directories > 0);
+        let report = try_check(&damaged, &part).unwrap();
+        let is_hit = report.errors() > 0;
+        assert!(is_hit || report.counts.decoded_bytes == report.counts.content_bytes);
+        let begins = |finding: &Finding| finding.path.as_deref() == Some(b"/");
+        assert!(is_directory || report.findings.iter().all(begins), "{}", text(&report));
+    }
+    let elsewhere = Options { start: Some(Nid(1 << 40)), ..options(2) };
+    assert!(!try_check(&bytes, &elsewhere).unwrap().is_sound());
+}
+
+#[test]
+fn the_checksum_need_not_be_right() {
+    let mut devices = golden("03-lz4").devices;
+    devices[0][1024 + 4] ^= 1;
+    assert_eq!(ids(&check(&devices)), ["sb-checksum"].into());
+    let any = Options { checksum: false, ..options(2) };
+    assert!(try_check(&devices, &any).unwrap().is_clean());
 }
 
 #[test]

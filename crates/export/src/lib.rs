@@ -11,7 +11,7 @@ mod tar;
 #[cfg(test)]
 mod testing;
 
-pub use directory::{Existing, ExtractError, ExtractOptions, Owners, extract};
+pub use directory::{Existing, ExtractError, ExtractOptions, Owners, Permissions, extract};
 pub use observer::{Observer, Report, Skipped, What};
 pub use selection::{NoSuchPath, Selection};
 pub use tar::{TarError, write_tar};

@@ -48,23 +48,32 @@ fn directly(directory: &Path, options: &Options) -> io::Result<OwnedFd> {
     let device = OwnedFd::from(File::options().read(true).write(true).open("/dev/fuse")?);
     let (fd, uid, gid) = (device.as_raw_fd(), geteuid().as_raw(), getegid().as_raw());
     let mut words = vec![format!("fd={fd},rootmode=40000,user_id={uid},group_id={gid}")];
-    words.extend(kernel_words(options).map(ToOwned::to_owned));
+    words.extend(kernel_words(options));
     let flags = [
         (true, MountFlags::RDONLY | MountFlags::NOATIME),
         (!options.devices, MountFlags::NODEV),
         (!options.suid, MountFlags::NOSUID),
         (options.noexec, MountFlags::NOEXEC),
+        (options.nosymfollow, MountFlags::NOSYMFOLLOW),
     ];
     let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect();
-    let (kind, data) = (format!("fuse.{SUBTYPE}"), CString::new(words.join(","))?);
+    let (kind, data) = (format!("fuse.{}", subtype(options)), CString::new(words.join(","))?);
     let source = options.source.as_deref().unwrap_or(SOURCE);
     kernel_mount(source, directory, kind, flags, data.as_c_str())?;
     Ok(device)
 }
 
 /// What the kernel's FUSE is told beside flags.
-fn kernel_words(options: &Options) -> impl Iterator<Item = &'static str> {
-    std::iter::once("default_permissions").chain(options.allow_other.then_some("allow_other"))
+fn kernel_words(options: &Options) -> Vec<String> {
+    let mut words = vec!["default_permissions".to_owned()];
+    // Among others, the session lets only root pass if only root may.
+    words.extend((options.allow_other || options.allow_root).then(|| "allow_other".to_owned()));
+    words.extend(options.max_read.map(|bytes| format!("max_read={bytes}")));
+    words
+}
+
+fn subtype(options: &Options) -> &str {
+    options.subtype.as_deref().unwrap_or(SUBTYPE)
 }
 
 fn by_helper(directory: &Path, options: &Options) -> io::Result<OwnedFd> {
@@ -88,11 +97,13 @@ fn by_helper(directory: &Path, options: &Options) -> io::Result<OwnedFd> {
 
 fn helper_words(options: &Options) -> String {
     let source = options.source.as_deref().unwrap_or(SOURCE);
-    let source = source.replace('\\', "\\\\").replace(',', "\\,");
+    let escaped = |text: &str| text.replace('\\', "\\\\").replace(',', "\\,");
+    let (kind, source) = (escaped(subtype(options)), escaped(source));
     let mut words =
-        vec!["ro,noatime".to_owned(), format!("subtype={SUBTYPE}"), format!("fsname={source}")];
-    words.extend(kernel_words(options).map(ToOwned::to_owned));
+        vec!["ro,noatime".to_owned(), format!("subtype={kind}"), format!("fsname={source}")];
+    words.extend(kernel_words(options));
     words.extend(options.noexec.then(|| "noexec".to_owned()));
+    words.extend(options.nosymfollow.then(|| "nosymfollow".to_owned()));
     words.join(",")
 }
 

@@ -15,6 +15,8 @@ pub struct Options {
     pub threads: Option<NonZeroUsize>,
     /// Other users than the one who mounts may see the files, as far as their modes let them.
     pub allow_other: bool,
+    /// Of other users, only root may see the files.
+    pub allow_root: bool,
     /// The owner of all files, instead of those that the image names.
     pub uid: Option<u32>,
     /// The group of all files.
@@ -29,6 +31,12 @@ pub struct Options {
     pub suid: bool,
     /// Programs can't be executed.
     pub noexec: bool,
+    /// Symbolic links are not followed.
+    pub nosymfollow: bool,
+    /// What the list of mounts shows as the kind of filesystem, behind `fuse.`.
+    pub subtype: Option<String>,
+    /// The most bytes that the kernel asks for at once.
+    pub max_read: Option<u32>,
     /// The kernel reads files that are stored as they are from files that share this one's blocks, where it can. Opening
     /// a file then takes a request, which it doesn't otherwise.
     pub passthrough: Option<ImageFile>,

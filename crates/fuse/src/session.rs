@@ -40,8 +40,7 @@ impl Mounted {
         let server = Server::new(image, options);
         let (activity, pusher, ahead) = (server.activity(), server.pusher(), server.ahead());
         let connection = mount(&directory, options)?;
-        // Who may ask is the kernel's business.
-        let session = Session::from_fd(server, connection, SessionACL::All, config(options));
+        let session = Session::from_fd(server, connection, acl(options), config(options));
         let session = session.inspect_err(|_| {
             // There is nobody who would answer.
             let _ = unmount(&directory, true);
@@ -108,6 +107,12 @@ fn unmount_when_idle(activity: &Activity, unmounter: &Unmounter, idle: Duration)
             return;
         }
     }
+}
+
+/// Who may ask is the kernel's business, but that it can't tell root from others.
+fn acl(options: &Options) -> SessionACL {
+    let only_root = options.allow_root && !options.allow_other;
+    if only_root { SessionACL::RootAndOwner } else { SessionACL::All }
 }
 
 fn config(options: &Options) -> Config {

@@ -1,5 +1,6 @@
 //! Which owners and times does the image show, where they shall differ from the source's?
 
+use lith_source::{mark_whiteouts, strip_overlay};
 use lith_tree::{Timestamp, Tree};
 
 /// What becomes of modification times.
@@ -14,6 +15,18 @@ pub enum Times {
     Fixed(Timestamp),
 }
 
+/// What becomes of whiteouts, and of the attributes that only an overlay filesystem understands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overlay {
+    /// As in the source.
+    #[default]
+    Keep,
+    /// Directories that have whiteouts inside get the mark that makes overlayfs hide them.
+    Mark,
+    /// None is left.
+    Strip,
+}
+
 /// What the image shows in place of the source's attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Adjust {
@@ -21,8 +34,14 @@ pub struct Adjust {
     pub uid: Option<u32>,
     /// The group of everything.
     pub gid: Option<u32>,
+    /// Added to every owner, modulo 2³².
+    pub uid_offset: u32,
+    /// Added to every group, modulo 2³².
+    pub gid_offset: u32,
     /// Modification times.
     pub times: Times,
+    /// Whiteouts.
+    pub overlay: Overlay,
 }
 
 impl Adjust {
@@ -31,10 +50,16 @@ impl Adjust {
         if *self == Self::default() {
             return;
         }
+        match self.overlay {
+            Overlay::Keep => {}
+            Overlay::Mark => mark_whiteouts(tree),
+            Overlay::Strip => strip_overlay(tree),
+        }
         for inode in tree.inodes_mut() {
             let metadata = &mut inode.metadata;
-            metadata.uid = self.uid.unwrap_or(metadata.uid);
-            metadata.gid = self.gid.unwrap_or(metadata.gid);
+            let (uid, gid) = (self.uid.unwrap_or(metadata.uid), self.gid.unwrap_or(metadata.gid));
+            metadata.uid = uid.wrapping_add(self.uid_offset);
+            metadata.gid = gid.wrapping_add(self.gid_offset);
             metadata.mtime = match self.times {
                 Times::Keep => metadata.mtime,
                 Times::Clamp(latest) => metadata.mtime.min(latest),
@@ -46,7 +71,7 @@ impl Adjust {
 
 #[cfg(test)]
 mod tests {
-    use lith_tree::{InodeIndex, Metadata};
+    use lith_tree::{InodeIndex, Kind, Metadata, Name, Rdev};
 
     use super::*;
 
@@ -56,9 +81,35 @@ mod tests {
         for (mtime, clamped) in [(at(5), at(5)), (at(50), at(10))] {
             let mut tree = Tree::new(Metadata { uid: 1, gid: 2, mtime, ..Metadata::default() });
             let times = Times::Clamp(at(10));
-            Adjust { uid: Some(0), gid: None, times }.apply(&mut tree);
+            Adjust { uid: Some(0), times, ..Adjust::default() }.apply(&mut tree);
             let root = tree.get(InodeIndex::ROOT).metadata;
             assert_eq!((root.uid, root.gid, root.mtime), (0, 2, clamped));
+        }
+    }
+
+    #[test]
+    fn offsets_are_added_to_what_is_shown_and_wrap() {
+        let mut tree = Tree::new(Metadata { uid: 1, gid: 2, ..Metadata::default() });
+        let adjust =
+            Adjust { uid: Some(10), uid_offset: 5, gid_offset: u32::MAX, ..Adjust::default() };
+        adjust.apply(&mut tree);
+        let root = tree.get(InodeIndex::ROOT).metadata;
+        assert_eq!((root.uid, root.gid), (15, 1));
+    }
+
+    #[test]
+    fn whiteouts_are_kept_marked_or_stripped() {
+        for (overlay, names, marks) in
+            [(Overlay::Keep, 1, 0), (Overlay::Mark, 1, 1), (Overlay::Strip, 0, 0)]
+        {
+            let mut tree = Tree::new(Metadata::default());
+            let name = Name::new(b"gone").unwrap();
+            let kind = Kind::CharDevice(Rdev::default());
+            tree.add(InodeIndex::ROOT, name, Metadata::default(), kind).unwrap();
+            Adjust { overlay, ..Adjust::default() }.apply(&mut tree);
+            let root = tree.get(InodeIndex::ROOT);
+            assert_eq!(root.as_directory().unwrap().len(), names);
+            assert_eq!(tree.xattrs.get(root.metadata.xattrs).len(), marks);
         }
     }
 }

@@ -24,6 +24,7 @@
 
 mod adjust;
 mod build;
+mod digest;
 mod flush;
 mod staged;
 mod verify;
@@ -38,6 +39,9 @@ pub use lith_reader as reader;
 pub use lith_source as source;
 pub use lith_tree as tree;
 
-pub use adjust::{Adjust, Times};
+pub use adjust::{Adjust, Overlay, Times};
 pub use build::{BuildOptions, Error, ImageId, build};
+pub use digest::{
+    DIGEST_NAME, DigestFinding, DigestState, check_digests, digest_name, record_digests,
+};
 pub use verify::Mismatch;

@@ -161,7 +161,8 @@ impl Names<'_> {
         if expected.is_empty() && inode.xattr_icount == 0 {
             return Ok(true);
         }
-        let mut found = self.image.xattrs(inode).map_err(|error| self.unreadable(index)(error))?;
+        let found = self.image.xattrs_with_hidden(inode);
+        let mut found = found.map_err(|error| self.unreadable(index)(error))?;
         found.sort();
         Ok(found.len() == expected.len()
             && found.iter().zip(expected).all(|(f, e)| *f.name == *e.name && *f.value == *e.value))

@@ -30,6 +30,8 @@ pub struct Options {
     /// Decode extents as a whole when they are asked for again, however long ago they were: for who keeps more than the
     /// cache does, as a server that passes [`File::kept_at`](crate::File::kept_at) on to the kernel.
     pub whole_again: bool,
+    /// Open an image whose superblock has a wrong checksum, too.
+    pub any_checksum: bool,
 }
 
 /// An image, open for reading by any number of threads.

@@ -41,7 +41,7 @@ pub(crate) fn open(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Im
     let Some(primary) = devices.first() else {
         return Err(OpenError::DeviceCount { expected: 1, given: 0 }.into());
     };
-    let superblock = read_superblock(primary)?;
+    let superblock = read_superblock(primary, !options.any_checksum)?;
     let configs = read_configs(primary, &superblock)?;
     let map = read_device_map(primary, &superblock, devices.len() - 1)?;
     let decoded = limits.decoded_cache / 8 * 7;
@@ -76,10 +76,10 @@ pub(crate) fn open(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Im
     Ok(image)
 }
 
-fn read_superblock(device: &dyn ReadAt) -> Result<Superblock, OpenError> {
+fn read_superblock(device: &dyn ReadAt, verify: bool) -> Result<Superblock, OpenError> {
     let head = read_up_to(device, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE + EXT_SLOT_SIZE)?;
     let superblock = Superblock::parse(&head)?;
-    if superblock.compat.contains(Compat::SB_CHKSUM) {
+    if verify && superblock.compat.contains(Compat::SB_CHKSUM) {
         let size = checksummed_size(superblock.block);
         let covered = read_up_to(device, SUPERBLOCK_POSITION, size)?;
         verify_checksum(&covered, superblock.block)?;

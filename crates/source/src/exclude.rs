@@ -1,28 +1,44 @@
 //! Which paths does the user not want?
 
+use std::{collections::HashSet, ffi::OsStr, os::unix::ffi::OsStrExt};
+
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 use lith_tree::Name;
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
+use crate::{ExtendedRegex, RegexError};
 
 /// Patterns for paths to leave out. An excluded directory takes all that is in it along.
 ///
-/// `*`, `?` and `[...]` match inside one name, `**` across names, `{a,b}` either. A pattern without a slash matches
+/// In patterns `*`, `?` and `[...]` match inside one name, `**` across names, `{a,b}` either. A pattern without a slash matches
 /// a name in any directory; one with a slash matches the path from the root, as does one that
 /// begins with a slash. A slash at the end does not count.
 #[derive(Clone, Debug, Default)]
 pub struct Excludes {
     names: GlobSet,
     paths: GlobSet,
+    exact: HashSet<Box<[u8]>>,
+    expressions: Vec<ExtendedRegex>,
 }
 
 /// Why a pattern can't be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("cannot exclude by the pattern {pattern:?}")]
 pub struct ExcludeError {
     /// The pattern as it was given.
     pub pattern: String,
     /// What is wrong with it.
-    pub source: globset::Error,
+    pub source: PatternError,
+}
+
+/// What is wrong with a pattern.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PatternError {
+    /// It is no glob.
+    #[error(transparent)]
+    Glob(globset::Error),
+    /// It is no extended regular expression.
+    #[error(transparent)]
+    Regex(RegexError),
 }
 
 impl Excludes {
@@ -40,13 +56,42 @@ impl Excludes {
             let glob = GlobBuilder::new(body).literal_separator(true).build();
             set.add(glob.map_err(|source| ExcludeError::new(pattern, source))?);
         }
-        Ok(Self { names: build(&names)?, paths: build(&paths)? })
+        Ok(Self { names: build(&names)?, paths: build(&paths)?, ..Self::default() })
+    }
+
+    /// Excludes one path, from the root and without a slash before it.
+    pub fn add_path(&mut self, path: &[u8]) {
+        self.exact.insert(path.into());
+    }
+
+    /// Excludes the paths, from the root and without a slash before them, in which a POSIX extended regular
+    /// expression matches anywhere.
+    ///
+    /// # Errors
+    /// [`ExcludeError`] if it is none.
+    pub fn add_regex(&mut self, pattern: &[u8]) -> Result<(), ExcludeError> {
+        let expression = ExtendedRegex::new(pattern).map_err(|source| ExcludeError {
+            pattern: String::from_utf8_lossy(pattern).into_owned(),
+            source: PatternError::Regex(source),
+        })?;
+        self.expressions.push(expression);
+        Ok(())
     }
 
     /// Whether nothing is excluded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty() && self.paths.is_empty()
+        self.names.is_empty() && !self.looks_at_paths()
+    }
+
+    fn looks_at_paths(&self) -> bool {
+        !(self.paths.is_empty() && self.exact.is_empty() && self.expressions.is_empty())
+    }
+
+    fn excludes_path(&self, path: &[u8]) -> bool {
+        matches(&self.paths, path)
+            || self.exact.contains(path)
+            || self.expressions.iter().any(|expression| expression.is_match(path))
     }
 
     /// Whether the file called `name` in the directory at `parent` (a path from the root without slashes
@@ -54,11 +99,11 @@ impl Excludes {
     #[must_use]
     pub fn excludes(&self, parent: &[u8], name: &[u8]) -> bool {
         matches(&self.names, name)
-            || !self.paths.is_empty() && {
+            || self.looks_at_paths() && {
                 let mut path = Vec::with_capacity(parent.len() + 1 + Name::MAX);
                 push_name(&mut path, parent);
                 push_name(&mut path, name);
-                matches(&self.paths, &path)
+                self.excludes_path(&path)
             }
     }
 }
@@ -71,21 +116,21 @@ impl Excludes {
         ends.chain([path.len()]).any(|end| {
             let (path, _) = path.split_at(end);
             let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
-            matches(&self.names, name) || matches(&self.paths, path)
+            matches(&self.names, name) || self.excludes_path(path)
         })
     }
 }
 
 impl ExcludeError {
     fn new(pattern: &str, source: globset::Error) -> Self {
-        Self { pattern: pattern.to_owned(), source }
+        Self { pattern: pattern.to_owned(), source: PatternError::Glob(source) }
     }
 }
 
 fn build(set: &GlobSetBuilder) -> Result<GlobSet, ExcludeError> {
     set.build().map_err(|source| {
         let pattern = source.glob().unwrap_or_default().to_owned();
-        ExcludeError { pattern, source }
+        ExcludeError::new(&pattern, source)
     })
 }
 
@@ -148,8 +193,33 @@ mod tests {
     }
 
     #[test]
+    fn literal_paths_and_expressions_match_from_the_root() {
+        let mut excludes = Excludes::default();
+        excludes.add_path(b"a/*");
+        excludes.add_path(b"top");
+        excludes.add_regex(b"^b/[[:digit:]]+$|\\.o$").unwrap();
+        let cases: [(&[u8], &[u8], bool); 8] = [
+            (b"a", b"*", true),
+            (b"a", b"x", false),
+            (b"", b"top", true),
+            (b"q", b"top", false),
+            (b"b", b"12", true),
+            (b"q/b", b"12", false),
+            (b"q", b"\xff.o", true),
+            (b"x.o", b"y", false),
+        ];
+        for (parent, name, expected) in cases {
+            assert_eq!(excludes.excludes(parent, name), expected, "{parent:?} {name:?}");
+        }
+        assert!(excludes.covers(b"x.o/y") && excludes.covers(b"top/x/y"));
+        assert!(!excludes.covers(b"q/top") && !excludes.is_empty());
+    }
+
+    #[test]
     fn a_broken_pattern_is_named() {
         let error = Excludes::new(["ok", "a[b"]).unwrap_err();
         assert_eq!(error.pattern, "a[b");
+        let error = Excludes::default().add_regex(b"(a").unwrap_err();
+        assert_eq!(error.source, PatternError::Regex(RegexError::OpenGroup));
     }
 }

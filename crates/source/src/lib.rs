@@ -7,14 +7,18 @@
 
 mod detect;
 mod directory;
+mod ere;
 mod error;
 mod exclude;
 mod image;
 mod limits;
+mod merge;
 mod namespace;
 mod note;
 mod open;
 mod options;
+mod overlay;
+mod path;
 mod seen;
 mod tar;
 
@@ -23,12 +27,15 @@ use std::fmt;
 use lith_tree::{Contents, Tree};
 
 pub use directory::directory;
+pub use ere::{ExtendedRegex, RegexError};
 pub use error::SourceError;
-pub use exclude::{ExcludeError, Excludes};
-pub use image::{ImageError, image};
+pub use exclude::{ExcludeError, Excludes, PatternError};
+pub use image::{ImageError, image, image_below, image_file};
+pub use merge::merge;
 pub use note::{Note, NoteKind};
 pub use open::{Opened, open};
-pub use options::Options;
+pub use options::{Data, Options, TarEnd};
+pub use overlay::{mark_whiteouts, strip_overlay};
 pub use tar::{Damage, Part, Refusal, TarError, tar, tar_stream};
 
 /// A tree, the bytes of its files, and what of the original could not be kept.

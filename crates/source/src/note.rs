@@ -26,6 +26,8 @@ pub enum NoteKind {
     AufsBookkeeping,
     /// Something follows a tar's end marker: another tar, perhaps, whose members were not read.
     TrailingData,
+    /// A tar has no end marker.
+    NoEndMarker,
 }
 
 /// Collects notes; the result does not depend on their order.
@@ -45,7 +47,8 @@ impl Notes {
         }
     }
 
-    fn add_many(&mut self, kind: NoteKind, path: Box<[u8]>, count: u64) {
+    /// Notes that something happened several times, first to the file at `path`.
+    pub(crate) fn add_many(&mut self, kind: NoteKind, path: Box<[u8]>, count: u64) {
         let (first, times) = self.0.entry(kind).or_insert_with(|| (path.clone(), 0));
         *times += count;
         if path < *first {

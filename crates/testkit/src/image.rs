@@ -147,6 +147,7 @@ pub fn far() -> Vec<(String, Options)> {
     let all = [
         ("plain", plain()),
         ("lz4 64K", compressed(Compressor::Lz4, 64 << 10)),
+        ("chunks 512", crate::chunks::with(plain(), 512)),
         ("lz4 512", with_full_index(compressed(Compressor::Lz4, 512))),
         ("lz4hc 16K, fragments, tail packing", packed.clone()),
         ("lz4hc 16K, fragments, metabox", with_metabox(packed, "lz4", 512)),
@@ -187,6 +188,7 @@ pub fn matrix(most: u8) -> Vec<(String, Options)> {
     }
     all.extend(crate::rules::kinds());
     all.extend(crate::layouts::kinds());
+    all.extend(crate::chunks::kinds());
     for bits in (9..=most).filter(|bits| *bits != 12) {
         let block = 1_u32 << bits;
         let packed = with_blocks(compressed(Compressor::Lz4, block * 4), bits);

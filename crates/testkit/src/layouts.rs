@@ -39,6 +39,7 @@ pub fn kinds() -> Vec<(String, Options)> {
         ("lz4hc 64K, fragments, short extents", short(9000, dedupe.clone())),
         ("lz4hc 64K, short extents, records", image::with_records(short(70_000, dedupe.clone()))),
         ("plain, aligned", aligned(7, plain.clone())),
+        ("plain, chunks 16K, aligned", aligned(3, crate::chunks::with(plain.clone(), 16 << 10))),
         ("lz4hc 64K, fragments, aligned", aligned(16, dedupe)),
         ("lz4 512, aligned", aligned(100, small)),
         ("lz4 16K, metabox, aligned", aligned(512, boxed.clone())),

@@ -13,6 +13,7 @@
 )]
 
 pub mod changing;
+pub mod chunks;
 pub mod compare;
 pub mod corpus;
 pub mod fuzz;

@@ -8,6 +8,7 @@
 use lith::{
     BuildOptions,
     builder::{Fragments, InodeForm, Options, Progress},
+    check,
     codec::Compressor,
     device::{FileDevice, MemoryDevice},
     format::{features::Compat, file_type::FileType, inode::Layout, kernel::KernelVersion},
@@ -56,6 +57,18 @@ fn linux_sees_the_same_in_each_layout() {
             let mounted = kernel::mount(&path).unwrap();
             compare::assert_same((&tree, &contents), compare::pair(&mounted.tree()), &name);
             mounted.assert_stats(&tree);
+        }
+    }
+}
+
+#[test]
+fn the_check_finds_nothing_in_any_layout() {
+    for (tree, contents) in [mixed(), labelled()] {
+        for (name, options) in layouts::kinds() {
+            let device = MemoryDevice::new(image::build((&tree, &contents), &options));
+            let (how, progress) = (check::Options::default(), check::Progress::default());
+            let report = check::check_devices(vec![Box::new(device)], &how, &progress).unwrap();
+            assert!(report.findings.is_empty(), "{name}: {:?}", report.findings);
         }
     }
 }

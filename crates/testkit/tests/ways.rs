@@ -37,7 +37,7 @@ fn plant(folder: &Path) {
 
 fn open(bytes: &[u8], way: Option<Way>, cache: usize) -> Arc<Image> {
     let limits = Limits { decoded_cache: cache, ..Limits::default() };
-    let options = Options { limits, way, whole_again: cache % 2 == 1 };
+    let options = Options { limits, way, whole_again: cache % 2 == 1, ..Options::default() };
     let device = MemoryDevice::new(bytes.to_vec());
     Arc::new(Image::open_with(vec![Box::new(device)], options).unwrap())
 }

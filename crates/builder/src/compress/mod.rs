@@ -25,11 +25,12 @@ pub(crate) use duplicates::{candidates, originals};
 pub(crate) use packed::{Fragment, Packed};
 pub(crate) use repeats::{Chunk, FoundRepeats, Limits, Looked, Place, Repeats, Shared};
 pub(crate) use sketch::Sketch;
-pub(crate) use sparse::{granule_for, is_mostly_hole};
+pub(crate) use sparse::{granule_for, is_mostly_hole, is_zero};
 
 use self::{packed::PackedContent, repeats::Laid, writers::Writers};
 use crate::{
-    BuildError, Options,
+    BuildError, Chunks, Options,
+    chunks::{HashedChunk, cut},
     codings::{Coding, Codings},
     digest::Digest,
     metabox::{Metabox, MetaboxContent},
@@ -53,6 +54,8 @@ pub(crate) enum Form {
     /// As it is. Stretches of zeros are left out if a granule, in bytes, is given: what begins and ends at
     /// multiples of it.
     Raw { granule: Option<u32> },
+    /// As it is, in chunks.
+    Chunks(Chunks),
 }
 
 /// What is found out of content that is not stored yet.
@@ -110,6 +113,8 @@ pub(crate) enum Stored {
     Raw,
     /// As it is, but for some granules of zeros: true is a hole.
     Sparse { holes: Vec<bool> },
+    /// As it is, in chunks.
+    Chunks(Vec<HashedChunk>),
     /// Not yet.
     Later,
 }
@@ -161,23 +166,26 @@ impl Outcome {
     }
 }
 
-/// The blocks and inline tails of a batch's pieces, end to end.
+/// The blocks, inline tails and chunks of a batch's pieces, end to end.
 #[derive(Default)]
 pub(crate) struct Blocks {
     pub(crate) data: Vec<u8>,
     pub(crate) tails: Vec<u8>,
+    /// Those that are no holes, in whole blocks.
+    pub(crate) chunks: Vec<u8>,
 }
 
 impl Blocks {
-    /// Empties both, to be filled anew.
+    /// Empties all, to be filled anew.
     pub(crate) fn clear(&mut self) {
         self.data.clear();
         self.tails.clear();
+        self.chunks.clear();
     }
 
     /// The memory that it has, used or not.
     pub(crate) const fn capacity(&self) -> usize {
-        self.data.capacity() + self.tails.capacity()
+        self.data.capacity() + self.tails.capacity() + self.chunks.capacity()
     }
 }
 
@@ -231,6 +239,11 @@ impl<'a> Sources<'a> {
     pub(crate) fn longest_fragment(self, index: InodeIndex) -> u64 {
         let is_like_packed = self.nameless(index).is_none() && self.codings.number(index) == 0;
         if is_like_packed { self.options.longest_fragment() } else { 0 }
+    }
+
+    /// Into what chunks a file falls that is stored as it is; nothing if it lies in a row, as inodes without names do.
+    pub(crate) fn chunks(self, index: InodeIndex) -> Option<Chunks> {
+        self.options.chunks.filter(|_| self.nameless(index).is_none())
     }
 
     /// Where an inode is in the tree; nowhere for one without a name.
@@ -303,6 +316,12 @@ impl<'a> Worker<'a> {
         let outcome = match piece.form {
             Form::Compressed => self.store_compressed(piece, content, blocks)?,
             Form::Raw { granule } => self.store_raw(piece, granule, content, blocks)?,
+            Form::Chunks(chunks) => {
+                let input = read(&mut self.input, piece, content)?;
+                let digests = Digest::of_pieces(input);
+                let chunks = cut(input, chunks, self.block, &mut blocks.chunks);
+                Outcome::new(Stored::Chunks(chunks), digests)
+            }
             Form::Later(look) => self.look_at(piece, look, content)?,
         };
         if piece.is_whole() {
@@ -356,6 +375,10 @@ impl<'a> Worker<'a> {
         let is_gain = extents.is_empty() || is_gain(self.sources, piece.inode, before, after);
         if piece.is_whole() && !is_gain && repeats.is_none() {
             blocks.data.truncate(start);
+            if let Some(chunks) = self.sources.chunks(piece.inode) {
+                let chunks = cut(input, chunks, self.block, &mut blocks.chunks);
+                return Ok(Outcome::new(Stored::Chunks(chunks), digests));
+            }
             blocks.data.extend_from_slice(input);
             return Ok(finish_raw(piece, self.block, digests, start, blocks));
         }

@@ -76,7 +76,8 @@ pub(crate) fn is_mostly_hole(
     Ok(true)
 }
 
-fn is_zero(bytes: &[u8]) -> bool {
+/// Whether all bytes are zeros.
+pub(crate) fn is_zero(bytes: &[u8]) -> bool {
     let (words, rest) = bytes.as_chunks::<64>();
     words.iter().all(|word| word == &[0; 64]) && rest.iter().all(|byte| *byte == 0)
 }

@@ -167,7 +167,7 @@ impl<'a> Records<'a> {
                     record.inline = inline.into();
                     record.table = u64::from(file.payload.len) - record.inline;
                 }
-                FileData::Chunked(_) => record.table = file.payload.len.into(),
+                FileData::Chunked { .. } => record.table = file.payload.len.into(),
             },
             _ => {}
         }
@@ -187,7 +187,7 @@ impl Record {
                 };
                 (layout, InodeData::Compressed { blocks })
             }
-            (InodeData::Blocks { .. }, FileData::Chunked(format)) => {
+            (InodeData::Blocks { .. }, FileData::Chunked { format, .. }) => {
                 (Layout::ChunkBased, InodeData::Chunked(format))
             }
             (InodeData::Blocks { .. }, FileData::Flat { start }) if has_full_blocks => {

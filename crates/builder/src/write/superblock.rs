@@ -184,7 +184,7 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
             sb.lz4_max_distance = Lz4Config::MAX_DISTANCE;
         }
     }
-    let chunked = |f: &StoredFile| matches!(f.data, FileData::Chunked(_));
+    let chunked = |f: &StoredFile| matches!(f.data, FileData::Chunked { .. });
     sb.incompat.set(Incompat::CHUNKED_FILE, finished.files.iter().any(chunked));
     sb
 }

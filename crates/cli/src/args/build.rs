@@ -1,6 +1,6 @@
 //! Which image shall be made, and of what?
 
-use std::{env, ffi::OsString, num::NonZeroUsize, path::PathBuf};
+use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum, error::ErrorKind};
 use lith::{
@@ -315,7 +315,7 @@ impl Words {
         let pack = can_pack && self.data.preset.packs_directories(self.data.kernel);
         options.pack_directories = self.data.pack_directories.unwrap_or(pack);
         options.check().map_err(|error| error.to_string())?;
-        let adjust = self.attributes.adjust(source_date_epoch()?)?;
+        let adjust = self.attributes.adjust(super::source_date_epoch()?)?;
         let (id, verify) = (self.attributes.uuid, !self.work.no_verify);
         let read = source::Options {
             exclude: Excludes::new(&self.content.exclude)
@@ -326,6 +326,7 @@ impl Words {
             spool_dir: crate::output::directory_of(&self.image).to_owned(),
             spool_memory: memory.spool,
             workers,
+            ..source::Options::default()
         };
         let how = BuildOptions { image: options, id, adjust, verify };
         let summary = self.work.summary();
@@ -425,7 +426,7 @@ impl AttributeWords {
     fn adjust(&self, epoch: Option<Timestamp>) -> Result<Adjust, String> {
         let root = self.all_root.then_some(0);
         let times = times(self.mtime, self.timestamp, epoch)?;
-        Ok(Adjust { uid: self.uid.or(root), gid: self.gid.or(root), times })
+        Ok(Adjust { uid: self.uid.or(root), gid: self.gid.or(root), times, ..Adjust::default() })
     }
 }
 
@@ -451,18 +452,6 @@ fn times(
         MtimeRule::Clamp => Times::Clamp(time()?),
         MtimeRule::Fixed => Times::Fixed(time()?),
     })
-}
-
-/// The environment's wish for times, as <https://reproducible-builds.org/specs/source-date-epoch> has it.
-fn source_date_epoch() -> Result<Option<Timestamp>, String> {
-    let Some(word) = env::var_os("SOURCE_DATE_EPOCH").filter(|word| !word.is_empty()) else {
-        return Ok(None);
-    };
-    let sec = word.to_str().and_then(|word| word.parse().ok());
-    let time = sec.map(|sec| Timestamp { sec, nsec: 0 });
-    let problem =
-        || format!("SOURCE_DATE_EPOCH is {}; seconds since 1970 are expected", word.display());
-    time.ok_or_else(problem).map(Some)
 }
 
 /// How memory is shared out.

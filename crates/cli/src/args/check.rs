@@ -49,6 +49,11 @@ impl Check {
     /// How to check.
     pub(crate) fn options(&self) -> Options {
         let workers = super::workers(self.workers);
-        Options { data: !self.no_data, workers, max_findings: self.max_findings }
+        Options {
+            data: !self.no_data,
+            workers,
+            max_findings: self.max_findings,
+            ..Options::default()
+        }
     }
 }

@@ -66,6 +66,6 @@ impl Extract {
         };
         let existing = if self.overwrite { Existing::Overwrite } else { Existing::Refuse };
         let (xattrs, workers) = (!self.no_xattrs, super::workers(self.workers));
-        ExtractOptions { existing, owners, xattrs, workers }
+        ExtractOptions { existing, owners, xattrs, workers, ..ExtractOptions::default() }
     }
 }

@@ -6,8 +6,8 @@ use lith::{
     builder::{Compression, Files, Rule},
     codec::Compressor,
     format::addr::BlockBits,
+    source::ExtendedRegex,
 };
-use regex::bytes::RegexBuilder;
 
 use super::value::Size;
 
@@ -44,8 +44,7 @@ fn rule(line: &str, context: &Context<'_>) -> Result<Rule, String> {
         return Err("a pcluster size and a pattern are expected".into());
     }
     let compression = compression(size, number, context)?;
-    let pattern = RegexBuilder::new(pattern).unicode(false).build();
-    let pattern = pattern.map_err(|error| one_line(&error.to_string()))?;
+    let pattern = ExtendedRegex::new(pattern.as_bytes()).map_err(|e| super::one_line(&e))?;
     Ok(Rule { files: Files::new(move |path| pattern.is_match(path)), compression, second: None })
 }
 
@@ -81,11 +80,6 @@ fn compressor(number: &str, all: &[Compressor]) -> Result<Compressor, String> {
         let count = all.len();
         format!("{number:?} is not the number, from 0, of one of the {count} algorithms of -z")
     })
-}
-
-/// The last line of a message about a pattern, which says what is wrong.
-fn one_line(message: &str) -> String {
-    message.lines().last().unwrap_or(message).trim_start_matches("error: ").to_owned()
 }
 
 #[cfg(test)]

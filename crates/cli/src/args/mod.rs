@@ -2,15 +2,17 @@
 //!
 //! Each verb has a file here that turns words into a typed request; nothing behind it looks at words again.
 
+pub(crate) mod applets;
 pub(crate) mod build;
+pub(crate) mod c_number;
 pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod diff;
 pub(crate) mod dump;
-mod extended;
+pub(crate) mod extended;
 pub(crate) mod extract;
-mod hints;
+pub(crate) mod hints;
 pub(crate) mod image;
 pub(crate) mod info;
 pub(crate) mod ls;
@@ -23,11 +25,12 @@ mod rule;
 pub(crate) mod stat;
 pub(crate) mod tar;
 pub(crate) mod umount;
-mod value;
+pub(crate) mod value;
 
-use std::{num::NonZeroUsize, thread};
+use std::{env, num::NonZeroUsize, thread};
 
 use clap::{CommandFactory, Parser, Subcommand};
+use lith::tree::Timestamp;
 
 /// Builds, reads, checks and compares EROFS images
 #[derive(Debug, Parser)]
@@ -76,6 +79,7 @@ pub(crate) enum Verb {
     Map(map::Map),
     Diff(diff::Diff),
     Dump(dump::Dump),
+    Applets(applets::Applets),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -91,13 +95,25 @@ pub(crate) fn command() -> clap::Command {
 }
 
 /// As many workers as asked for, or one for each core.
-fn workers(asked: Option<NonZeroUsize>) -> NonZeroUsize {
+pub(crate) fn workers(asked: Option<NonZeroUsize>) -> NonZeroUsize {
     let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     asked.unwrap_or_else(cores)
 }
 
+/// The environment's wish for times, as <https://reproducible-builds.org/specs/source-date-epoch> has it.
+pub(crate) fn source_date_epoch() -> Result<Option<Timestamp>, String> {
+    let Some(word) = env::var_os("SOURCE_DATE_EPOCH").filter(|word| !word.is_empty()) else {
+        return Ok(None);
+    };
+    let sec = word.to_str().and_then(|word| word.parse().ok());
+    let time = sec.map(|sec| Timestamp { sec, nsec: 0 });
+    let problem =
+        || format!("SOURCE_DATE_EPOCH is {}; seconds since 1970 are expected", word.display());
+    time.ok_or_else(problem).map(Some)
+}
+
 /// An error with its causes.
-fn one_line(error: &dyn std::error::Error) -> String {
+pub(crate) fn one_line(error: &dyn std::error::Error) -> String {
     let mut line = error.to_string();
     let mut at = error.source();
     while let Some(cause) = at {

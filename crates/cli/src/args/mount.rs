@@ -4,8 +4,13 @@ use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 use clap::ValueEnum;
 use lith::reader::Way;
+use rustix::mount::MountFlags;
 
-use super::{image::ImageArgs, mount_options::MountOption, value::Size};
+use super::{
+    image::ImageArgs,
+    mount_options::{FLAGS, MountOption},
+    value::Size,
+};
 
 /// Mount an image
 #[derive(Debug, clap::Args)]
@@ -26,11 +31,17 @@ Words behind -o:
   uid=N, gid=N       all files are theirs
   offset=BYTES, device=FILE, timeout=SECONDS
                      as the options of these names
-  fsname=NAME        the source in the list of mounts
+  allow_root         root sees the files, and no other user
+  fsname=NAME, subtype=NAME
+                     the source in the list of mounts, and the kind of filesystem there, by FUSE
+  max_read=BYTES     the kernel asks for so many bytes at once, by FUSE
+  loop               by a loop device, even if the kernel mounts files
   passthrough        the kernel reads files that are stored as they are by itself, if the image lies on
                      btrfs or XFS (root, Linux 6.9)
-  dev, suid, noexec  device files are usable, set-user-ID bits count, programs don't run
-  acl, noacl, user_xattr, nouser_xattr, cache_strategy=, dax=, directio
+  dev, nodev, suid, nosuid, exec, noexec, symfollow, nosymfollow, noatime and others of mount(8)
+                     as there; by FUSE, nodev and nosuid are the default
+  acl, noacl, user_xattr, nouser_xattr, cache_strategy=, dax=, directio, context=, fscontext=,
+  defcontext=, rootcontext=
                      for the kernel's driver"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
@@ -85,7 +96,14 @@ pub(crate) struct Mount {
     /// Tell on standard output when it is mounted, and leave the terminal
     #[arg(long, hide = true)]
     pub(crate) server: bool,
+
+    /// Say nothing of who mounts it.
+    #[arg(skip)]
+    pub(crate) quiet: bool,
 }
+
+/// Memory for decoded data, where nothing is said of it.
+const CACHE: Size = Size(64 << 20);
 
 /// A way to decode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -116,32 +134,62 @@ impl DecodeWay {
 }
 
 /// What the options say, those behind `-o` among them.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub(crate) struct Settings {
     pub(crate) allow_other: bool,
+    pub(crate) allow_root: bool,
     pub(crate) uid: Option<u32>,
     pub(crate) gid: Option<u32>,
     pub(crate) offset: u64,
     pub(crate) devices: Vec<PathBuf>,
     pub(crate) timeout: Option<u64>,
     pub(crate) source: Option<String>,
-    pub(crate) dev: bool,
-    pub(crate) suid: bool,
-    pub(crate) noexec: bool,
+    pub(crate) subtype: Option<String>,
+    pub(crate) max_read: Option<u32>,
+    pub(crate) loop_device: bool,
+    /// Flags of mount(2) that are set.
+    pub(crate) set: MountFlags,
+    /// Those that are cleared expressly.
+    pub(crate) cleared: MountFlags,
     pub(crate) passthrough: bool,
     /// Words for the kernel's driver alone.
     pub(crate) kernel: Vec<String>,
 }
 
 impl Mount {
+    /// One without any options.
+    pub(crate) fn plain(image: PathBuf, directory: PathBuf) -> Self {
+        Self {
+            image: ImageArgs { image, devices: Vec::new() },
+            directory,
+            options: Vec::new(),
+            fuse: false,
+            kernel: false,
+            foreground: false,
+            cache: CACHE,
+            stats: None,
+            decode: None,
+            threads: None,
+            offset: None,
+            timeout: None,
+            server: false,
+            quiet: false,
+        }
+    }
+
+    /// Shows it as this kind of filesystem in the list of mounts, unless the options name one.
+    pub(crate) fn default_subtype(&mut self, subtype: &str) {
+        self.options.insert(0, MountOption::Subtype(subtype.to_owned()));
+    }
+
     /// What the options say; of those that contradict each other, the last counts.
     pub(crate) fn settings(&self) -> Settings {
         let mut settings = Settings {
             offset: self.offset.unwrap_or(Size(0)).0,
             devices: self.image.devices.clone(),
             timeout: self.timeout,
-            ..Settings::default()
+            ..Settings::none()
         };
         for option in &self.options {
             settings.take(option.clone());
@@ -174,19 +222,44 @@ impl Mount {
 }
 
 impl Settings {
+    const fn none() -> Self {
+        Self {
+            allow_other: false,
+            allow_root: false,
+            uid: None,
+            gid: None,
+            offset: 0,
+            devices: Vec::new(),
+            timeout: None,
+            source: None,
+            subtype: None,
+            max_read: None,
+            loop_device: false,
+            set: MountFlags::empty(),
+            cleared: MountFlags::empty(),
+            passthrough: false,
+            kernel: Vec::new(),
+        }
+    }
+
     fn take(&mut self, option: MountOption) {
         match option {
             MountOption::Idle => {}
             MountOption::AllowOther => self.allow_other = true,
+            MountOption::AllowRoot => self.allow_root = true,
             MountOption::Uid(uid) => self.uid = Some(uid),
             MountOption::Gid(gid) => self.gid = Some(gid),
             MountOption::Offset(offset) => self.offset = offset.0,
             MountOption::Device(device) => self.devices.push(device),
             MountOption::Timeout(seconds) => self.timeout = Some(seconds),
             MountOption::Source(source) => self.source = Some(source),
-            MountOption::Dev => self.dev = true,
-            MountOption::Suid => self.suid = true,
-            MountOption::Noexec => self.noexec = true,
+            MountOption::Subtype(subtype) => self.subtype = Some(subtype),
+            MountOption::MaxRead(bytes) => self.max_read = Some(bytes),
+            MountOption::Loop => self.loop_device = true,
+            MountOption::Flags(flags, set) => {
+                self.set.set(flags, set);
+                self.cleared.set(flags, !set);
+            }
             MountOption::Passthrough => self.passthrough = true,
             MountOption::Kernel(word) => self.kernel.push(word),
         }
@@ -196,9 +269,7 @@ impl Settings {
     fn words(&self) -> Vec<String> {
         let flags = [
             (self.allow_other, "allow_other"),
-            (self.dev, "dev"),
-            (self.suid, "suid"),
-            (self.noexec, "noexec"),
+            (self.allow_root, "allow_root"),
             (self.passthrough, "passthrough"),
         ];
         let mut words: Vec<String> =
@@ -206,6 +277,11 @@ impl Settings {
         words.extend(self.uid.map(|uid| format!("uid={uid}")));
         words.extend(self.gid.map(|gid| format!("gid={gid}")));
         words.extend(self.source.as_ref().map(|source| format!("fsname={source}")));
+        words.extend(self.subtype.as_ref().map(|subtype| format!("subtype={subtype}")));
+        words.extend(self.max_read.map(|bytes| format!("max_read={bytes}")));
+        let is_so = |flags, set| if set { self.set } else { self.cleared }.contains(flags);
+        let flags = FLAGS.iter().filter(|(_, flags, set)| is_so(*flags, *set));
+        words.extend(flags.map(|(word, ..)| (*word).to_owned()));
         words
     }
 
@@ -216,6 +292,8 @@ impl Settings {
             (self.gid.is_some(), "gid="),
             (self.timeout.is_some(), "timeout="),
             (self.passthrough, "passthrough"),
+            (self.allow_root, "allow_root"),
+            (self.max_read.is_some(), "max_read="),
         ];
         asked.iter().find(|(is_asked, _)| *is_asked).map(|(_, word)| *word)
     }
@@ -247,11 +325,24 @@ mod tests {
     }
 
     #[test]
+    fn a_plain_one_is_what_no_options_give() {
+        let plain = Mount::plain("image".into(), "dir".into());
+        assert_eq!(format!("{plain:?}"), format!("{:?}", parse(&["image", "dir"])));
+    }
+
+    #[test]
+    fn of_flags_the_last_counts() {
+        let settings = parse(&["-o", "nodev,dev,suid,nosuid,noatime", "image", "dir"]).settings();
+        assert_eq!(settings.set, MountFlags::NOSUID | MountFlags::NOATIME);
+        assert_eq!(settings.cleared, MountFlags::NODEV);
+    }
+
+    #[test]
     fn the_server_is_told_everything() {
         let words = "--cache 1M --stats s --decode in-place --threads 3 --offset 5 --timeout 9 --device a --device b";
         let words = words.split(' ').chain([
             "-o",
-            "allow_other,uid=7,fsname=x,noexec,passthrough",
+            "allow_other,uid=7,fsname=x,subtype=y,max_read=4096,noexec,suid,passthrough,allow_root",
             "--",
             "-i",
         ]);

@@ -2,36 +2,39 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
+use rustix::mount::MountFlags;
+
 use super::value::Size;
 
 /// Words of mount(8) and FUSE that change nothing here: what they ask for is so anyway, or is the business of others.
-const IDLE: [&str; 22] = [
+const IDLE: [&str; 19] = [
     "ro",
     "defaults",
-    "async",
-    "atime",
-    "noatime",
-    "relatime",
-    "diratime",
-    "nodiratime",
     "auto",
     "noauto",
     "user",
     "nouser",
     "users",
+    "nousers",
     "owner",
+    "noowner",
+    "group",
+    "nogroup",
     "nofail",
     "_netdev",
-    "loop",
-    "nodev",
-    "nosuid",
-    "exec",
+    "quiet",
+    "nomand",
+    "noiversion",
     "default_permissions",
     "auto_unmount",
 ];
 
 /// Words that only the kernel's driver knows, as far as their names go.
-const KERNEL: [&str; 8] = [
+const KERNEL: [&str; 12] = [
+    "context",
+    "fscontext",
+    "defcontext",
+    "rootcontext",
     "user_xattr",
     "nouser_xattr",
     "acl",
@@ -42,6 +45,34 @@ const KERNEL: [&str; 8] = [
     "inode_share",
 ];
 
+/// Words that set a flag of mount(2), or clear it.
+pub(crate) const FLAGS: [(&str, MountFlags, bool); 24] = [
+    ("nosuid", MountFlags::NOSUID, true),
+    ("suid", MountFlags::NOSUID, false),
+    ("nodev", MountFlags::NODEV, true),
+    ("dev", MountFlags::NODEV, false),
+    ("noexec", MountFlags::NOEXEC, true),
+    ("exec", MountFlags::NOEXEC, false),
+    ("nosymfollow", MountFlags::NOSYMFOLLOW, true),
+    ("symfollow", MountFlags::NOSYMFOLLOW, false),
+    ("sync", MountFlags::SYNCHRONOUS, true),
+    ("async", MountFlags::SYNCHRONOUS, false),
+    ("dirsync", MountFlags::DIRSYNC, true),
+    ("nodirsync", MountFlags::DIRSYNC, false),
+    ("noatime", MountFlags::NOATIME, true),
+    ("atime", MountFlags::NOATIME, false),
+    ("nodiratime", MountFlags::NODIRATIME, true),
+    ("diratime", MountFlags::NODIRATIME, false),
+    ("relatime", MountFlags::RELATIME, true),
+    ("norelatime", MountFlags::RELATIME, false),
+    ("strictatime", MountFlags::STRICTATIME, true),
+    ("nostrictatime", MountFlags::STRICTATIME, false),
+    ("lazytime", MountFlags::LAZYTIME, true),
+    ("nolazytime", MountFlags::LAZYTIME, false),
+    ("silent", MountFlags::SILENT, true),
+    ("loud", MountFlags::SILENT, false),
+];
+
 /// One word behind `-o`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum MountOption {
@@ -49,6 +80,8 @@ pub(crate) enum MountOption {
     Idle,
     /// Other users may see the files.
     AllowOther,
+    /// Root may see the files.
+    AllowRoot,
     /// The owner of all files.
     Uid(u32),
     /// The group of all files.
@@ -61,12 +94,14 @@ pub(crate) enum MountOption {
     Timeout(u64),
     /// What the list of mounts shows as the source.
     Source(String),
-    /// Device files are usable.
-    Dev,
-    /// Set-user-ID bits count.
-    Suid,
-    /// Programs can't be executed.
-    Noexec,
+    /// What the list of mounts shows as the kind of filesystem.
+    Subtype(String),
+    /// The most bytes of one request.
+    MaxRead(u32),
+    /// By way of a loop device.
+    Loop,
+    /// Flags of mount(2), and whether they are set or cleared.
+    Flags(MountFlags, bool),
     /// The kernel reads files from the image's own blocks.
     Passthrough,
     /// For the kernel's driver.
@@ -101,8 +136,12 @@ impl FromStr for MountOption {
 
     fn from_str(word: &str) -> Result<Self, MountOptionError> {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
-        if IDLE.contains(&word) || word.is_empty() || name.starts_with("x-") || name == "subtype" {
+        let is_for_others = name.starts_with("x-") || name.starts_with("X-") || name == "comment";
+        if IDLE.contains(&word) || word.is_empty() || is_for_others {
             return Ok(Self::Idle);
+        }
+        if let Some((_, flags, set)) = FLAGS.iter().find(|(flag, ..)| *flag == word) {
+            return Ok(Self::Flags(*flags, *set));
         }
         if KERNEL.contains(&name) {
             return Ok(Self::Kernel(word.to_owned()));
@@ -110,9 +149,9 @@ impl FromStr for MountOption {
         Ok(match name {
             "rw" => return Err(MountOptionError::Writable),
             "allow_other" => Self::AllowOther,
-            "dev" => Self::Dev,
-            "suid" => Self::Suid,
-            "noexec" => Self::Noexec,
+            "allow_root" => Self::AllowRoot,
+            "loop" => Self::Loop,
+            "max_read" => Self::MaxRead(parse(value)?),
             "passthrough" => Self::Passthrough,
             "uid" => Self::Uid(parse(value)?),
             "gid" => Self::Gid(parse(value)?),
@@ -120,6 +159,7 @@ impl FromStr for MountOption {
             "timeout" => Self::Timeout(parse(value)?),
             "device" if !value.is_empty() => Self::Device(value.into()),
             "fsname" if !value.is_empty() => Self::Source(value.to_owned()),
+            "subtype" if !value.is_empty() => Self::Subtype(value.to_owned()),
             _ => return Err(MountOptionError::Unknown(word.to_owned())),
         })
     }
@@ -146,6 +186,11 @@ mod tests {
             ("device=/dev/a=b", MountOption::Device("/dev/a=b".into())),
             ("timeout=30", MountOption::Timeout(30)),
             ("passthrough", MountOption::Passthrough),
+            ("loop", MountOption::Loop),
+            ("max_read=4096", MountOption::MaxRead(4096)),
+            ("subtype=a", MountOption::Subtype("a".to_owned())),
+            ("nosuid", MountOption::Flags(MountFlags::NOSUID, true)),
+            ("async", MountOption::Flags(MountFlags::SYNCHRONOUS, false)),
             ("fsname=a", MountOption::Source("a".to_owned())),
             ("cache_strategy=disabled", MountOption::Kernel("cache_strategy=disabled".to_owned())),
         ] {

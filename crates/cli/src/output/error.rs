@@ -4,9 +4,9 @@ use std::{borrow::Cow, error::Error, fmt, io, path::Path};
 
 use lith::{export::TarError, tree::DisplayPath};
 
-/// Tells an error on standard error, in one line, with all its causes.
-pub(crate) fn tell(error: &anyhow::Error) {
-    eprintln!("lith: {}", line(error));
+/// Tells an error of a program on standard error, in one line, with all its causes.
+pub(crate) fn tell(program: &str, error: &anyhow::Error) {
+    eprintln!("{program}: {}", line(error));
 }
 
 /// Whether all that happened is that nobody reads the output any more.

@@ -29,6 +29,7 @@ impl fmt::Display for NoteLine<'_> {
             }
             NoteKind::AufsBookkeeping => f.write_str("file of AUFS itself left out")?,
             NoteKind::TrailingData => f.write_str("data behind the end of the tar left out")?,
+            NoteKind::NoEndMarker => f.write_str("end marker of the tar missing")?,
         }
         match count.saturating_sub(1) {
             0 => Ok(()),

@@ -41,22 +41,22 @@ impl Skips {
         Arc::clone(&self.bytes)
     }
 
-    /// Tells on standard error what was skipped.
-    pub(crate) fn tell(self) {
-        eprint!("{}", self.text());
+    /// Tells on standard error what a program of this name skipped.
+    pub(crate) fn tell(self, program: &str) {
+        eprint!("{}", self.text(program));
     }
 
-    fn text(self) -> String {
+    fn text(self, program: &str) -> String {
         let mut lines = self.lines.into_inner().unwrap_or_else(PoisonError::into_inner);
         lines.sort();
         let mut text = String::new();
         for line in &lines {
             // Writing to a string can't fail.
-            let _ = writeln!(text, "lith: {line}");
+            let _ = writeln!(text, "{program}: {line}");
         }
         let more = self.count.into_inner().saturating_sub(lines.len() as u64);
         if more > 0 {
-            let _ = writeln!(text, "lith: {more} more not kept");
+            let _ = writeln!(text, "{program}: {more} more not kept");
         }
         text
     }
@@ -76,9 +76,9 @@ mod tests {
         }
         skips.advanced(7);
         assert_eq!(skips.bytes().load(Ordering::Relaxed), 7);
-        let text = skips.text();
+        let text = skips.text("lith");
         assert_eq!(text.lines().count(), 101);
         assert!(text.ends_with("\nlith: 3 more not kept\n"), "{text}");
-        assert!(Skips::default().text().is_empty());
+        assert!(Skips::default().text("lith").is_empty());
     }
 }

@@ -9,9 +9,9 @@ use std::{
 };
 
 use lith::{
-    Error,
+    BuildOptions, Error,
     builder::{BuildError, Progress, Report},
-    source::Note,
+    source::{Note, Source},
 };
 use serde::Serialize;
 
@@ -33,14 +33,8 @@ use crate::{
 pub(crate) fn run(request: Build) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let Build { source, devices, image, read, how, summary } = request;
-    let progress = Arc::new(Progress::default());
-    let bar = Bar::new(summary != Summary::Nothing, watch(&progress));
-    let mut source = trees::open(&source, &devices, &read)?;
-    progress.total.store(trees::content_bytes(&source), Ordering::Relaxed);
-    let notes = std::mem::take(&mut source.notes);
-    let built = lith::build(source, &image, &how, &progress);
-    drop(bar);
-    let report = built.map_err(|error| about(&image, error))?;
+    let open = || trees::open(&source, &devices, &read);
+    let (report, notes) = make(open, &image, &how, summary != Summary::Nothing)?;
     let result = Finished { image: &image, report, notes, time: started.elapsed() };
     let mut output = output::stdout()?;
     match summary {
@@ -53,6 +47,24 @@ pub(crate) fn run(request: Build) -> anyhow::Result<Outcome> {
     }
     output.flush()?;
     Ok(Outcome::Success)
+}
+
+/// Makes an image of what `open` opens, and shows how far that is if `is_shown`. Says what the source had that the image
+/// has not.
+pub(crate) fn make(
+    open: impl FnOnce() -> anyhow::Result<Source>,
+    image: &Path,
+    how: &BuildOptions,
+    is_shown: bool,
+) -> anyhow::Result<(Report, Vec<Note>)> {
+    let progress = Arc::new(Progress::default());
+    let _bar = Bar::new(is_shown, watch(&progress));
+    let mut source = open()?;
+    progress.total.store(trees::content_bytes(&source), Ordering::Relaxed);
+    let notes = std::mem::take(&mut source.notes);
+    let built = lith::build(source, image, how, &progress);
+    let report = built.map_err(|error| about(image, error))?;
+    Ok((report, notes))
 }
 
 /// Says how far a build has come.

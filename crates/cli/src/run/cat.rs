@@ -32,7 +32,8 @@ fn find(subject: &Subject<'_>, path: &[u8]) -> anyhow::Result<Inode> {
     Ok(inode)
 }
 
-fn print(
+/// Prints the bytes of an inode.
+pub(crate) fn print(
     subject: &Subject<'_>,
     path: &[u8],
     inode: &Inode,

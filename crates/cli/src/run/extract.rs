@@ -29,7 +29,7 @@ pub(crate) fn run(request: &Extract) -> anyhow::Result<Outcome> {
     let result = export::extract(parts, &selection, &request.directory, &request.options(), &skips);
     drop(bar);
     if !request.quiet {
-        skips.tell();
+        skips.tell("lith");
     }
     result?;
     Ok(Outcome::Success)

@@ -1,7 +1,8 @@
 //! How is each verb carried out?
 
-mod build;
-mod cat;
+mod applets;
+pub(crate) mod build;
+pub(crate) mod cat;
 mod census;
 mod check;
 mod completions;
@@ -14,7 +15,7 @@ mod man;
 mod map;
 mod mount;
 mod stat;
-mod subject;
+pub(crate) mod subject;
 mod tar;
 mod trees;
 mod umount;
@@ -37,6 +38,7 @@ pub(crate) fn run(verb: Verb) -> anyhow::Result<Outcome> {
         Verb::Map(request) => map::run(&request),
         Verb::Diff(request) => diff::run(&request),
         Verb::Dump(request) => dump::run(&request),
+        Verb::Applets(request) => applets::run(&request),
         Verb::Completions(request) => completions::run(&request),
         Verb::Man(request) => man::run(&request),
     }

@@ -27,6 +27,11 @@ impl<'a> Subject<'a> {
         Ok(Self { image, place })
     }
 
+    /// An image that is open already.
+    pub(crate) const fn new(image: Image, place: &'a Path) -> Self {
+        Self { image, place }
+    }
+
     /// What a path from the root leads to. Symbolic links on the way are followed, one at its end if `follow`
     /// says so or a slash comes behind it.
     pub(crate) fn find(&self, path: &[u8], follow: bool) -> anyhow::Result<Inode> {

@@ -34,7 +34,7 @@ pub(crate) fn run(request: &Tar) -> anyhow::Result<Outcome> {
     let skips = Skips::default();
     let result = write(request, &source, &selection, &skips);
     if !request.quiet {
-        skips.tell();
+        skips.tell("lith");
     }
     result?;
     Ok(Outcome::Success)

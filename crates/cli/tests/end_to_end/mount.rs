@@ -18,25 +18,25 @@ use crate::{
 };
 
 /// A folder to mount on, that is left without a mount.
-struct MountPoint(PathBuf);
+pub(crate) struct MountPoint(PathBuf);
 
 impl MountPoint {
-    fn new(sample: &Sample) -> Self {
+    pub(crate) fn new(sample: &Sample) -> Self {
         let path = sample.path("mnt");
         fs::create_dir(&path).unwrap();
         Self(path)
     }
 
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
     /// Whether the image is there.
-    fn shows(&self) -> bool {
+    pub(crate) fn shows(&self) -> bool {
         self.0.join("hello").exists()
     }
 
-    fn is_mounted(&self) -> bool {
+    pub(crate) fn is_mounted(&self) -> bool {
         let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
         mounts.lines().any(|line| line.split(' ').nth(1) == self.0.to_str())
     }
@@ -49,7 +49,7 @@ impl Drop for MountPoint {
 }
 
 /// Whether FUSE can be tried here; if not, that is told.
-fn is_there() -> bool {
+pub(crate) fn is_there() -> bool {
     let is_there = geteuid().is_root() && File::open("/dev/fuse").is_ok();
     if !is_there {
         // Past the test harness, which hides what tests that pass print.
@@ -58,7 +58,7 @@ fn is_there() -> bool {
     is_there
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
         assert!(begin.elapsed() < Duration::from_secs(20), "waited in vain until {what}");
@@ -76,13 +76,13 @@ fn serve(image: &Path, at: &MountPoint) -> Child {
 }
 
 /// Compares what is mounted with the sample, and tells what differs.
-fn assert_shows(at: &MountPoint, sample: &Sample) {
+pub(crate) fn assert_shows(at: &MountPoint, sample: &Sample) {
     let output = lith(args!["diff", sample.src(), at.path()]);
     let told = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
     assert_eq!(told, ["", ""]);
 }
 
-fn signal(server: &Child, signal: Signal) {
+pub(crate) fn signal(server: &Child, signal: Signal) {
     kill_process(Pid::from_child(server), signal).unwrap();
 }
 

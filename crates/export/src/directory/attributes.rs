@@ -16,38 +16,40 @@ use rustix::{
     process::{getegid, geteuid},
 };
 
-use super::{ExtractError, Extraction, Owners};
+use super::{ExtractError, ExtractOptions, Extraction, Owners, Permissions};
 use crate::What;
 
 /// What the extracting process is and does to files it makes.
 pub(super) struct Process {
     uid: u32,
     gid: u32,
-    umask: u16,
+    /// None where it can't be told without changing it.
+    umask: Option<u16>,
     sets_owners: bool,
+    masks: bool,
 }
 
 impl Process {
-    pub(super) fn new(owners: Owners) -> Self {
+    pub(super) fn new(options: &ExtractOptions) -> Self {
         let uid = geteuid().as_raw();
         Self {
             uid,
             gid: getegid().as_raw(),
             umask: umask(),
-            sets_owners: match owners {
+            sets_owners: match options.owners {
                 Owners::Auto => uid == 0,
                 Owners::Keep => true,
                 Owners::Own => false,
             },
+            masks: options.permissions == Permissions::Masked,
         }
     }
 }
 
-/// The process's umask; all bits where it can't be told without changing it.
-fn umask() -> u16 {
+fn umask() -> Option<u16> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let value = status.lines().find_map(|line| line.strip_prefix("Umask:"));
-    value.and_then(|value| u16::from_str_radix(value.trim(), 8).ok()).unwrap_or(0o777)
+    u16::from_str_radix(value?.trim(), 8).ok()
 }
 
 /// What is certain about a file that was just made, so that it need not be set.
@@ -82,7 +84,7 @@ impl Process {
     /// What is certain about a file made with `mode`.
     pub(super) fn certain(&self, mode: u16, inheritance: Inheritance) -> Certain {
         let Inheritance { is_own, gives_acl } = inheritance;
-        let keeps_mode = is_own && !gives_acl && mode & self.umask == 0;
+        let keeps_mode = is_own && !gives_acl && mode & self.umask.unwrap_or(0o777) == 0;
         Certain {
             mode: keeps_mode.then_some(mode),
             owner: is_own.then_some((self.uid, self.gid)),
@@ -247,8 +249,8 @@ impl Subject<'_> {
         owner: Option<(u32, u32)>,
         certain: Option<u16>,
     ) -> Result<(), ExtractError> {
-        let wanted = self.inode.metadata.permissions;
-        let mode = self.safe_mode(owner);
+        let wanted = self.wanted_mode();
+        let mode = self.safe_mode(wanted, owner);
         if mode != wanted {
             self.skip(What::SetId, None);
         }
@@ -259,10 +261,15 @@ impl Subject<'_> {
         self.check(result, What::Mode, "set the mode of").map(|_done| ())
     }
 
+    fn wanted_mode(&self) -> u16 {
+        let process = &self.extraction.process;
+        let mask = if process.masks { process.umask.unwrap_or(0o022) } else { 0 };
+        self.inode.metadata.permissions & !mask
+    }
+
     /// The mode without a setuid or setgid that would lend the rights of another than the tree's owner.
-    fn safe_mode(&self, owner: Option<(u32, u32)>) -> u16 {
+    fn safe_mode(&self, mode: u16, owner: Option<(u32, u32)>) -> u16 {
         let metadata = &self.inode.metadata;
-        let mode = metadata.permissions;
         if matches!(self.inode.kind, Kind::Directory(_)) {
             return mode;
         }

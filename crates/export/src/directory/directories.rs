@@ -71,10 +71,13 @@ fn make_one(
     let error = |errno| extraction.error("create", &join(&parent.path, name), errno);
     match mkdirat(&parent.fd, name, Mode::RWXU) {
         Ok(()) => Ok(true),
-        Err(Errno::EXIST) if extraction.options.existing == Existing::Overwrite => {
+        Err(Errno::EXIST) if extraction.options.existing != Existing::Refuse => {
             let status = statat(&parent.fd, name, AtFlags::SYMLINK_NOFOLLOW).map_err(error)?;
             if FileType::from_raw_mode(status.st_mode) == FileType::Directory {
                 return Ok(false);
+            }
+            if extraction.options.existing == Existing::Fill {
+                return Err(error(Errno::EXIST));
             }
             unlinkat(&parent.fd, name, AtFlags::empty()).map_err(error)?;
             mkdirat(&parent.fd, name, Mode::RWXU).map_err(error)?;

@@ -35,6 +35,8 @@ pub struct ExtractOptions {
     pub existing: Existing,
     /// Whose the files become.
     pub owners: Owners,
+    /// Which permission bits files get.
+    pub permissions: Permissions,
     /// Whether extended attributes are extracted.
     pub xattrs: bool,
     /// How many threads write files.
@@ -47,6 +49,7 @@ impl Default for ExtractOptions {
         Self {
             existing: Existing::default(),
             owners: Owners::default(),
+            permissions: Permissions::default(),
             xattrs: true,
             workers: NonZeroUsize::MIN,
         }
@@ -59,6 +62,8 @@ pub enum Existing {
     /// Nothing: the destination is made, or is an empty directory.
     #[default]
     Refuse,
+    /// Directories, which are filled up; anything else of a name that is extracted is an error.
+    Fill,
     /// Anything: directories are filled up, all else is removed when something of the same name is extracted, never
     /// written through. A directory is not removed: where a file should go, it is an error.
     Overwrite,
@@ -74,6 +79,16 @@ pub enum Owners {
     Keep,
     /// The process's own.
     Own,
+}
+
+/// Which permission bits extracted files get.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Permissions {
+    /// The tree's.
+    #[default]
+    Keep,
+    /// Those of the tree that the process's umask leaves.
+    Masked,
 }
 
 /// Why a tree can't be extracted.
@@ -122,7 +137,7 @@ pub fn extract(
         tree,
         contents,
         options: *options,
-        process: Process::new(options.owners),
+        process: Process::new(options),
         beneath,
         counter: Counter::new(observer),
     };

@@ -264,6 +264,46 @@ fn it_can_be_cancelled() {
 }
 
 #[test]
+fn directories_are_filled_up_but_nothing_is_replaced() {
+    let mut sample = Sample::new();
+    sample.directory(b"one", 0o755);
+    sample.file(b"one/file", 0o644, b"new");
+    let place = place();
+    let fill = ExtractOptions { existing: Existing::Fill, ..options(2) };
+    fs::create_dir(place.path().join("one")).unwrap();
+    fs::write(place.path().join("one/other"), "old").unwrap();
+    extract_all(&sample, place.path(), &fill).unwrap();
+    assert_eq!(fs::read(place.path().join("one/file")).unwrap(), b"new");
+    assert_eq!(fs::read(place.path().join("one/other")).unwrap(), b"old");
+    let again = extract_all(&sample, place.path(), &fill).unwrap_err();
+    assert!(again.to_string().ends_with("one/file: cannot create"), "{again}");
+    fs::remove_dir_all(place.path().join("one")).unwrap();
+    fs::write(place.path().join("one"), "a file").unwrap();
+    let refused = extract_all(&sample, place.path(), &fill).unwrap_err();
+    assert!(refused.to_string().ends_with("one: cannot create"), "{refused}");
+    assert_eq!(fs::read(place.path().join("one")).unwrap(), b"a file");
+}
+
+#[test]
+fn permissions_may_be_masked() {
+    let mut sample = Sample::new();
+    sample.directory(b"open", 0o777);
+    sample.file(b"open/file", 0o666, b"content");
+    sample.file(b"open/tool", 0o775, b"");
+    let place = place();
+    let masked = ExtractOptions { permissions: Permissions::Masked, ..options(1) };
+    extract_all(&sample, place.path(), &masked).unwrap();
+    let made = place.path().join("made");
+    fs::write(&made, "").unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o7777;
+    let umask = 0o666 & !mode(&made);
+    let mode = |path| mode(&place.path().join(path)) & 0o666;
+    assert_eq!(mode("open"), 0o666 & !umask);
+    assert_eq!(mode("open/file"), 0o666 & !umask);
+    assert_eq!(mode("open/tool"), 0o664 & !umask);
+}
+
+#[test]
 fn set_id_bits_are_not_lent_to_another_user() {
     let mut sample = Sample::new();
     sample.file(b"tool", 0o6755, b"");

@@ -2,9 +2,15 @@
 
 use std::{io, os::unix::ffi::OsStringExt, path::PathBuf};
 
-use lith_tree::{Content, ContentError, Contents, DataRange, InodeIndex, Kind, Tree};
+use lith_tree::{
+    Content, ContentError, Contents, DataRange, Elsewhere, ExtraDevice, InodeIndex, Kind, Tree,
+};
 
-use super::{input::Store, place::SparseData, sparse::Stretch};
+use super::{
+    input::Store,
+    place::SparseData,
+    sparse::{Stretch, are_aligned},
+};
 
 /// Where a file's data are in the store.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +35,8 @@ pub(super) struct TarContents {
     /// By inode.
     pub(super) stored: Vec<Stored>,
     pub(super) maps: Vec<SparseData>,
+    /// How long the tar is, if the files shall stay there.
+    pub(super) referred: Option<u64>,
 }
 
 impl Contents for TarContents {
@@ -50,7 +58,13 @@ impl Contents for TarContents {
         let Some(data) = data else {
             return Err(ContentError::Changed { path, what: "was no regular file".to_owned() });
         };
-        Ok(Box::new(MemberContent { store, path, size, data }))
+        let referred = self.referred.is_some();
+        Ok(Box::new(MemberContent { store, path, size, data, referred }))
+    }
+
+    fn devices(&self) -> Vec<ExtraDevice> {
+        let device = |bytes| ExtraDevice { bytes, tag: Vec::new() };
+        self.referred.into_iter().map(device).collect()
     }
 }
 
@@ -66,6 +80,8 @@ struct MemberContent<'a> {
     path: PathBuf,
     size: u64,
     data: Data<'a>,
+    /// Whether the data shall stay in the tar.
+    referred: bool,
 }
 
 impl MemberContent<'_> {
@@ -77,6 +93,28 @@ impl MemberContent<'_> {
             },
             _ => self.io_error("read", source),
         })
+    }
+
+    /// Where the data are in the tar, and the holes between.
+    fn stretches(&self) -> Vec<Elsewhere> {
+        let data = match self.data {
+            Data::Whole(at) => return vec![Elsewhere { place: Some((0, at)), len: self.size }],
+            Data::Sparse(data) => data,
+        };
+        let mut stretches = Vec::new();
+        let mut end = 0;
+        for stretch in &data.stretches {
+            if stretch.at > end {
+                stretches.push(Elsewhere { place: None, len: stretch.at - end });
+            }
+            let at = data.at + stretch.stored;
+            stretches.push(Elsewhere { place: Some((0, at)), len: stretch.length });
+            end = stretch.end();
+        }
+        if self.size > end {
+            stretches.push(Elsewhere { place: None, len: self.size - end });
+        }
+        stretches
     }
 
     fn io_error(&self, action: &'static str, source: io::Error) -> ContentError {
@@ -137,6 +175,14 @@ impl Content for MemberContent<'_> {
             None => Ok(()),
             Some((path, what)) => Err(ContentError::Changed { path: path.to_owned(), what }),
         }
+    }
+
+    fn elsewhere(&self) -> Result<Option<Vec<Elsewhere>>, ContentError> {
+        let aligned = match self.data {
+            Data::Whole(_) => true,
+            Data::Sparse(data) => are_aligned(&data.stretches, self.size),
+        };
+        Ok((self.referred && aligned && self.size > 0).then(|| self.stretches()))
     }
 }
 

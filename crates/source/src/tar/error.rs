@@ -194,6 +194,11 @@ pub enum Refusal {
         /// The format's minor version.
         minor: u64,
     },
+    /// It is sparse, and its data can't be referred to.
+    #[error(
+        "its stretches of data can't be referred to, since they are no whole blocks of 512 bytes"
+    )]
+    SparseUnaligned,
     /// It does not fit into the tree.
     #[error("it has no place in the tree")]
     Tree(#[source] TreeError),

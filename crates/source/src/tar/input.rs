@@ -43,7 +43,7 @@ pub(super) struct Input<'a> {
 
 enum From<'a> {
     File(FileInput),
-    Stream { reader: Box<dyn Read + 'a>, compression: Option<Compression>, spool: Spool },
+    Stream { reader: Box<dyn Read + 'a>, compression: Option<Compression>, spool: Option<Spool> },
 }
 
 /// A file that stays where it is.
@@ -60,6 +60,8 @@ pub(super) enum Store {
     File(FileStore),
     /// In a spool.
     Spool(Spool),
+    /// In the tar, which can't be read again.
+    Gone,
 }
 
 /// A tar's file.
@@ -91,14 +93,19 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// A stream that is read once.
+    /// A stream that is read once; its members' data are kept in `spool`, or not at all.
     pub(super) fn stream(
         path: &'a Path,
         reader: Box<dyn Read + 'a>,
         compression: Option<Compression>,
-        spool: Spool,
+        spool: Option<Spool>,
     ) -> Self {
         Self { path, position: 0, from: From::Stream { reader, compression, spool } }
+    }
+
+    /// Whether members' data can be had later.
+    pub(super) const fn keeps_data(&self) -> bool {
+        !matches!(self.from, From::Stream { spool: None, .. })
     }
 
     /// How many bytes have been taken.
@@ -136,7 +143,7 @@ impl<'a> Input<'a> {
 
     /// Keeps the next `length` bytes for later, passes the rest of their last block, and says where they are.
     pub(super) fn store(&mut self, length: u64) -> Result<u64, InputError> {
-        let From::Stream { reader, compression, spool } = &mut self.from else {
+        let From::Stream { reader, compression, spool: Some(spool) } = &mut self.from else {
             let at = self.position;
             self.skip(length)?;
             return Ok(at);
@@ -214,13 +221,19 @@ impl<'a> Input<'a> {
         Ok(got)
     }
 
-    /// Where the members' data are.
-    pub(super) fn into_store(self) -> Store {
+    /// Where the members' data are, and how long the tar is, which was read to its end.
+    pub(super) fn into_store(self) -> (Store, u64) {
         match self.from {
-            From::File(file) => Store::File(file.store),
-            From::Stream { mut spool, .. } => {
-                spool.finish();
-                Store::Spool(spool)
+            From::File(file) => {
+                let length = file.store.length();
+                (Store::File(file.store), length)
+            }
+            From::Stream { spool, .. } => {
+                let store = spool.map_or(Store::Gone, |mut spool| {
+                    spool.finish();
+                    Store::Spool(spool)
+                });
+                (store, self.position)
             }
         }
     }
@@ -275,6 +288,7 @@ impl Store {
         match self {
             Self::File(store) => store.file.read_exact_at(buf, store.start + position),
             Self::Spool(spool) => spool.read_at(buf, position),
+            Self::Gone => Err(io::ErrorKind::NotSeekable.into()),
         }
     }
 

@@ -10,19 +10,17 @@
 
 use std::{mem, path::Path};
 
-use lith_tree::{Kind, Metadata, Rdev, Timestamp, Xattr};
+use lith_tree::{Kind, Metadata, Xattr};
 
 use super::{
     error::{Damage, Flaw, Part, Refusal, TarError},
+    fields::{metadata, rdev, stored_size, target, xattrs},
     header::{BLOCK, Block, MemberHeader},
     input::{Input, InputError, Store},
     overrides::Overrides,
     sparse::{Lines, SparseMap, gnu_pairs, pairs},
 };
-use crate::{
-    SourceError, limits,
-    namespace::{ACL_ACCESS, ACL_DEFAULT},
-};
+use crate::{Data, Options, SourceError, TarEnd, limits};
 
 /// One member of a tar.
 #[derive(Debug)]
@@ -58,11 +56,24 @@ pub(super) enum MemberKind {
 pub(super) struct Members<'a> {
     path: &'a Path,
     input: Input<'a>,
-    xattrs: bool,
+    options: &'a Options,
     global: Overrides,
     global_bytes: u64,
     /// The last member's name, or that of the one whose data are read.
     last: Vec<u8>,
+    /// Whether the tar ended without a marker.
+    unmarked: bool,
+}
+
+/// What a tar's end says, and where its members' data are.
+pub(super) struct End {
+    /// Whether anything but zeros follows.
+    pub(super) trailing: bool,
+    /// Whether there is no end marker.
+    pub(super) unmarked: bool,
+    pub(super) store: Store,
+    /// How long the tar is.
+    pub(super) length: u64,
 }
 
 /// What stands in front of a member.
@@ -93,14 +104,15 @@ impl<F: Into<Flaw>> From<F> for Fault {
 }
 
 impl<'a> Members<'a> {
-    pub(super) fn new(path: &'a Path, input: Input<'a>, xattrs: bool) -> Self {
+    pub(super) fn new(path: &'a Path, input: Input<'a>, options: &'a Options) -> Self {
         Self {
             path,
             input,
-            xattrs,
+            options,
             global: Overrides::default(),
             global_bytes: 0,
             last: Vec::new(),
+            unmarked: false,
         }
     }
 
@@ -125,19 +137,21 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// Reads what is behind the end marker; says whether that is anything but zeros.
-    pub(super) fn finish(mut self) -> Result<(bool, Store), SourceError> {
+    /// Reads what is behind the end marker.
+    pub(super) fn finish(mut self) -> Result<End, SourceError> {
         let start = self.input.position();
         let rest = self.input.drain();
-        let rest = rest.map_err(|error| self.error(error.into(), Part::EndMarker, start))?;
-        Ok((rest, self.input.into_store()))
+        let trailing = rest.map_err(|error| self.error(error.into(), Part::EndMarker, start))?;
+        let (store, length) = self.input.into_store();
+        Ok(End { trailing, unmarked: self.unmarked, store, length })
     }
 
     /// The next header that is a member's own; those before it go to `extensions`.
     fn header(&mut self, extensions: &mut Extensions) -> Result<Option<MemberHeader>, Fault> {
         loop {
             let Some(block) = self.input.block()? else {
-                return Err(InputError::Ended.into());
+                self.unmarked = self.options.tar_end == TarEnd::Anywhere && extensions.count == 0;
+                return if self.unmarked { Ok(None) } else { Err(InputError::Ended.into()) };
             };
             if block == [0; BLOCK] {
                 return self.end(extensions).map(|()| None);
@@ -211,7 +225,7 @@ impl<'a> Members<'a> {
             return Err(too_large("the path", longest as u64, limits::PATH));
         }
         let metadata = metadata(header, &overrides)?;
-        let xattrs = if self.xattrs { xattrs(&mut overrides)? } else { Vec::new() };
+        let xattrs = if self.options.xattrs { xattrs(&mut overrides)? } else { Vec::new() };
         let link = mem::take(&mut overrides.link).or(extensions.link);
         Ok(Member {
             kind: self.kind(header, link, &overrides)?,
@@ -273,20 +287,31 @@ impl<'a> Members<'a> {
         }
         let sparse = &overrides.sparse;
         let size = sparse.size.unwrap_or(stored);
+        if self.options.data == Data::Omitted {
+            return Ok(without_data(size, unknown));
+        }
         let (at, map) = match sparse.version() {
             None => (self.input.store(stored)?, None),
             Some((0, _)) => {
                 let map = SparseMap::new(pairs(&sparse.numbers), size, stored)?;
-                (self.input.store(stored)?, Some(map))
+                (self.store_sparse(&map, size, stored)?, Some(map))
             }
             Some((1, 0)) => {
                 let (lines, left) = self.sparse_lines(stored)?;
                 let map = SparseMap::new(lines.pairs(), size, left)?;
-                (self.input.store(left)?, Some(map))
+                (self.store_sparse(&map, size, left)?, Some(map))
             }
             Some((major, minor)) => return Err(Refusal::SparseVersion { major, minor }.into()),
         };
         Ok(MemberKind::Regular { size, at, map, unknown })
+    }
+
+    /// Keeps a sparse member's data. Without that it can only be referred to, which takes whole blocks.
+    fn store_sparse(&mut self, map: &SparseMap, size: u64, stored: u64) -> Result<u64, Fault> {
+        if !self.input.keeps_data() && !map.is_aligned(size) {
+            return Err(Refusal::SparseUnaligned.into());
+        }
+        Ok(self.input.store(stored)?)
     }
 
     /// The list in front of a sparse member's data (PAX form 1.0), and how many bytes are left behind it.
@@ -327,8 +352,12 @@ impl<'a> Members<'a> {
                 return Err(Damage::SparseList.into());
             }
         }
-        let map = Some(SparseMap::new(list, size, stored)?);
-        Ok(MemberKind::Regular { size, at: self.input.store(stored)?, map, unknown: None })
+        if self.options.data == Data::Omitted {
+            return Ok(without_data(size, None));
+        }
+        let map = SparseMap::new(list, size, stored)?;
+        let at = self.store_sparse(&map, size, stored)?;
+        Ok(MemberKind::Regular { size, at, map: Some(map), unknown: None })
     }
 
     fn full_block(&mut self) -> Result<Block, Fault> {
@@ -365,55 +394,9 @@ fn path(header: &MemberHeader, extensions: &mut Extensions, overrides: &Override
         .unwrap_or_else(|| header.path())
 }
 
-fn metadata(header: &MemberHeader, overrides: &Overrides) -> Result<Metadata, Damage> {
-    let uid = overrides.uid.map_or_else(|| header.uid(), Ok)?;
-    let gid = overrides.gid.map_or_else(|| header.gid(), Ok)?;
-    let mtime: Result<Timestamp, _> = overrides.mtime.map_or_else(|| header.mtime(), Ok);
-    Ok(Metadata {
-        permissions: header.permissions()?,
-        uid,
-        gid,
-        mtime: mtime?,
-        ..Metadata::default()
-    })
-}
-
-/// A symbolic link's target, if it can be one.
-fn target(target: Vec<u8>) -> Result<Box<[u8]>, Refusal> {
-    if target.is_empty() || target.contains(&0) {
-        return Err(Refusal::SymlinkTarget(target.into()));
-    }
-    Ok(target.into())
-}
-
-fn rdev(header: &MemberHeader, overrides: &Overrides) -> Result<Rdev, Damage> {
-    let rdev = header.rdev()?;
-    Ok(Rdev {
-        major: overrides.major.unwrap_or(rdev.major),
-        minor: overrides.minor.unwrap_or(rdev.minor),
-    })
-}
-
-fn stored_size(header: &MemberHeader, overrides: &Overrides) -> Result<u64, Damage> {
-    overrides.size.map_or_else(|| header.size(), Ok)
-}
-
-/// The attributes; an ACL's text counts only without the attribute itself.
-fn xattrs(overrides: &mut Overrides) -> Result<Vec<Xattr>, Refusal> {
-    let mut xattrs = mem::take(&mut overrides.xattrs);
-    let has = |xattrs: &[Xattr], name: &[u8]| xattrs.iter().any(|xattr| *xattr.name == *name);
-    let texts = [
-        (ACL_ACCESS, overrides.acl_access.take(), super::acl::access as fn(&_) -> _),
-        (ACL_DEFAULT, overrides.acl_default.take(), super::acl::default),
-    ];
-    for (name, text, parse) in texts {
-        let Some(text) = text.filter(|_| !has(&xattrs, name)) else {
-            continue;
-        };
-        let value: Option<Box<[u8]>> = parse(&text)?;
-        xattrs.extend(value.map(|value| Xattr { name: name.into(), value }));
-    }
-    Ok(xattrs)
+/// A file whose data are not in the tar: a hole.
+fn without_data(size: u64, unknown: Option<u8>) -> MemberKind {
+    MemberKind::Regular { size, at: 0, map: Some(SparseMap::default()), unknown }
 }
 
 fn too_large(what: &'static str, found: impl Into<u64>, limit: impl Into<u64>) -> Fault {

@@ -12,12 +12,14 @@ mod canonical;
 mod contents;
 mod decompress;
 mod error;
+mod fields;
 mod header;
 mod input;
 mod member;
 mod overrides;
 mod pax;
 mod place;
+mod raw_copy;
 mod sparse;
 mod spool;
 mod xattr;
@@ -30,15 +32,16 @@ use std::{
 };
 
 use crate::{
-    Options, Source, SourceError,
+    Data, Options, Source, SourceError,
     detect::{self, Compression, Looks, detect},
     note::NoteKind,
     open::cannot,
 };
 use contents::TarContents;
 use input::Input;
-use member::Members;
+use member::{End, Members};
 use place::Placer;
+use raw_copy::RawCopy;
 use spool::Spool;
 
 pub use error::{Damage, Part, Refusal, TarError};
@@ -53,15 +56,13 @@ pub(crate) use header::is_header;
 /// [`SourceError`] names the member that is damaged, cut short or refused.
 pub fn tar(mut file: File, path: &Path, options: &Options) -> Result<Source, SourceError> {
     let metadata = file.metadata().map_err(cannot("read the attributes", path))?;
-    if !metadata.is_file() {
+    if !metadata.is_file() || options.raw_copy.is_some() {
         return tar_stream(file, path, options);
     }
     let start = file.stream_position().map_err(cannot("read", path))?;
     let head = first_bytes(&file, detect::NEEDED).map_err(cannot("read", path))?;
     match compression(&head, path)? {
-        None => {
-            read(Members::new(path, Input::file(path, file, start)?, options.xattrs), path, options)
-        }
+        None => read(Members::new(path, Input::file(path, file, start)?, options), path, options),
         Some(compression) => stream(file, Some(compression), path, options),
     }
 }
@@ -119,15 +120,20 @@ fn stream(
     path: &Path,
     options: &Options,
 ) -> Result<Source, SourceError> {
-    let spool = Spool::new(options.spool_dir.clone(), options.spool_memory);
-    let reader: Box<dyn Read + '_> = match compression {
+    let spool = (options.data == Data::Take)
+        .then(|| Spool::new(options.spool_dir.clone(), options.spool_memory));
+    let mut reader: Box<dyn Read + '_> = match compression {
         None => Box::new(reader),
         Some(compression) => {
             decompress::decoder(compression, reader).map_err(cannot("decompress", path))?
         }
     };
+    if let Some(copy) = &options.raw_copy {
+        let file = File::create(copy).map_err(cannot("create", copy))?;
+        reader = Box::new(RawCopy::new(reader, file, copy));
+    }
     let input = Input::stream(path, reader, compression, spool);
-    read(Members::new(path, input, options.xattrs), path, options)
+    read(Members::new(path, input, options), path, options)
 }
 
 fn read(mut members: Members<'_>, path: &Path, options: &Options) -> Result<Source, SourceError> {
@@ -140,16 +146,24 @@ fn read(mut members: Members<'_>, path: &Path, options: &Options) -> Result<Sour
         let name = member.path.clone();
         placer.place(member).map_err(|refusal| refused(name, refusal))?;
     }
-    let (rest, store) = members.finish()?;
-    if rest {
+    let End { trailing, unmarked, store, length } = members.finish()?;
+    if trailing {
         placer.notes.add(NoteKind::TrailingData, b"");
+    }
+    if unmarked {
+        placer.notes.add(NoteKind::NoEndMarker, b"");
     }
     placer.finish().map_err(|(member, refusal)| refused(member, refusal))?;
     let (tree, stored) = canonical::canonical(&placer.tree, &placer.stored, options)
         .map_err(|(member, error)| refused(member, Refusal::Tree(error)))?;
     Ok(Source {
         tree,
-        contents: Box::new(TarContents { store, stored, maps: placer.maps }),
+        contents: Box::new(TarContents {
+            store,
+            stored,
+            maps: placer.maps,
+            referred: (options.data == Data::Refer).then_some(length),
+        }),
         notes: placer.notes.into_vec(),
     })
 }

@@ -15,6 +15,7 @@ use crate::{
     exclude::push_name,
     namespace,
     note::{NoteKind, Notes},
+    overlay,
 };
 
 /// What AUFS puts before the name of a file that hides one in a lower layer.
@@ -262,7 +263,7 @@ impl<'a> Placer<'a> {
             self.hide(&path, metadata).map_err(|refusal| (path, refusal))?;
         }
         for directory in std::mem::take(&mut self.opaque) {
-            self.make_opaque(directory);
+            overlay::make_opaque(&mut self.tree, directory);
         }
         Ok(())
     }
@@ -297,13 +298,6 @@ impl<'a> Placer<'a> {
                 self.replace(path, metadata, kind, Stored::Nothing)
             }
         }
-    }
-
-    fn make_opaque(&mut self, directory: InodeIndex) {
-        let set = self.tree.get(directory).metadata.xattrs;
-        let mut xattrs = self.tree.xattrs.get(set).to_vec();
-        xattrs.push(Xattr { name: b"trusted.overlay.opaque"[..].into(), value: b"y"[..].into() });
-        self.tree.get_mut(directory).metadata.xattrs = self.tree.xattrs.intern(xattrs);
     }
 }
 

@@ -1,6 +1,10 @@
 //! Where does the data of a sparse member belong?
 
-use super::{error::Damage, header::size, pax::decimal};
+use super::{
+    error::Damage,
+    header::{BLOCK, size},
+    pax::decimal,
+};
 use crate::limits;
 
 /// Data that are stored one after the other but lie apart in the file.
@@ -49,6 +53,11 @@ impl SparseMap {
         Ok(map)
     }
 
+    /// Whether the stretches are whole blocks of a tar, but for the end of the file of `size` bytes.
+    pub(super) fn is_aligned(&self, size: u64) -> bool {
+        are_aligned(&self.stretches, size)
+    }
+
     fn push(&mut self, at: u64, length: u64, size: u64) -> Result<(), Damage> {
         let Some(end) = at.checked_add(length).filter(|end| *end <= size) else {
             return Err(Damage::SparsePastEnd { at, length, size });
@@ -64,6 +73,16 @@ impl SparseMap {
         self.end = end;
         Ok(())
     }
+}
+
+/// Whether stretches are whole blocks of a tar, but for the end of the file of `size` bytes.
+pub(super) fn are_aligned(stretches: &[Stretch], size: u64) -> bool {
+    let is_whole = |position: u64| position.is_multiple_of(BLOCK as u64);
+    stretches.iter().all(|stretch| {
+        is_whole(stretch.at)
+            && is_whole(stretch.stored)
+            && (is_whole(stretch.end()) || stretch.end() == size)
+    })
 }
 
 /// The pairs in a block of GNU's old form, up to the first that is blank.

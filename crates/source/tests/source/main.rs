@@ -13,3 +13,4 @@ mod directory;
 mod tar_equals_directory;
 mod tar_hostile;
 mod tar_members;
+mod tar_modes;

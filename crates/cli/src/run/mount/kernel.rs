@@ -17,14 +17,18 @@ pub(crate) fn mount(request: &Mount, settings: &Settings) -> io::Result<&'static
     let image = request.image.image.canonicalize()?;
     let is_device = fs::metadata(&image)?.file_type().is_block_device();
     let at = |source: &Path, offset| mount_source(source, &request.directory, settings, offset);
+    let by_loop = || {
+        let device = LoopDevice::new(&image, settings.offset)?;
+        at(&device.0, 0).map(|()| "from a loop device")
+    };
+    if settings.loop_device && !is_device {
+        return by_loop();
+    }
     match at(&image, settings.offset) {
         Ok(()) if is_device => Ok("from the block device"),
         Ok(()) => Ok("from the file"),
         // Before 6.12 a file is no source, and before 6.17 an image begins where its file does.
-        Err(error) if !is_device && may_need_loop(&error, settings) => {
-            let device = LoopDevice::new(&image, settings.offset)?;
-            at(&device.0, 0).map(|()| "from a loop device")
-        }
+        Err(error) if !is_device && may_need_loop(&error, settings) => by_loop(),
         Err(error) => Err(error),
     }
 }
@@ -41,6 +45,13 @@ fn mount_source(
     settings: &Settings,
     offset: u64,
 ) -> io::Result<()> {
+    let data = data(settings, offset)?;
+    let flags = settings.set | MountFlags::RDONLY;
+    Ok(rustix::mount::mount(source, directory, "erofs", flags, data.as_c_str())?)
+}
+
+/// What is no flag.
+fn data(settings: &Settings, offset: u64) -> io::Result<CString> {
     let mut words = settings.kernel.clone();
     if offset != 0 {
         words.push(format!("fsoffset={offset}"));
@@ -51,10 +62,7 @@ fn mount_source(
         let name = name.ok_or_else(|| io::Error::other("a device's name can't be passed on"))?;
         words.push(format!("device={name}"));
     }
-    let flags = [(true, MountFlags::RDONLY), (settings.noexec, MountFlags::NOEXEC)];
-    let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect();
-    let data = CString::new(words.join(","))?;
-    Ok(rustix::mount::mount(source, directory, "erofs", flags, data.as_c_str())?)
+    Ok(CString::new(words.join(","))?)
 }
 
 /// A block device on a file, that goes away with its last user.

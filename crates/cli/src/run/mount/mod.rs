@@ -74,5 +74,7 @@ fn refusal(error: &io::Error) -> String {
 }
 
 fn say(request: &Mount, how: &str) {
-    eprintln!("lith: {}: {how}", Place(&request.image.image));
+    if !request.quiet {
+        eprintln!("lith: {}: {how}", Place(&request.image.image));
+    }
 }

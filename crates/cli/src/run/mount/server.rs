@@ -18,6 +18,7 @@ use lith::{
     reader::{Image, Limits, Options},
 };
 use lith_fuse::{Mounted, Unmounter};
+use rustix::mount::MountFlags;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1},
     iterator::Signals,
@@ -82,7 +83,7 @@ fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
     let devices = devices.collect::<anyhow::Result<Vec<_>>>()?;
     let limits = limits(usize::try_from(request.cache.0).unwrap_or(usize::MAX));
     let way = request.decode.map(DecodeWay::way);
-    Image::open_with(devices, Options { limits, way, whole_again: true })
+    Image::open_with(devices, Options { limits, way, whole_again: true, ..Options::default() })
         .with_context(|| Place(place).to_string())
 }
 
@@ -102,14 +103,19 @@ fn options(request: &Mount, settings: &Settings) -> lith_fuse::Options {
     lith_fuse::Options {
         threads: request.threads,
         // As with the kernel's driver.
-        allow_other: settings.allow_other || rustix::process::geteuid().is_root(),
+        allow_other: settings.allow_other
+            || (rustix::process::geteuid().is_root() && !settings.allow_root),
+        allow_root: settings.allow_root,
         uid: settings.uid,
         gid: settings.gid,
         idle: settings.timeout.map(Duration::from_secs),
         source: settings.source.clone().or(name),
-        devices: settings.dev,
-        suid: settings.suid,
-        noexec: settings.noexec,
+        devices: settings.cleared.contains(MountFlags::NODEV),
+        suid: settings.cleared.contains(MountFlags::NOSUID),
+        noexec: settings.set.contains(MountFlags::NOEXEC),
+        nosymfollow: settings.set.contains(MountFlags::NOSYMFOLLOW),
+        subtype: settings.subtype.clone(),
+        max_read: settings.max_read,
         passthrough: settings.passthrough.then(|| lith_fuse::ImageFile {
             path: request.image.image.clone(),
             offset: settings.offset,

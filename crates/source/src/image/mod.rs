@@ -1,23 +1,20 @@
 //! How does an EROFS image become a tree?
 
-use std::{
-    collections::HashMap,
-    ffi::OsStr,
-    io,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-    vec,
-};
+mod contents;
+mod referred;
+
+use std::{collections::HashMap, path::Path, sync::Arc, vec};
 
 use lith_format::{addr::Nid, file_type::FileType, inode::InodeData};
-use lith_reader::{DirEntry, File, Image, Inode};
+use lith_reader::{DirEntry, Image, Inode};
 use lith_tree::{
-    Content, ContentError, Contents, DataRange, DisplayPath, InodeIndex, Kind, Metadata, Name,
-    NameError, Rdev, Timestamp, Tree, TreeError, Xattr,
+    DisplayPath, InodeIndex, Kind, Metadata, Name, NameError, Rdev, Timestamp, Tree, TreeError,
+    Xattr,
 };
 
-use crate::{Note, NoteKind, Options, Source, exclude::push_name, namespace, note::Notes};
+use crate::{Data, Note, NoteKind, Options, Source, exclude::push_name, namespace, note::Notes};
+use contents::ImageContents;
+use referred::Referred;
 
 /// Nanoseconds are below this; a damaged inode may say more.
 const NSEC_MAX: u32 = 999_999_999;
@@ -66,9 +63,52 @@ pub enum ImageError {
 /// # Errors
 /// [`ImageError`] names the first path that can't be read or makes no sense.
 pub fn image(image: Arc<Image>, path: &Path, options: &Options) -> Result<Source, ImageError> {
-    let (tree, nids, notes) = Walker::new(&image, options)?.walk()?;
-    let contents = ImageContents { image, nids, path: path.to_owned() };
-    Ok(Source { tree, contents: Box::new(contents), notes })
+    let root = image.root().map_err(cannot_read(b""))?;
+    image_below(image, &root, path, options)
+}
+
+/// As [`image()`], but takes only what is in a directory, which becomes the root.
+///
+/// # Errors
+/// As [`image()`].
+pub fn image_below(
+    image: Arc<Image>,
+    directory: &Inode,
+    path: &Path,
+    options: &Options,
+) -> Result<Source, ImageError> {
+    let mut walker = Walker::new(&image, options);
+    walker.set_root(directory)?;
+    let parts = walker.walk()?;
+    Ok(source(image, path, options, parts))
+}
+
+/// As [`image()`], but takes only one file, which is no directory. It gets a name in a root without attributes.
+///
+/// # Errors
+/// As [`image()`].
+pub fn image_file(
+    image: Arc<Image>,
+    (file, name): (&Inode, Name),
+    path: &Path,
+    options: &Options,
+) -> Result<Source, ImageError> {
+    let mut walker = Walker::new(&image, options);
+    walker.path = name.as_bytes().to_vec();
+    walker.add_inode(InodeIndex::ROOT, name, file)?;
+    let parts = walker.walk()?;
+    Ok(source(image, path, options, parts))
+}
+
+fn source(
+    image: Arc<Image>,
+    path: &Path,
+    options: &Options,
+    (tree, nids, notes): (Tree, Vec<Nid>, Vec<Note>),
+) -> Source {
+    let referred = (options.data == Data::Refer).then(|| Referred::new(&image));
+    let contents = ImageContents { image, nids, path: path.to_owned(), referred };
+    Source { tree, contents: Box::new(contents), notes }
 }
 
 /// A directory whose entries are being added.
@@ -94,22 +134,25 @@ struct Walker<'a> {
 }
 
 impl<'a> Walker<'a> {
-    fn new(image: &'a Image, options: &'a Options) -> Result<Self, ImageError> {
-        let root = image.root().map_err(cannot_read(b""))?;
-        let mut walker = Self {
+    fn new(image: &'a Image, options: &'a Options) -> Self {
+        Self {
             image,
             options,
             tree: Tree::new(Metadata::default()),
-            nids: vec![root.nid],
-            known: HashMap::from([(root.nid, InodeIndex::ROOT)]),
+            nids: vec![Nid::default()],
+            known: HashMap::new(),
             stack: Vec::new(),
             path: Vec::new(),
             notes: Notes::default(),
-        };
-        let metadata = walker.metadata(&root)?;
-        walker.tree.get_mut(InodeIndex::ROOT).metadata = metadata;
-        walker.descend(InodeIndex::ROOT, &root)?;
-        Ok(walker)
+        }
+    }
+
+    fn set_root(&mut self, directory: &Inode) -> Result<(), ImageError> {
+        self.nids = vec![directory.nid];
+        self.known.insert(directory.nid, InodeIndex::ROOT);
+        let metadata = self.metadata(directory)?;
+        self.tree.get_mut(InodeIndex::ROOT).metadata = metadata;
+        self.descend(InodeIndex::ROOT, directory)
     }
 
     fn walk(mut self) -> Result<(Tree, Vec<Nid>, Vec<Note>), ImageError> {
@@ -143,13 +186,23 @@ impl<'a> Walker<'a> {
             return self.tree.link(parent, name, known).map_err(|source| self.no_place(source));
         }
         let inode = self.image.inode(entry.nid).map_err(cannot_read(&self.path))?;
-        let (metadata, kind) = (self.metadata(&inode)?, self.kind(&inode)?);
+        self.add_inode(parent, name, &inode)
+    }
+
+    /// Adds what was not met before, under the name that the path ends with.
+    fn add_inode(
+        &mut self,
+        parent: InodeIndex,
+        name: Name,
+        inode: &Inode,
+    ) -> Result<(), ImageError> {
+        let (metadata, kind) = (self.metadata(inode)?, self.kind(inode)?);
         let added = self.tree.add(parent, name, metadata, kind);
         let index = added.map_err(|source| self.no_place(source))?;
         self.nids.push(inode.nid);
         self.known.insert(inode.nid, index);
         if inode.file_type == FileType::Directory {
-            self.descend(index, &inode)?;
+            self.descend(index, inode)?;
         }
         Ok(())
     }
@@ -219,67 +272,12 @@ fn cannot_read(path: &[u8]) -> impl FnOnce(lith_reader::Error) -> ImageError + u
     |source| ImageError::Read { path: path.to_vec(), source: Box::new(source) }
 }
 
-/// Opens the files of an image.
-#[derive(Debug)]
-struct ImageContents {
-    image: Arc<Image>,
-    /// By inode.
-    nids: Vec<Nid>,
-    /// The image's own path.
-    path: PathBuf,
-}
-
-impl Contents for ImageContents {
-    fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
-        let path = self.path.join(OsStr::from_bytes(&tree.path(inode)));
-        let nid = self.nids.get(inode.index()).copied().unwrap_or_default();
-        match self.image.inode(nid).and_then(|inode| self.image.file(&inode)) {
-            Ok(file) => Ok(Box::new(ImageFile { file, path })),
-            Err(error) => Err(content_error(&path, error)),
-        }
-    }
-}
-
-/// One file of an image.
-#[derive(Debug)]
-struct ImageFile<'a> {
-    file: File<'a>,
-    path: PathBuf,
-}
-
-impl Content for ImageFile<'_> {
-    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), ContentError> {
-        self.file.read_at(buf, position).map_err(|error| content_error(&self.path, error))
-    }
-
-    fn range_at(&self, position: u64) -> Result<DataRange, ContentError> {
-        match self.file.range_at(position) {
-            Ok(Some(lith_reader::DataRange::Hole { end })) => Ok(DataRange::Hole { end }),
-            Ok(Some(lith_reader::DataRange::Data { end })) => Ok(DataRange::Data { end }),
-            Ok(None) => Ok(DataRange::Data { end: self.file.size() }),
-            Err(error) => Err(content_error(&self.path, error)),
-        }
-    }
-
-    fn check_unchanged(&self) -> Result<(), ContentError> {
-        Ok(())
-    }
-}
-
-fn content_error(path: &Path, error: lith_reader::Error) -> ContentError {
-    let path = path.to_owned();
-    match error {
-        lith_reader::Error::Device { .. } => {
-            ContentError::Io { path, action: "read", source: io::Error::other(error) }
-        }
-        error => ContentError::Damaged { path, source: Box::new(error) },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use lith_device::{FileDevice, MemoryDevice};
     use lith_tree::dump;
+
+    use std::path::PathBuf;
 
     use super::*;
     use crate::Excludes;
@@ -307,6 +305,42 @@ mod tests {
     }
 
     #[test]
+    fn a_part_is_a_tree_of_its_own() {
+        let path = golden("01-plain.erofs");
+        let opened = Arc::new(Image::open(FileDevice::open(&path).unwrap()).unwrap());
+        let (whole, options) = (read("01-plain.erofs", &Options::default()), Options::default());
+        for visit in opened.walk().unwrap().map(Result::unwrap) {
+            let image = Arc::clone(&opened);
+            let index = whole.tree.find(&visit.path).unwrap();
+            let of_whole = whole.tree.get(index);
+            let (part, at) = if visit.inode.file_type == FileType::Directory {
+                (image_below(image, &visit.inode, &path, &options).unwrap(), InodeIndex::ROOT)
+            } else {
+                let named = (&visit.inode, Name::new(b"name").unwrap());
+                let part = image_file(image, named, &path, &options).unwrap();
+                let at = part.tree.find(b"name").unwrap();
+                (part, at)
+            };
+            let inode = part.tree.get(at);
+            assert_eq!(inode.metadata.mtime, of_whole.metadata.mtime);
+            assert_eq!(inode.metadata.permissions, of_whole.metadata.permissions);
+            let xattrs = |tree: &Tree, inode: &lith_tree::Inode| {
+                tree.xattrs.get(inode.metadata.xattrs).to_vec()
+            };
+            assert_eq!(xattrs(&part.tree, inode), xattrs(&whole.tree, of_whole));
+            if let Kind::Regular { size } = inode.kind {
+                let bytes = |source: &Source, index| {
+                    let mut bytes = vec![0; usize::try_from(size).unwrap()];
+                    let content = source.contents.open(&source.tree, index).unwrap();
+                    content.read_at(&mut bytes, 0).unwrap();
+                    bytes
+                };
+                assert!(bytes(&part, at) == bytes(&whole, index));
+            }
+        }
+    }
+
+    #[test]
     fn options_are_followed() {
         let options = Options {
             exclude: Excludes::new(["deep", "/text"]).unwrap(),
@@ -318,6 +352,36 @@ mod tests {
         assert!(source.tree.find(b"deep").is_none() && source.tree.find(b"text").is_none());
         assert!(source.tree.xattrs.is_empty());
         assert_ne!(source.tree.find(b"link-hard"), source.tree.find(b"link-short"));
+    }
+
+    #[test]
+    fn what_is_stored_as_it_is_can_be_referred_to() {
+        let options = Options { data: Data::Refer, ..Options::default() };
+        let source = read("02-noinline-data.erofs", &options);
+        let bytes = std::fs::read(golden("02-noinline-data.erofs")).unwrap();
+        let [device] = &source.contents.devices()[..] else { panic!("one device") };
+        assert_eq!((device.bytes, device.tag.len()), (bytes.len() as u64, 32));
+        let mut files = 0;
+        for visit in source.tree.walk() {
+            let Kind::Regular { size: 1.. } = source.tree.get(visit.inode).kind else { continue };
+            let content = source.contents.open(&source.tree, visit.inode).unwrap();
+            let stretches = content.elsewhere().unwrap().unwrap();
+            let mut position = 0;
+            for stretch in stretches {
+                let (_, at) = stretch.place.unwrap();
+                let at = usize::try_from(at).unwrap();
+                let mut read = vec![0; usize::try_from(stretch.len).unwrap()];
+                content.read_at(&mut read, position).unwrap();
+                assert!(read == bytes[at..at + read.len()]);
+                position += stretch.len;
+            }
+            files += 1;
+        }
+        assert!(files > 0);
+        let source = read("03-lz4.erofs", &options);
+        let text = source.tree.find(b"text").unwrap();
+        let content = source.contents.open(&source.tree, text).unwrap();
+        assert_eq!(content.elsewhere().unwrap(), None);
     }
 
     #[test]

@@ -1,0 +1,117 @@
+//! Which chunks are written already, and where?
+
+use std::{collections::HashMap, fs::File, io, os::unix::fs::FileExt};
+
+use lith_format::addr::BlockBits;
+
+/// Where a chunk lies.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    start: u64,
+    blocks: u32,
+}
+
+/// The chunks that are written.
+#[derive(Debug)]
+pub(crate) struct ChunkStore {
+    block: BlockBits,
+    /// Whether equal chunks are stored once.
+    shares: bool,
+    /// The first chunk of each hash.
+    known: HashMap<u128, Known>,
+    /// What is not written yet.
+    pending: Vec<u8>,
+    /// Where that begins.
+    start: u64,
+    /// What is read back.
+    read: Vec<u8>,
+}
+
+impl ChunkStore {
+    pub(crate) fn new(block: BlockBits, shares: bool) -> Self {
+        let (known, pending, read) = (HashMap::new(), Vec::new(), Vec::new());
+        Self { block, shares, known, pending, start: 0, read }
+    }
+
+    /// The first block of a chunk in `file`: that of an equal one, or `next`, where it will be written.
+    pub(crate) fn put(
+        &mut self,
+        hash: u128,
+        bytes: &[u8],
+        (file, next): (&File, u64),
+    ) -> io::Result<u64> {
+        // A chunk has at most 16 MiB.
+        let blocks = u32::try_from(self.block.blocks_for(bytes.len() as u64)).unwrap_or(u32::MAX);
+        match self.known.get(&hash).copied().filter(|_| self.shares) {
+            Some(Known { start, blocks: known }) => {
+                if known == blocks && self.is_at(start, bytes, file)? {
+                    return Ok(start);
+                }
+            }
+            None if self.shares => {
+                self.known.insert(hash, Known { start: next, blocks });
+            }
+            None => {}
+        }
+        if self.pending.is_empty() {
+            self.start = next;
+        }
+        let behind = (next - self.start) * u64::from(self.block.size());
+        self.pending.resize(usize::try_from(behind).unwrap_or(usize::MAX), 0);
+        self.pending.extend_from_slice(bytes);
+        Ok(next)
+    }
+
+    /// Whether these bytes are what is written, or will be, from that block on.
+    fn is_at(&mut self, block: u64, bytes: &[u8], file: &File) -> io::Result<bool> {
+        let size = u64::from(self.block.size());
+        let behind = block.checked_sub(self.start).filter(|_| !self.pending.is_empty());
+        if let Some(behind) = behind {
+            let behind = usize::try_from(behind * size).unwrap_or(usize::MAX);
+            let there = self.pending.get(behind..).and_then(|there| there.get(..bytes.len()));
+            return Ok(there == Some(bytes));
+        }
+        self.read.resize(bytes.len(), 0);
+        file.read_exact_at(&mut self.read, block * size)?;
+        Ok(self.read == bytes)
+    }
+
+    /// Writes what is not written yet.
+    pub(crate) fn flush(&mut self, file: &File) -> io::Result<()> {
+        file.write_all_at(&self.pending, self.start * u64::from(self.block.size()))?;
+        self.pending.clear();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(store: &mut ChunkStore, file: &File, hash: u128, fill: u8, next: u64) -> u64 {
+        store.put(hash, &[fill; 8192], (file, next)).unwrap()
+    }
+
+    #[test]
+    fn equal_chunks_are_found_in_memory_and_on_file() {
+        let file = tempfile::tempfile().unwrap();
+        let mut store = ChunkStore::new(BlockBits::DEFAULT, true);
+        assert_eq!(put(&mut store, &file, 1, 1, 10), 10);
+        assert_eq!(put(&mut store, &file, 2, 2, 12), 12);
+        assert_eq!(put(&mut store, &file, 1, 1, 14), 10);
+        store.flush(&file).unwrap();
+        assert_eq!(put(&mut store, &file, 2, 2, 14), 12);
+        // Another chunk of the same hash.
+        assert_eq!(put(&mut store, &file, 2, 3, 14), 14);
+        store.flush(&file).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), 16 * 4096);
+    }
+
+    #[test]
+    fn each_chunk_is_written_where_none_are_shared() {
+        let file = tempfile::tempfile().unwrap();
+        let mut store = ChunkStore::new(BlockBits::DEFAULT, false);
+        assert_eq!(put(&mut store, &file, 1, 1, 10), 10);
+        assert_eq!(put(&mut store, &file, 1, 1, 12), 12);
+    }
+}

@@ -1,0 +1,98 @@
+//! How do the chunks of files reach the image?
+
+use lith_format::{addr::Blkaddr, chunk::Chunk};
+use lith_tree::{Content, InodeIndex};
+
+use super::{Chunks, HashedChunk, Runs, cut};
+use crate::{
+    BuildError, ChunkForm, Digest, DigestOfPieces, PIECE,
+    data::{DataWriter, FileData},
+};
+
+impl DataWriter<'_> {
+    /// Takes chunks off the front of `bytes`, which has those that are no holes, and adds to `runs` where they lie.
+    pub(crate) fn put_chunks(
+        &mut self,
+        chunks: &[HashedChunk],
+        bytes: &mut &[u8],
+        runs: &mut Runs,
+    ) -> Result<(), BuildError> {
+        let block = self.block();
+        for HashedChunk { hash, blocks } in chunks {
+            let blocks = u64::from(*blocks);
+            let Some(hash) = hash else {
+                runs.push(Chunk::HOLE, blocks);
+                continue;
+            };
+            let len = usize::try_from(blocks * u64::from(block.size())).unwrap_or(usize::MAX);
+            let (chunk, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
+            *bytes = rest;
+            let next = self.next.next_multiple_of(self.sources.options.chunk_alignment());
+            let start = self
+                .chunks
+                .put(*hash, chunk, (self.image, next))
+                .map_err(|source| BuildError::Output { action: "read back", source })?;
+            if start == next {
+                self.next = next;
+                self.advance(blocks)?;
+            }
+            runs.push(Chunk { device: 0, start: Some(Blkaddr(start)) }, blocks);
+        }
+        Ok(())
+    }
+
+    /// Writes the chunks that are not written yet.
+    pub(crate) fn flush_chunks(&mut self) -> Result<(), BuildError> {
+        let written = self.chunks.flush(self.image);
+        written.map_err(|source| BuildError::Output { action: "write", source })
+    }
+
+    /// Remembers where a file's chunks lie.
+    pub(crate) fn set_runs(&mut self, inode: InodeIndex, runs: &Runs) -> Result<(), BuildError> {
+        let form = match self.sources.options.chunks {
+            Some(chunks) => chunks.form,
+            None => ChunkForm::Smallest,
+        };
+        let (format, table) =
+            runs.encode(form).map_err(|error| self.unencodable(inode, "chunk table", &error))?;
+        let sparse = runs.has_holes();
+        self.set(inode, FileData::Chunked { format, sparse }, &table)
+    }
+
+    /// Stores a file's bytes in chunks from block `start` on, over all that was written there.
+    pub(crate) fn rewrite_in_chunks(
+        &mut self,
+        (inode, size): (InodeIndex, u64),
+        content: &dyn Content,
+        start: u64,
+        chunks: Chunks,
+    ) -> Result<(), BuildError> {
+        self.take_back(start)?;
+        let step = PIECE.max(chunks.granule().into());
+        let (mut buf, mut blocks) = (Vec::new(), Vec::new());
+        let (mut digest, mut runs) = (DigestOfPieces::default(), Runs::default());
+        for position in (0..size).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
+            let len = step.min(size - position);
+            buf.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
+            content.read_at(&mut buf, position)?;
+            digest.extend(Digest::of_pieces(&buf));
+            blocks.clear();
+            let hashed = cut(&buf, chunks, self.block(), &mut blocks);
+            self.put_chunks(&hashed, &mut &*blocks, &mut runs)?;
+            self.flush_chunks()?;
+        }
+        self.set_digest(inode, digest.finish());
+        self.set_runs(inode, &runs)
+    }
+
+    /// Gives all blocks from `start` on back. Of a file, which can be cut, nothing stays of what they held.
+    fn take_back(&mut self, start: u64) -> Result<(), BuildError> {
+        let end = start * u64::from(self.block().size());
+        let cut = |image: &std::fs::File| match image.metadata()? {
+            metadata if metadata.is_file() && metadata.len() > end => image.set_len(end),
+            _ => Ok(()),
+        };
+        self.next = start;
+        cut(self.image).map_err(|source| BuildError::Output { action: "write", source })
+    }
+}

@@ -1,0 +1,139 @@
+//! What does dump.erofs say of an image as a whole?
+
+use std::fmt;
+
+use lith::format::{
+    compression::Algorithm,
+    features::{Compat, Incompat},
+    kernel::KernelVersion,
+    superblock::{MAGIC, Superblock},
+};
+use uuid::Uuid;
+
+use crate::applets::form::local_time;
+
+/// Features by the names that they have here.
+const COMPAT: [(Compat, &str); 6] = [
+    (Compat::SB_CHKSUM, "sb_csum"),
+    (Compat::MTIME, "mtime"),
+    (Compat::XATTR_FILTER, "xattr_filter"),
+    (Compat::SHARED_EA_IN_METABOX, "shared_ea_in_metabox"),
+    (Compat::PLAIN_XATTR_PFX, "plain_xattr_pfx"),
+    (Compat::ISHARE_XATTRS, "ishare_xattrs"),
+];
+
+/// The same of those that a reader must know, with the first kernel that does.
+const INCOMPAT: [(Incompat, &str, KernelVersion); 11] = [
+    (Incompat::LZ4_0PADDING, "lz4_0padding", KernelVersion::new(5, 4)),
+    (Incompat::COMPR_CFGS, "compr_cfgs", KernelVersion::new(5, 13)),
+    (Incompat::BIG_PCLUSTER, "big_pcluster", KernelVersion::new(5, 13)),
+    (Incompat::CHUNKED_FILE, "chunked_file", KernelVersion::new(5, 15)),
+    (Incompat::DEVICE_TABLE, "device_table", KernelVersion::new(5, 16)),
+    (Incompat::ZTAILPACKING, "ztailpacking", KernelVersion::new(5, 17)),
+    (Incompat::FRAGMENTS, "fragments", KernelVersion::new(6, 1)),
+    (Incompat::DEDUPE, "dedupe", KernelVersion::new(6, 1)),
+    (Incompat::XATTR_PREFIXES, "xattr_prefixes", KernelVersion::new(6, 4)),
+    (Incompat::BITS_48, "48bit", KernelVersion::new(6, 15)),
+    (Incompat::METABOX, "metabox", KernelVersion::new(6, 17)),
+];
+
+/// The algorithms, with the first kernel that has each; LZ4 comes with its feature.
+const ALGORITHMS: [(Algorithm, Option<KernelVersion>); 4] = [
+    (Algorithm::Lz4, None),
+    (Algorithm::Lzma, Some(KernelVersion::new(5, 16))),
+    (Algorithm::Deflate, Some(KernelVersion::new(6, 6))),
+    (Algorithm::Zstd, Some(KernelVersion::new(6, 10))),
+];
+
+/// A superblock as dump.erofs prints it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lines<'a>(pub(super) &'a Superblock);
+
+impl Lines<'_> {
+    fn write_nids(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sb = self.0;
+        line(f, "root nid", sb.root_nid)?;
+        if let Some(nid) = sb.packed_nid.filter(|nid| nid.0 > 0) {
+            line(f, "packed nid", nid)?;
+        }
+        sb.metabox_nid.map_or(Ok(()), |nid| line(f, "metabox nid", nid))
+    }
+
+    fn write_algorithms(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sb = self.0;
+        if !sb.incompat.contains(Incompat::COMPR_CFGS) {
+            return line(f, "lz4_max_distance", sb.lz4_max_distance);
+        }
+        let used = ALGORITHMS.iter().filter(|(algorithm, _)| sb.algorithms.has(*algorithm));
+        let names: Vec<_> = used.map(|(algorithm, _)| algorithm.name()).collect();
+        line(f, "compr_algs", names.join(", "))
+    }
+
+    fn write_features(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (compat, incompat) = (self.0.compat, self.0.incompat);
+        let names = COMPAT.iter().filter(|(bit, _)| compat.contains(*bit));
+        let names: String = names.map(|(_, name)| format!("{name} ")).collect();
+        line(f, "compatible features", names)?;
+        let names = INCOMPAT.iter().filter(|(bit, ..)| incompat.contains(*bit));
+        let names: String = names.map(|(_, name, _)| format!("{name} ")).collect();
+        line(f, "incompatible features", names)
+    }
+
+    /// The oldest kernel that mounts the image, as far as features and algorithms tell.
+    fn oldest_kernel(&self) -> Option<KernelVersion> {
+        let sb = self.0;
+        let features = INCOMPAT.iter().filter(|(bit, ..)| sb.incompat.contains(*bit));
+        let used = ALGORITHMS.iter().filter(|(algorithm, _)| sb.algorithms.has(*algorithm));
+        let since =
+            features.map(|(_, _, since)| *since).chain(used.filter_map(|(_, since)| *since));
+        since.max()
+    }
+}
+
+/// A line with what is told of the filesystem at column 46.
+fn line(f: &mut fmt::Formatter<'_>, what: &str, value: impl fmt::Display) -> fmt::Result {
+    let label = format!("Filesystem {what}:");
+    writeln!(f, "{label:<46}{value}")
+}
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sb = self.0;
+        line(f, "magic number", format_args!("0x{MAGIC:04X}"))?;
+        line(f, "blocksize", sb.block.size())?;
+        line(f, "blocks", sb.blocks)?;
+        line(f, "inode metadata start block", sb.meta_blkaddr)?;
+        line(f, "shared xattr metadata start block", sb.xattr_blkaddr)?;
+        self.write_nids(f)?;
+        self.write_algorithms(f)?;
+        line(f, "sb_size", sb.size())?;
+        line(f, "inode count", sb.inos)?;
+        let made = sb.epoch.saturating_add(sb.build_time.into());
+        line(f, "created", local_time(made, "%a %b %e %H:%M:%S %Y"))?;
+        self.write_features(f)?;
+        line(f, "UUID", Uuid::from_bytes(sb.uuid))?;
+        let Some(kernel) = self.oldest_kernel() else { return Ok(()) };
+        writeln!(f, "Required upstream Linux kernel version:       {kernel}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lith::format::{addr::BlockBits, compression::AlgorithmSet};
+
+    use super::*;
+
+    #[test]
+    fn the_oldest_kernel_is_that_of_the_newest_feature() {
+        let mut sb = Superblock::new(BlockBits::DEFAULT);
+        assert_eq!(Lines(&sb).oldest_kernel(), None);
+        assert!(Lines(&sb).to_string().ends_with(
+            "UUID:                              00000000-0000-0000-0000-000000000000\n"
+        ));
+        sb.incompat = Incompat::LZ4_0PADDING | Incompat::COMPR_CFGS;
+        sb.algorithms = AlgorithmSet::ZSTD;
+        let lines = Lines(&sb).to_string();
+        assert!(lines.ends_with("version:       6.10\n"), "{lines}");
+        assert!(lines.contains("Filesystem compr_algs:                        zstd\n"), "{lines}");
+    }
+}

@@ -1,0 +1,138 @@
+//! How does fsck.erofs get files out of an image?
+
+use std::{
+    os::unix::ffi::OsStrExt,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use anyhow::Context;
+use lith::{
+    export::{
+        self, Existing, ExtractOptions, Observer, Owners, Permissions, Selection, Skipped, What,
+    },
+    format::file_type::FileType,
+    reader::Image,
+    source::{self, Source},
+    tree::Name,
+};
+use rustix::process::geteuid;
+
+use super::{Done, words::Words};
+use crate::{
+    args,
+    output::{
+        error::{Place, tell},
+        skips::Skips,
+    },
+};
+
+/// Copies an image, or what is below a file of it, to a place.
+pub(super) fn run(name: &str, request: &Words, destination: &Path) -> anyhow::Result<Done> {
+    let image = Arc::new(request.image.open(request.no_checksum)?);
+    let (source, selection, directory) = part(request, image, destination)?;
+    let follower = Follower::default();
+    let parts = (&source.tree, &*source.contents);
+    let extracted = export::extract(parts, &selection, directory, &options(request), &follower);
+    let Follower { skips, failed } = follower;
+    if request.warns() || failed.load(Ordering::Relaxed) {
+        skips.tell(name);
+    }
+    let is_well = match extracted {
+        Ok(_) => !failed.into_inner(),
+        Err(error) => {
+            tell(name, &error.into());
+            false
+        }
+    };
+    let verdict =
+        if is_well { "Extracted filesystem successfully" } else { "Failed to extract filesystem" };
+    Ok(Done { is_well, verdict })
+}
+
+/// What is extracted into which directory: a directory becomes the destination, and so does any other file.
+fn part<'a>(
+    request: &Words,
+    image: Arc<Image>,
+    destination: &'a Path,
+) -> anyhow::Result<(Source, Selection, &'a Path)> {
+    let start = request.file.find(&request.image, &image)?;
+    let place = request.image.image.as_path();
+    let in_image = || Place(place).to_string();
+    let options =
+        source::Options { xattrs: request.extraction.xattrs, ..source::Options::default() };
+    if start.file_type == FileType::Directory {
+        let source = source::image_below(image, &start, place, &options).with_context(in_image)?;
+        return Ok((source, Selection::all(), destination));
+    }
+    let name = destination.file_name().map(|name| Name::new(name.as_bytes()));
+    let name = name
+        .and_then(Result::ok)
+        .with_context(|| format!("{}: a directory is in the way of a file", Place(destination)))?;
+    let named = (&start, name.clone());
+    let source = source::image_file(image, named, place, &options).with_context(in_image)?;
+    let selection = Selection::paths(&source.tree, [name.as_bytes()])?;
+    let parent = destination.parent().filter(|parent| !parent.as_os_str().is_empty());
+    Ok((source, selection, parent.unwrap_or(Path::new("."))))
+}
+
+fn options(request: &Words) -> ExtractOptions {
+    let words = &request.extraction;
+    let existing = if words.overwrite { Existing::Overwrite } else { Existing::Fill };
+    let owners = match words.preserve.owner {
+        Some(true) => Owners::Keep,
+        Some(false) => Owners::Own,
+        None => Owners::Auto,
+    };
+    let keeps = words.preserve.permissions.unwrap_or_else(|| geteuid().is_root());
+    let permissions = if keeps { Permissions::Keep } else { Permissions::Masked };
+    let workers = args::workers(None);
+    ExtractOptions { existing, owners, permissions, xattrs: words.xattrs, workers }
+}
+
+/// Notes what could not be kept, and whether it should have been.
+#[derive(Default)]
+struct Follower {
+    skips: Skips,
+    failed: AtomicBool,
+}
+
+impl Observer for Follower {
+    fn skipped(&self, skipped: &Skipped) {
+        if is_failure(&skipped.what, geteuid().is_root()) {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+        self.skips.skipped(skipped);
+    }
+}
+
+/// Whether whoever extracts should have been able to keep this.
+fn is_failure(what: &What, is_root: bool) -> bool {
+    match what {
+        What::Xattr(name) => is_root || name.starts_with(b"user."),
+        What::Device => is_root,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_root_must_keep_everything() {
+        let xattr = |name: &[u8]| What::Xattr(name.into());
+        for (what, as_root, as_user) in [
+            (xattr(b"user.note"), true, true),
+            (xattr(b"security.selinux"), true, false),
+            (What::Device, true, false),
+            (What::Owner, false, false),
+            (What::SetId, false, false),
+        ] {
+            assert_eq!((is_failure(&what, true), is_failure(&what, false)), (as_root, as_user));
+        }
+    }
+}

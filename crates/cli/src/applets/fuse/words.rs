@@ -1,0 +1,116 @@
+//! What do the words of erofsfuse say?
+
+use std::path::PathBuf;
+
+use super::options::{FuseOption, FuseOptions};
+use crate::{
+    args::c_number::number,
+    args::{mount::Mount, value::Size},
+};
+
+/// The kind of filesystem in the list of mounts, behind `fuse.`, as libfuse takes it from the program's name.
+pub(in crate::applets) const SUBTYPE: &str = "erofsfuse";
+
+/// All words of a command line.
+#[derive(Debug, clap::Args)]
+pub(super) struct Words {
+    /// Skip so many bytes at the beginning of IMAGE
+    #[arg(long, value_name = "#", value_parser = number, default_value = "0")]
+    offset: u64,
+
+    /// How much is told, from 0 to 9: whatever it is, errors are
+    #[arg(long, value_name = "#")]
+    dbglevel: Option<u32>,
+
+    /// A further device of IMAGE, in the order of its device table
+    #[arg(long = "device", value_name = "FILE")]
+    devices: Vec<PathBuf>,
+
+    /// Stay in the foreground
+    #[arg(short)]
+    foreground: bool,
+
+    /// Stay in the foreground, for debugging
+    #[arg(short, long)]
+    debug: bool,
+
+    /// Answer one request after the other
+    #[arg(short)]
+    single: bool,
+
+    /// Mount options, separated by commas
+    #[arg(short, value_name = "OPTIONS")]
+    options: Vec<FuseOptions>,
+
+    /// The image
+    #[arg(value_name = "IMAGE")]
+    image: PathBuf,
+
+    /// Where to mount it
+    #[arg(value_name = "MOUNTPOINT")]
+    mountpoint: PathBuf,
+}
+
+impl Words {
+    /// The mount that is asked for.
+    pub(super) fn request(self) -> Mount {
+        let mut mount = Mount::plain(self.image, self.mountpoint);
+        mount.fuse = true;
+        mount.foreground = self.foreground || self.debug;
+        mount.offset = Some(Size(self.offset));
+        mount.image.devices = self.devices;
+        for option in self.options.into_iter().flat_map(|options| options.0) {
+            option.apply(&mut mount);
+        }
+        if self.single {
+            FuseOption::Threads(1).apply(&mut mount);
+        }
+        mount.default_subtype(SUBTYPE);
+        mount
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        words: Words,
+    }
+
+    fn request(words: &str) -> Mount {
+        Program::parse_from(words.split(' ')).words.request()
+    }
+
+    #[test]
+    fn mount_8_puts_options_last() {
+        let mount = request("erofsfuse image dir -o rw,nodev,suid,fsname=x,max_threads=3");
+        let settings = mount.settings();
+        assert_eq!((mount.image.image, mount.directory), ("image".into(), "dir".into()));
+        assert_eq!(settings.source.as_deref(), Some("x"));
+        assert_eq!(settings.subtype.as_deref(), Some(SUBTYPE));
+        assert_eq!(mount.threads.map(Into::into), Some(3_usize));
+        assert!(mount.fuse && !mount.foreground);
+    }
+
+    #[test]
+    fn containers_give_the_words_of_squashfuse() {
+        let mount = request("erofsfuse -f -o uid=1000,gid=100,offset=4096 image dir");
+        let settings = mount.settings();
+        assert!(mount.foreground);
+        assert_eq!((settings.uid, settings.gid, settings.offset), (Some(1000), Some(100), 4096));
+        assert_eq!(settings.subtype.as_deref(), Some(SUBTYPE));
+    }
+
+    #[test]
+    fn words_of_its_own_are_long() {
+        let mount = request("erofsfuse --offset=0x200 --device=a --device=b --dbglevel=9 -ds i d");
+        let settings = mount.settings();
+        assert_eq!((settings.offset, settings.devices), (512, vec!["a".into(), "b".into()]));
+        assert_eq!((mount.foreground, mount.threads.map(Into::into)), (true, Some(1_usize)));
+    }
+}

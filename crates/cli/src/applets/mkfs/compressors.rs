@@ -1,0 +1,133 @@
+//! Which encoders does `-z` of mkfs.erofs name?
+
+use lith::codec::Compressor;
+
+use crate::args::c_number as number;
+
+/// The encoders of all `-z`, in their order; those of one are separated by colons.
+pub(super) fn all(words: &[String]) -> Result<Vec<Compressor>, String> {
+    let each = words.iter().flat_map(|word| word.split(':')).filter(|word| !word.is_empty());
+    each.map(one).collect()
+}
+
+/// An encoder: its name, then options with commas between, of which the first may be a level alone.
+pub(super) fn one(word: &str) -> Result<Compressor, String> {
+    let (name, options) = word.split_once(',').unwrap_or((word, ""));
+    let options = options.split(',').filter(|option| !option.is_empty()).enumerate();
+    let options = options.map(|(number, option)| match option.split_once('=') {
+        None if number == 0 => Ok(("level", option)),
+        None => Err(format!("{name}: {option:?} is no option of a compressor")),
+        Some(pair) => Ok(pair),
+    });
+    let options = options.collect::<Result<Vec<_>, String>>()?;
+    let mut known = own_name(name).to_owned();
+    if !options.iter().any(|(key, _)| *key == "level") {
+        known += default_level(name);
+    }
+    for (key, value) in options {
+        if let Some(option) = own_option(name, key, value)? {
+            known = format!("{known},{option}");
+        }
+    }
+    known.parse().map_err(|problem| format!("-z {word}: {problem}"))
+}
+
+fn own_name(name: &str) -> &str {
+    if name == "libdeflate" { "deflate" } else { name }
+}
+
+/// The level that erofs-utils takes if none is given, where ours is another.
+fn default_level(name: &str) -> &'static str {
+    if own_name(name) == "deflate" { ",1" } else { "" }
+}
+
+/// An option as our own encoders name it; nothing if it says what is so anyway.
+fn own_option(name: &str, key: &str, value: &str) -> Result<Option<String>, String> {
+    let invalid = || format!("-z {name}: invalid {key} {value:?}");
+    match (name, key) {
+        (_, "level") => {
+            let level = value.parse().map_err(|_no_number| invalid())?;
+            let level = own_level(name, level).ok_or_else(invalid)?;
+            Ok((name != "lz4").then(|| format!("level={level}")))
+        }
+        ("deflate", "dictsize") => match number::bytes(value) {
+            Ok(32_768) => Ok(None),
+            _ => Err(format!("-z deflate: dictsize is 32768 always, so it can't be {value:?}")),
+        },
+        ("lzma" | "zstd", "dictsize") => {
+            let bytes = number::bytes(value).map_err(|_no_number| invalid())?;
+            // What 0 stands for follows from the physical clusters.
+            Ok((bytes > 0).then(|| format!("dictsize={bytes}")))
+        }
+        _ => Ok(Some(format!("{key}={value}"))),
+    }
+}
+
+/// The level that one of erofs-utils stands for; nothing if it has no such level. Level 0 is the encoder's usual one
+/// for LZ4HC and Zstandard, and the least for DEFLATE.
+fn own_level(name: &str, level: u8) -> Option<u8> {
+    match (name, level) {
+        ("lz4hc", 0) => Some(Compressor::LZ4HC_DEFAULT_LEVEL),
+        ("zstd", 0) => Some(3),
+        ("deflate" | "libdeflate", 0) => Some(1),
+        ("deflate", 10..) | ("lz4", _) => None,
+        _ => Some(level),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_scripts_are_known() {
+        for (word, expected) in [
+            ("lz4", "lz4"),
+            ("lz4hc", "lz4hc,9"),
+            ("lz4hc,12", "lz4hc,12"),
+            ("lz4hc,level=0", "lz4hc,9"),
+            ("lzma", "lzma,6"),
+            ("lzma,109", "lzma,109"),
+            ("lzma,level=9,dictsize=8388608", "lzma,9,dictsize=8388608"),
+            ("lzma,9,dictsize=0x10000", "lzma,9,dictsize=65536"),
+            ("lzma,dictsize=64k,lc=4,pb=0", "lzma,6,dictsize=65536,lc=4,lp=0,pb=0"),
+            ("deflate", "deflate,1"),
+            ("deflate,9,dictsize=32768", "deflate,9"),
+            ("libdeflate,12", "deflate,12"),
+            ("libdeflate,0", "deflate,1"),
+            ("zstd", "zstd,3"),
+            ("zstd,level=0", "zstd,3"),
+            ("zstd,22", "zstd,22"),
+            ("zstd,8,dictsize=1m", "zstd,8,dictsize=1048576"),
+        ] {
+            assert_eq!(one(word).unwrap().to_string(), expected, "{word}");
+        }
+        let names = |words: &[&str]| {
+            let words: Vec<_> = words.iter().map(ToString::to_string).collect();
+            let all = all(&words).unwrap();
+            all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names(&["lz4hc,12:zstd,15", "lz4"]), "lz4hc,12 zstd,15 lz4");
+        assert_eq!(names(&[]), "");
+    }
+
+    #[test]
+    fn wrong_words_are_told() {
+        for (word, telling) in [
+            ("lzo", "\"lzo\""),
+            ("lz4,1", "invalid level \"1\""),
+            ("lz4hc,13", "\"13\""),
+            ("lz4hc,fast", "invalid level \"fast\""),
+            ("lz4hc,level=", "invalid level \"\""),
+            ("deflate,10", "invalid level \"10\""),
+            ("deflate,dictsize=4096", "\"4096\""),
+            ("zstd,3,9", "\"9\" is no option"),
+            ("zstd,windowlog=3", "windowlog"),
+            ("lzma,10", "\"10\""),
+            ("lzma,dictsize=x", "invalid dictsize \"x\""),
+        ] {
+            let error = one(word).unwrap_err();
+            assert!(error.contains(telling) && !error.contains('\n'), "{word}: {error}");
+        }
+    }
+}

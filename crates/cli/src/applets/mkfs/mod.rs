@@ -1,0 +1,49 @@
+//! The applet mkfs.erofs: makes images.
+
+mod compression;
+mod compressors;
+mod request;
+mod run;
+mod words;
+
+use std::{ffi::OsString, process::ExitCode};
+
+use clap::Command;
+
+use super::words::{name_of, read, refuse};
+use crate::output::error;
+use request::Request;
+use words::Words;
+
+const ABOUT: &str = "Makes an EROFS image of a directory, a tar or other images";
+
+const EXAMPLES: &str = "\
+Examples:
+  mkfs.erofs -zlz4hc,12 -C65536 rootfs.erofs rootfs/
+  tar c rootfs | mkfs.erofs --tar=f -T0 --all-root rootfs.erofs
+  mkfs.erofs --tar=i layer.index layer.tar
+
+SOURCE_DATE_EPOCH in the environment replaces -T, and no file is later than it.";
+
+/// Runs it with the words of its command line, the first of which is its name.
+pub(super) fn main(words: &[OsString]) -> ExitCode {
+    let name = &name_of(words);
+    let version =
+        super::version("available compressors: lz4, lz4hc, lzma, deflate, libdeflate, zstd\n");
+    let command = Command::new("mkfs.erofs").about(ABOUT).after_help(EXAMPLES).version(version);
+    let words: Words = match read(command, words) {
+        Ok(words) => words,
+        Err(code) => return code,
+    };
+    let request = match Request::new(words) {
+        Ok(request) => request,
+        Err(problem) => return refuse(name, &problem),
+    };
+    match run::run(name, &request) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            error::tell(name, &problem);
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! What do the words of mkfs.erofs ask for, all together?
+
+use std::{
+    num::NonZeroUsize,
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use lith::{
+    Adjust, BuildOptions, ImageId, Overlay, Times,
+    builder::{self, BuildError, ChunkForm, Chunks},
+    format::{addr::BlockBits, kernel::KernelVersion},
+    source::{self, Data, Excludes, TarEnd},
+    tree::Timestamp,
+};
+use uuid::Uuid;
+
+use super::{
+    compression::Compressions,
+    words::{AttributeWords, LayoutWords, SourceWords, Words},
+};
+use crate::{
+    args::{self, extended::Extended},
+    output,
+};
+
+/// A finished wish.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) image: PathBuf,
+    pub(super) from: From,
+    pub(super) read: source::Options,
+    pub(super) how: BuildOptions,
+    pub(super) is_quiet: bool,
+}
+
+/// What the image is made of.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum From {
+    /// A directory.
+    Directory(PathBuf),
+    /// A tar, or one on standard input.
+    Tar(Option<PathBuf>),
+    /// Images, the lowest first.
+    Images(Vec<PathBuf>),
+}
+
+impl Request {
+    /// The wish, or what is wrong with it.
+    pub(super) fn new(words: Words) -> Result<Self, String> {
+        words.refused.check()?;
+        let from = From::new(&words)?;
+        let times = Moments::new(&words.attributes)?;
+        let image = image_options(&words, &times)?;
+        let overlay = overlay(words.source.ovlfs_strip.as_deref())?;
+        let adjust = adjust(&words.attributes, overlay, times.files);
+        let read = read_options(&words, &from)?;
+        let id = image_id(words.attributes.uuid.as_deref())?;
+        let how = BuildOptions { image, id, adjust, verify: true };
+        let is_quiet = words.work.quiet || words.work.verbosity == 0;
+        Ok(Self { image: words.image, from, read, how, is_quiet })
+    }
+}
+
+impl From {
+    fn new(words: &Words) -> Result<Self, String> {
+        let (sources, is_tar) = (&words.sources, words.source.tar.is_some());
+        match &**sources {
+            [] if is_tar => Ok(Self::Tar(None)),
+            [] => Err("missing argument: SOURCE".into()),
+            [tar] if is_tar => Ok(Self::Tar(Some(tar.clone()))),
+            [first, second, ..] if is_tar || first.is_dir() => Err(format!(
+                "{}: one source is enough, {} is there",
+                second.display(),
+                first.display()
+            )),
+            [directory] if directory.is_dir() => Ok(Self::Directory(directory.clone())),
+            images => Ok(Self::Images(images.to_vec())),
+        }
+    }
+}
+
+/// What becomes of the bytes of files.
+fn data(words: &Words, from: &From) -> Result<Data, String> {
+    let mode = words.source.tar.as_deref().unwrap_or("f");
+    let import = words.source.clean.as_ref().or(words.source.incremental.as_ref());
+    match (from, mode) {
+        (From::Tar(_), "headerball") => Ok(Data::Omitted),
+        (From::Tar(_), "i" | "0") => Ok(Data::Refer),
+        (From::Tar(_), "f") | (From::Directory(_), _) => Ok(Data::Take),
+        (From::Tar(_), other) => Err(format!("--tar takes f, i or headerball, not {other:?}")),
+        (From::Images(_), _) if import.is_none() => Ok(Data::Refer),
+        (From::Images(_), _) => Ok(Data::Take),
+    }
+}
+
+fn image_options(words: &Words, times: &Moments) -> Result<builder::Options, String> {
+    let compression = Compressions::new(words)?;
+    let LayoutWords { block: bytes, xattr_prefix, chunksize, .. } = &words.layout;
+    let label = words.attributes.label.clone().unwrap_or_default();
+    let mut options = builder::Options {
+        block: block(*bytes)?,
+        compression: compression.first(),
+        rules: compression.rules(words)?,
+        metabox: compression.metabox(words)?,
+        pack_directories: packs_directories(words.data.compress_directories.as_deref())?,
+        chunks: chunksize.map(chunks).transpose()?,
+        share_xattrs: u32::try_from(words.layout.xattr_tolerance).ok(),
+        root_xattr_size: size("--root-xattr-isize", words.layout.root_xattr_isize.unwrap_or(0))?,
+        ignore_mtime: words.attributes.ignore_mtime,
+        build_time: times.image,
+        label: label.into_encoded_bytes(),
+        xattr_prefixes: xattr_prefix.iter().map(|p| p.as_encoded_bytes().to_vec()).collect(),
+        workers: workers(words),
+        kernel: KernelVersion::OLDEST,
+        ..builder::Options::default()
+    };
+    let bits = words.data.zfeature_bits.map_or(Ok(Extended::default()), Extended::parse_bits)?;
+    bits.apply(&mut options);
+    Extended::parse(&words.data.extended)?.apply(&mut options);
+    if options.dedupe && options.compression.is_none() && options.chunks.is_none() {
+        // What isn't compressed is found again in chunks only.
+        options.chunks = Some(Chunks { size: options.block.size(), form: ChunkForm::Smallest });
+    }
+    raise_kernel(&mut options)?;
+    Ok(options)
+}
+
+fn chunks(bytes: u64) -> Result<Chunks, String> {
+    Ok(Chunks { size: size("--chunksize", bytes)?, form: ChunkForm::Smallest })
+}
+
+/// A number of an option, as a narrower one.
+fn size<T: TryFrom<u64>>(option: &str, number: u64) -> Result<T, String> {
+    T::try_from(number).map_err(|_large| format!("{option}: {number} is too large"))
+}
+
+fn packs_directories(word: Option<&str>) -> Result<bool, String> {
+    match word {
+        None | Some("0") => Ok(false),
+        Some("1") => Ok(true),
+        Some(other) => Err(format!("--zD takes 0 or 1, not {other:?}")),
+    }
+}
+
+/// Lets the image be for the oldest kernel that mounts what is asked for.
+fn raise_kernel(options: &mut builder::Options) -> Result<(), String> {
+    loop {
+        match options.check() {
+            Ok(()) => return Ok(()),
+            Err(BuildError::Kernel { needs, .. }) if needs > options.kernel => {
+                options.kernel = needs;
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+}
+
+pub(super) fn block(bytes: u64) -> Result<BlockBits, String> {
+    let bits = bytes.checked_ilog2().and_then(|bits| u8::try_from(bits).ok());
+    let block = bits.filter(|_| bytes.is_power_of_two()).and_then(BlockBits::new);
+    block.ok_or_else(|| {
+        format!("invalid block size {bytes}: a power of two from 512 to 65536 is expected")
+    })
+}
+
+fn workers(words: &Words) -> NonZeroUsize {
+    let asked = words.work.workers.and_then(|asked| usize::try_from(asked).ok());
+    args::workers(asked.and_then(NonZeroUsize::new))
+}
+
+fn read_options(words: &Words, from: &From) -> Result<source::Options, String> {
+    let SourceWords { ungzip, unxz, .. } = &words.source;
+    let raw_copy = ungzip.iter().chain(unxz).find(|path| !path.as_os_str().is_empty());
+    Ok(source::Options {
+        exclude: excludes(&words.source)?,
+        xattrs: words.layout.xattr_tolerance >= 0,
+        dereference_hard_links: words.source.hard_dereference,
+        aufs: words.source.aufs,
+        data: data(words, from)?,
+        tar_end: TarEnd::Anywhere,
+        raw_copy: raw_copy.cloned(),
+        spool_dir: output::directory_of(&words.image).to_owned(),
+        workers: workers(words),
+        ..source::Options::default()
+    })
+}
+
+fn excludes(words: &SourceWords) -> Result<Excludes, String> {
+    let mut excludes = Excludes::default();
+    for path in &words.exclude_path {
+        excludes.add_path(path.as_encoded_bytes());
+    }
+    for pattern in &words.exclude_regex {
+        let added = excludes.add_regex(pattern.as_bytes());
+        added.map_err(|error| format!("--exclude-regex: {}", args::one_line(&error)))?;
+    }
+    Ok(excludes)
+}
+
+/// Folders that hold whiteouts are marked, unless nothing of overlayfs shall be left.
+fn overlay(strip: Option<&str>) -> Result<Overlay, String> {
+    match strip {
+        None | Some("0") => Ok(Overlay::Mark),
+        Some("1") => Ok(Overlay::Strip),
+        Some(other) => Err(format!("--ovlfs-strip takes 0 or 1, not {other:?}")),
+    }
+}
+
+fn adjust(words: &AttributeWords, overlay: Overlay, times: Times) -> Adjust {
+    let root = words.all_root.then_some(0);
+    let (uid, gid) = (words.force_uid.or(root), words.force_gid.or(root));
+    let (uid_offset, gid_offset) = (wrapped(words.uid_offset), wrapped(words.gid_offset));
+    Adjust { uid, gid, uid_offset, gid_offset, overlay, times }
+}
+
+/// An offset modulo 2³², as ids are.
+fn wrapped(offset: Option<i64>) -> u32 {
+    let rest = offset.unwrap_or(0).rem_euclid(1 << 32);
+    u32::try_from(rest).unwrap_or_default()
+}
+
+/// What the words and the environment say of times.
+struct Moments {
+    /// Those of files.
+    files: Times,
+    /// The image's own.
+    image: Option<Timestamp>,
+}
+
+impl Moments {
+    fn new(words: &AttributeWords) -> Result<Self, String> {
+        let at = |sec| Timestamp { sec, nsec: 0 };
+        if let Some(epoch) = args::source_date_epoch()? {
+            return Ok(Self { files: Times::Clamp(epoch), image: Some(epoch) });
+        }
+        let time = words.time.or_else(|| words.all_time.then(now)).map(at);
+        let files = time.filter(|_| !words.mkfs_time).map_or(Times::Keep, Times::Fixed);
+        Ok(Self { files, image: time })
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+fn image_id(word: Option<&str>) -> Result<ImageId, String> {
+    match word {
+        None => Ok(ImageId::FromContent),
+        Some("clear") => Ok(ImageId::Clear),
+        Some("random") => Ok(ImageId::Random),
+        Some(word) => {
+            let uuid = Uuid::try_parse(word).map_err(|_wrong| format!("invalid UUID {word}"))?;
+            Ok(ImageId::Fixed(*uuid.as_bytes()))
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Does the program do, by the names of erofs-utils, what erofs-utils do?
+//!
+//! Each command line is given to both; exit codes and what comes out are compared. What differs on purpose is listed in
+//! docs/compat.md.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "in tests failures should be loud"
+)]
+
+mod bed;
+mod mkfs;

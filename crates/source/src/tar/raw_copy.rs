@@ -1,0 +1,51 @@
+//! How is a tar kept while it is read?
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read, Write},
+    path::{Path, PathBuf},
+};
+
+/// Bytes that are read, and written, at once.
+const BUFFER: usize = 128 << 10;
+
+/// A reader that writes to a file all that it reads.
+pub(super) struct RawCopy<R>(BufReader<Tee<R>>);
+
+struct Tee<R> {
+    reader: R,
+    file: File,
+    path: PathBuf,
+}
+
+/// The copy can't be written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: cannot write the copy of the tar", path.display())]
+struct CopyError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl<R: Read> RawCopy<R> {
+    /// Copies `reader` to `file`, which is at `path`.
+    pub(super) fn new(reader: R, file: File, path: &Path) -> Self {
+        Self(BufReader::with_capacity(BUFFER, Tee { reader, file, path: path.to_owned() }))
+    }
+}
+
+impl<R: Read> Read for RawCopy<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buf)
+    }
+}
+
+impl<R: Read> Read for Tee<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let got = self.reader.read(buf)?;
+        self.file.write_all(buf.get(..got).unwrap_or_default()).map_err(|source| {
+            let path = self.path.clone();
+            io::Error::new(source.kind(), CopyError { path, source })
+        })?;
+        Ok(got)
+    }
+}
