@@ -63,13 +63,12 @@ fn linux_sees_the_same_in_each_layout() {
 
 #[test]
 fn the_check_finds_nothing_in_any_layout() {
-    for (tree, contents) in [mixed(), labelled()] {
-        for (name, options) in layouts::kinds() {
-            let device = MemoryDevice::new(image::build((&tree, &contents), &options));
-            let (how, progress) = (check::Options::default(), check::Progress::default());
-            let report = check::check_devices(vec![Box::new(device)], &how, &progress).unwrap();
-            assert!(report.findings.is_empty(), "{name}: {:?}", report.findings);
-        }
+    let (tree, contents) = mixed();
+    for (name, options) in layouts::kinds() {
+        let device = MemoryDevice::new(image::build((&tree, &contents), &options));
+        let (how, progress) = (check::Options::default(), check::Progress::default());
+        let report = check::check_devices(vec![Box::new(device)], &how, &progress).unwrap();
+        assert!(report.findings.is_empty(), "{name}: {:?}", report.findings);
     }
 }
 
