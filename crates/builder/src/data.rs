@@ -1,6 +1,6 @@
 //! Where do the blocks of files go, and what must be remembered of them?
 
-use std::{collections::HashMap, fs::File, os::unix::fs::FileExt, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use lith_format::{
     addr::{Blkaddr, BlockBits},
@@ -10,7 +10,7 @@ use lith_format::{
 use lith_tree::{Content, InodeIndex};
 
 use crate::{
-    BuildError, Digest, DigestOfPieces, IndexForm, PIECE,
+    BuildError, Digest, DigestOfPieces, IndexForm, Output, PIECE,
     chunks::{ChunkStore, Runs},
     codings::Used,
     compress::{
@@ -63,7 +63,7 @@ struct Pclusters<'t> {
 pub(crate) struct DataWriter<'a> {
     pub(crate) sources: Sources<'a>,
     pub(crate) plan: &'a Plan,
-    pub(crate) image: &'a File,
+    pub(crate) image: Output<'a>,
     /// The next free block.
     pub(crate) next: u64,
     pub(crate) spool: Spool,
@@ -111,7 +111,7 @@ struct Large<'a> {
 
 impl<'a> DataWriter<'a> {
     /// Writes to `image` from block `start` on.
-    pub(crate) fn new(sources: Sources<'a>, plan: &'a Plan, image: &'a File, start: u64) -> Self {
+    pub(crate) fn new(sources: Sources<'a>, plan: &'a Plan, image: Output<'a>, start: u64) -> Self {
         let options = sources.options;
         // Two more for the packed inode and the metabox.
         let inodes = sources.tree.len() + 2;

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lith_builder::{BuildError, Options, Progress, Report};
+use lith_builder::{BuildError, Options, Output, Progress, Report};
 use lith_source::Source;
 
 use crate::{Adjust, Mismatch, flush, staged::Staged, verify};
@@ -33,6 +33,8 @@ pub struct BuildOptions {
     pub id: ImageId,
     /// Owners and times that replace those of the source.
     pub adjust: Adjust,
+    /// Where in its file the image begins. What lies before, of a file that is there already, stays.
+    pub offset: u64,
     /// Whether the image is read back and compared with what was read of the source.
     pub verify: bool,
 }
@@ -40,7 +42,7 @@ pub struct BuildOptions {
 impl Default for BuildOptions {
     fn default() -> Self {
         let image = Options::default();
-        Self { image, id: ImageId::default(), adjust: Adjust::default(), verify: true }
+        Self { image, id: ImageId::default(), adjust: Adjust::default(), offset: 0, verify: true }
     }
 }
 
@@ -81,6 +83,7 @@ pub fn build(
     let target = |action| move |source| Error::Target { path: path.to_owned(), action, source };
     options.adjust.apply(&mut source.tree);
     let staged = Staged::create(path).map_err(target("create"))?;
+    staged.keep(options.offset).map_err(target("keep the beginning of"))?;
     let mut image = options.image.clone();
     image.temporary = Staged::directory(path);
     image.id = match options.id {
@@ -92,11 +95,12 @@ pub fn build(
     // The disk is slow, but busy on its own: what is built and what is read back goes to it meanwhile.
     let (report, written) = flush::beside(staged.file(), |finished| {
         let (tree, contents) = (&source.tree, &*source.contents);
-        let built = lith_builder::build(tree, contents, staged.file(), &image, progress)?;
+        let output = Output::new(staged.file(), options.offset);
+        let built = lith_builder::build(tree, contents, output, &image, progress)?;
         finished();
         if options.verify {
             let copy = staged.file().try_clone().map_err(target("read back"))?;
-            verify::verify(copy, tree, &built, image.workers.get())?;
+            verify::verify((copy, options.offset), tree, &built, image.workers.get())?;
         }
         Ok::<_, Error>(built.report)
     })?;

@@ -11,7 +11,7 @@ use std::{
 };
 
 use lith_builder::{Built, Digest, DigestOfPieces, PIECE};
-use lith_device::FileDevice;
+use lith_device::{FileDevice, OffsetDevice};
 use lith_format::{
     addr::Nid,
     file_type::FileType,
@@ -44,16 +44,16 @@ pub enum Mismatch {
     },
 }
 
-/// Compares the image in `file` with the tree and digests that it was built from.
+/// Compares the image that begins at byte `start` of a file with the tree and digests that it was built from.
 pub(crate) fn verify(
-    file: File,
+    (file, start): (File, u64),
     tree: &Tree,
     built: &Built,
     workers: usize,
 ) -> Result<(), Mismatch> {
     let device = FileDevice::new(file).map_err(Mismatch::Device)?;
-    let image =
-        Image::open(device).map_err(|source| Mismatch::Unreadable { path: Vec::new(), source })?;
+    let image = Image::open(OffsetDevice::new(device, start))
+        .map_err(|source| Mismatch::Unreadable { path: Vec::new(), source })?;
     let (nids, files) = (vec![None; tree.len()], Vec::new());
     let mut names = Names { tree, image: &image, time: built.time, nids, files };
     names.compare_all()?;

@@ -88,11 +88,7 @@ impl DataWriter<'_> {
     /// Gives all blocks from `start` on back. Of a file, which can be cut, nothing stays of what they held.
     fn take_back(&mut self, start: u64) -> Result<(), BuildError> {
         let end = start * u64::from(self.block().size());
-        let cut = |image: &std::fs::File| match image.metadata()? {
-            metadata if metadata.is_file() && metadata.len() > end => image.set_len(end),
-            _ => Ok(()),
-        };
         self.next = start;
-        cut(self.image).map_err(|source| BuildError::Output { action: "write", source })
+        self.image.cut(end).map_err(|source| BuildError::Output { action: "write", source })
     }
 }

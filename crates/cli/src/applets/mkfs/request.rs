@@ -56,7 +56,7 @@ impl Request {
         let adjust = adjust(&words.attributes, overlay, times.files);
         let read = read_options(&words, &from)?;
         let id = image_id(words.attributes.uuid.as_deref())?;
-        let how = BuildOptions { image, id, adjust, verify: true };
+        let how = BuildOptions { image, id, adjust, ..BuildOptions::default() };
         let is_quiet = words.work.quiet || words.work.verbosity == 0;
         Ok(Self { image: words.image, from, read, how, is_quiet })
     }
