@@ -1,6 +1,7 @@
 //! What do the words of mkfs.erofs ask for, all together?
 
 use std::{
+    ffi::OsString,
     num::NonZeroUsize,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
@@ -78,7 +79,8 @@ impl Request {
         let read = read_options(&words, &from)?;
         let id = image_id(words.attributes.uuid.as_deref())?;
         let blob = blob(&words.layout)?;
-        let how = BuildOptions { image, id, adjust, blob, verify: true };
+        let offset = words.layout.offset.unwrap_or(0);
+        let how = BuildOptions { image, id, adjust, blob, offset, verify: true };
         check_metadata_zone(words.layout.metadata_zone.as_deref())?;
         Ok(Self {
             image: words.image,
@@ -87,7 +89,7 @@ impl Request {
             read,
             how,
             android,
-            digest: words.layout.xattr_inode_digest.map(|name| name.into_encoded_bytes()),
+            digest: words.layout.xattr_inode_digest.map(OsString::into_encoded_bytes),
             source_map,
             vmdk: words.layout.vmdk_desc,
             is_quiet: words.work.quiet || words.work.verbosity == 0,

@@ -9,7 +9,7 @@ use std::{
 use anyhow::Context;
 use lith::{
     builder::Report,
-    device::FileDevice,
+    device::{FileDevice, OffsetDevice},
     reader::Image,
     source::{self, Data, Opened, Source},
 };
@@ -83,7 +83,7 @@ fn image(path: &Path, options: &source::Options) -> anyhow::Result<Source> {
 fn reopen(request: &Request) -> anyhow::Result<Image> {
     let place = || Place(&request.image).to_string();
     let file = FileDevice::open(&request.image).with_context(place)?;
-    Image::open(file).with_context(place)
+    Image::open(OffsetDevice::new(file, request.how.offset)).with_context(place)
 }
 
 /// Writes down which bytes of the tar belong where in the image, if that is asked for.
