@@ -11,13 +11,15 @@ use crate::output::error::{Place, harmless};
 
 /// Checks an image, or what is below an inode of it.
 pub(super) fn run(request: &Words, start: Option<Nid>) -> anyhow::Result<Done> {
+    let decodes = request.decodes();
     let options = Options {
-        data: request.decodes(),
+        data: decodes,
         checksum: !request.no_checksum,
         start,
         ..Options::default()
     };
-    let devices = request.image.devices()?;
+    let devices = if decodes { request.image.devices() } else { request.image.devices_of_structure() };
+    let devices = devices?;
     let report = check::check_devices(devices, &options, &Progress::default());
     let report = report.with_context(|| Place(&request.image.image).to_string())?;
     tell(request, &report);
