@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod applet_mount;
+mod applet_inspect;
 mod build;
 mod diff;
 mod errors;

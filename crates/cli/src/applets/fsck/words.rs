@@ -40,9 +40,9 @@ pub(super) struct Words {
     #[command(flatten)]
     pub(super) extraction: ExtractionWords,
 
-    /// Known, but refused: compare files with the digests that extended attributes hold
-    #[arg(long)]
-    xattr_inode_digest: bool,
+    /// Compare files with the digests that extended attributes hold
+    #[arg(long = "xattr-inode-digest")]
+    pub(super) digests: bool,
 }
 
 #[derive(Args, Debug)]
@@ -69,11 +69,8 @@ pub(super) struct ExtractionWords {
 }
 
 impl Words {
-    /// Whether the words go together, and can be honoured.
+    /// Whether the words go together.
     pub(super) fn check(&self) -> Result<(), &'static str> {
-        if self.xattr_inode_digest {
-            return Err("--xattr-inode-digest: digests in extended attributes are not verified");
-        }
         let ExtractionWords { force, overwrite, preserve, .. } = &self.extraction;
         match self.destination() {
             Some(path) if !force && path == Path::new("/") => {
@@ -96,7 +93,7 @@ impl Words {
 
     /// Whether all data is decoded.
     pub(super) const fn decodes(&self) -> bool {
-        self.extract.is_some()
+        self.extract.is_some() || self.digests
     }
 
     /// Whether warnings are told.
