@@ -80,6 +80,10 @@ impl Codings {
         if !options.rules.is_empty() {
             codings.follow_rules(options, tree, order);
         }
+        if let Some(packed) = options.packed_coding() {
+            let number = codings.number_of(Some(packed));
+            codings.set(tree.next_index(), number);
+        }
         if options.metabox.is_some() {
             let number = codings.number_of(coding(&options.metabox));
             codings.set(metabox::index_in(tree), number);
@@ -120,8 +124,8 @@ impl Codings {
         }
     }
 
-    /// The number of a file's coding: files of equal numbers are stored alike, those of 0 as the packed inode is, which
-    /// has 0 itself.
+    /// The number of a file's coding: files of equal numbers are stored alike, those of 0 in the image's own way, as the
+    /// packed inode is but for its pcluster size.
     pub(crate) fn number(&self, inode: InodeIndex) -> usize {
         self.by_inode.get(inode.index()).copied().unwrap_or(0)
     }

@@ -17,6 +17,7 @@ use crate::{
         Blocks, Chunk, Form, Fragment, Look, Looked, Origin, Outcome, Packed, Piece, Place, Rest,
         Shared, Sources, Stored, granule_for, is_gain, originals,
     },
+    devices::Blob,
     index::encode_index,
     options::algorithm_of,
     place::{map_header, packed_directories, past_no_address},
@@ -74,6 +75,8 @@ pub(crate) struct DataWriter<'a> {
     /// What some file is compressed by.
     pub(crate) used: Used,
     pub(crate) chunks: ChunkStore,
+    /// Where chunks go, if not to the image.
+    pub(crate) blob: Option<Blob>,
     large: Option<Large<'a>>,
     /// What files fall into that were looked at for that.
     looked: Vec<Looked>,
@@ -125,6 +128,7 @@ impl<'a> DataWriter<'a> {
             digests: vec![Digest::default(); inodes],
             used: Used::default(),
             chunks: ChunkStore::new(options.block, options.share_duplicates),
+            blob: options.blob.clone().map(|file| Blob { file, next: 0 }),
             large: None,
             looked: Vec::new(),
             segments: HashMap::new(),
@@ -144,27 +148,51 @@ impl<'a> DataWriter<'a> {
         outcomes: Vec<Outcome>,
         blocks: &Blocks,
     ) -> Result<(), BuildError> {
-        if self.large.is_none() {
-            let count = self.block().blocks_for(blocks.data.len() as u64);
-            self.next = past_no_address(self.next, count);
-        }
-        self.append(&blocks.data)?;
-        let mut start = self.next - self.block().blocks_for(blocks.data.len() as u64);
-        let (mut tails, mut chunks) = (&*blocks.tails, &*blocks.chunks);
-        for (piece, outcome) in pieces.iter().zip(outcomes) {
-            let (tail, rest) =
-                tails.split_at_checked(outcome.tail as usize).unwrap_or((tails, &[]));
-            tails = rest;
-            let end = start + u64::from(outcome.blocks);
-            match &piece.origin {
-                Origin::Whole => self.finish_whole(piece, &outcome, start, (tail, &mut chunks))?,
-                Origin::Part(content) => {
-                    self.add_part(piece, outcome, (content, start), (tail, &mut chunks))?;
+        // Pieces that follow each other are written at once.
+        let together = if self.sources.options.alignment > 1 { 1 } else { pieces.len().max(1) };
+        let (mut data, mut tails) = (&*blocks.data, &*blocks.tails);
+        let mut chunks = &*blocks.chunks;
+        let mut outcomes = outcomes.into_iter();
+        for pieces in pieces.chunks(together) {
+            let outcomes: Vec<_> = outcomes.by_ref().take(pieces.len()).collect();
+            let count: u64 = outcomes.iter().map(|outcome| u64::from(outcome.blocks)).sum();
+            let bytes = usize::try_from(count).unwrap_or(usize::MAX) * self.block().size() as usize;
+            let (own, more) = data.split_at_checked(bytes).unwrap_or((data, &[]));
+            data = more;
+            self.begin(count);
+            let mut start = self.next;
+            self.append(own)?;
+            for (piece, outcome) in pieces.iter().zip(outcomes) {
+                let (tail, rest) =
+                    tails.split_at_checked(outcome.tail as usize).unwrap_or((tails, &[]));
+                tails = rest;
+                let end = start + u64::from(outcome.blocks);
+                match &piece.origin {
+                    Origin::Whole => {
+                        self.finish_whole(piece, &outcome, start, (tail, &mut chunks))?;
+                    }
+                    Origin::Part(content) => {
+                        self.add_part(piece, outcome, (content, start), (tail, &mut chunks))?;
+                    }
                 }
+                start = end;
             }
-            start = end;
         }
         self.flush_chunks()
+    }
+
+    /// Goes to where the next `count` blocks can begin if they are the first of a file.
+    fn begin(&mut self, count: u64) {
+        let is_first = self.large.as_ref().is_none_or(|large| large.start == self.next);
+        if count == 0 || !is_first {
+            return;
+        }
+        let alignment = self.sources.options.alignment.into();
+        let start = self.next.next_multiple_of(alignment);
+        self.next = past_no_address(start, count).next_multiple_of(alignment);
+        if let Some(large) = &mut self.large {
+            large.start = self.next;
+        }
     }
 
     /// Where a piece's pclusters lie, if some are others' or others refer to them.

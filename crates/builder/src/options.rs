@@ -1,8 +1,16 @@
 //! What kind of image is asked for, and can the oldest kernel that shall mount it have that?
 
+mod chunks;
 mod layout;
 
-use std::{iter, num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicU64, thread};
+use std::{
+    fs::File,
+    iter,
+    num::NonZeroUsize,
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicU64},
+    thread,
+};
 
 use lith_codec::Compressor;
 use lith_format::{
@@ -15,7 +23,7 @@ use lith_tree::Timestamp;
 
 pub use self::layout::InodeForm;
 use crate::{
-    BuildError, Chunks, Rule,
+    BuildError, Chunks, DataImport, Rule,
     codings::{Coding, Encoding},
     plan::long_prefix,
 };
@@ -80,6 +88,10 @@ pub struct Options {
     pub rules: Vec<Rule>,
     /// What lies in the packed inode of a compressed image.
     pub fragments: Fragments,
+    /// The largest size of a pcluster of the packed inode in bytes; nothing for that of files.
+    pub packed_pcluster: Option<u32>,
+    /// The most bytes that an extent decodes to, at least a block; nothing for as many as fit its pcluster.
+    pub max_extent: Option<u32>,
     /// How inodes are compressed, with what lies beside them: in the metabox inode.
     pub metabox: Option<Compression>,
     /// Whether directories that have blocks of their own lie in the packed inode instead. That takes fragments and
@@ -95,6 +107,11 @@ pub struct Options {
     pub ignore_mtime: bool,
     /// How files that are stored plain are cut into chunks, if they are.
     pub chunks: Option<Chunks>,
+    /// The file that chunks are written to instead of the image, empty as that one: a device of its own, which readers
+    /// of the image must have too.
+    pub blob: Option<Arc<File>>,
+    /// What the image has of the bytes of files.
+    pub data: DataImport,
     /// Whether files, or chunks, with the same bytes are stored once.
     pub share_duplicates: bool,
     /// Whether stretches of compressed files that repeat, in one file or in several, are stored once.
@@ -108,6 +125,10 @@ pub struct Options {
     pub dot_omitted: bool,
     /// The first block that file content may have; those before it stay free.
     pub data_start: u64,
+    /// The blocks of each file begin at a multiple of so many blocks.
+    pub alignment: u32,
+    /// The image has a multiple of so many blocks.
+    pub size_alignment: u64,
     /// What names of extended attributes begin with that is stored once for all of them, such as `user.overlay.`.
     pub xattr_prefixes: Vec<Vec<u8>>,
     /// Whether long prefixes lie outside of the packed inode even if there is one, where only newer kernels find them.
@@ -145,6 +166,8 @@ impl Default for Options {
             compression: None,
             rules: Vec::new(),
             fragments: Fragments::None,
+            packed_pcluster: None,
+            max_extent: None,
             metabox: None,
             pack_directories: false,
             tail_packing: false,
@@ -152,12 +175,16 @@ impl Default for Options {
             inode_form: InodeForm::Smallest,
             ignore_mtime: false,
             chunks: None,
+            blob: None,
+            data: DataImport::Full,
             share_duplicates: true,
             dedupe: false,
             index: IndexForm::Compact,
             wide: false,
             dot_omitted: false,
             data_start: 0,
+            alignment: 1,
+            size_alignment: 1,
             xattr_prefixes: Vec::new(),
             plain_xattr_prefixes: false,
             share_xattrs: Some(2),
@@ -253,7 +280,7 @@ impl Options {
             self.require(TAIL_PACKING_SINCE, || "a pcluster beside an inode".into())?;
         }
         self.check_metabox()?;
-        self.chunks.map_or(Ok(()), |chunks| self.check_chunks(chunks))?;
+        self.check_chunks()?;
         for compression in self.compressions() {
             compression.pcluster.map_or(Ok(()), |size| self.check_pcluster(size))?;
         }
@@ -278,18 +305,6 @@ impl Options {
             });
         }
         Ok(())
-    }
-
-    fn check_chunks(&self, chunks: Chunks) -> Result<(), BuildError> {
-        let block = self.block.size();
-        if !chunks.size.is_power_of_two() || chunks.size < block {
-            return Err(BuildError::Option {
-                option: "chunk size",
-                found: chunks.size.to_string(),
-                expected: format!("a power of two, at least the block size, {block}"),
-            });
-        }
-        self.require(CHUNKS_SINCE, || "a file in chunks".into())
     }
 
     /// The image's own compression, that of inodes and those of the rules.
@@ -355,7 +370,7 @@ impl Options {
         Ok(())
     }
 
-    fn require(
+    pub(crate) fn require(
         &self,
         needs: KernelVersion,
         what: impl FnOnce() -> String,
@@ -396,7 +411,9 @@ impl Options {
     /// What files and inodes can be compressed by.
     pub(crate) fn encodings(&self) -> impl Iterator<Item = Encoding> {
         let own = self.compression.iter().chain(&self.metabox).map(|own| self.coding(own));
-        let codings = own.chain(self.rules.iter().filter_map(|rule| self.coding_by(rule)));
+        let codings = own
+            .chain(self.packed_coding())
+            .chain(self.rules.iter().filter_map(|rule| self.coding_by(rule)));
         codings.flat_map(|Coding { compressor, second, pcluster, .. }| {
             let both = iter::once(compressor).chain(second);
             both.map(move |compressor| Encoding { compressor, pcluster })
@@ -472,22 +489,6 @@ mod tests {
         for wrong in [0, 100, 4097, 2 << 20] {
             assert!(with_pcluster(Some(wrong), KernelVersion::new(6, 1)).check().is_err());
         }
-    }
-
-    #[test]
-    fn chunks_are_of_whole_blocks_and_a_power_of_two() {
-        let with = |size| {
-            let form = crate::ChunkForm::Smallest;
-            Options { chunks: Some(Chunks { size, form }), ..Options::default() }
-        };
-        for size in [4096, 65536, 1 << 31] {
-            assert!(with(size).check().is_ok(), "{size}");
-        }
-        for size in [0, 2048, 12288] {
-            assert!(with(size).check().is_err(), "{size}");
-        }
-        let kernel = KernelVersion::new(5, 10);
-        assert!(Options { kernel, ..with(4096) }.check().is_err());
     }
 
     #[test]

@@ -10,15 +10,17 @@ use std::{
     thread,
 };
 
-use lith_builder::{Built, Digest, DigestOfPieces, PIECE};
-use lith_device::FileDevice;
+use lith_builder::{Built, DataImport, Digest, DigestOfPieces, Options, PIECE};
+use lith_device::{FileDevice, ReadAt};
 use lith_format::{
     addr::Nid,
     file_type::FileType,
     inode::{InodeData, InodeForm},
 };
 use lith_reader::{Image, Inode, Place};
-use lith_tree::{DisplayPath, InodeIndex, Kind, Timestamp, Tree};
+use lith_tree::{ContentError, Contents, DisplayPath, InodeIndex, Kind, Timestamp, Tree};
+
+use crate::places;
 
 /// How an image differs from its source.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +36,9 @@ pub enum Mismatch {
         /// What the reader said.
         source: lith_reader::Error,
     },
+    /// The source no longer says where a file's bytes lie.
+    #[error(transparent)]
+    Source(#[from] ContentError),
     /// A file of the image is not that of the source.
     #[error("{}: its {what} differs from the source's", DisplayPath(path))]
     Differs {
@@ -44,21 +49,29 @@ pub enum Mismatch {
     },
 }
 
-/// Compares the image in `file` with the tree and digests that it was built from.
+/// Compares the image on `devices` with the source that it was built from: content with the digests of what was read,
+/// and what was not read with where the source says that it lies.
 pub(crate) fn verify(
-    file: File,
-    tree: &Tree,
+    devices: Vec<File>,
+    (tree, contents): (&Tree, &dyn Contents),
     built: &Built,
-    workers: usize,
+    options: &Options,
 ) -> Result<(), Mismatch> {
-    let device = FileDevice::new(file).map_err(Mismatch::Device)?;
-    let image =
-        Image::open(device).map_err(|source| Mismatch::Unreadable { path: Vec::new(), source })?;
+    let open = |file| FileDevice::new(file).map(|device| Box::new(device) as Box<dyn ReadAt>);
+    let devices: Result<_, _> = devices.into_iter().map(open).collect();
+    let devices = devices.map_err(Mismatch::Device)?;
+    let image = Image::open_with(devices, lith_reader::Options::default())
+        .map_err(|source| Mismatch::Unreadable { path: Vec::new(), source })?;
     let (nids, files) = (vec![None; tree.len()], Vec::new());
     let mut names = Names { tree, image: &image, time: built.time, nids, files };
     names.compare_all()?;
     let content = Content { tree, image: &image, digests: &built.digests };
-    content.compare_all(&names.files, workers)
+    let (unread, read): (Vec<_>, Vec<_>) =
+        names.files.iter().partition(|(index, _)| built.unread.binary_search(index).is_ok());
+    if options.data == DataImport::Full {
+        unread.iter().try_for_each(|file| places::compare((tree, contents), &image, *file))?;
+    }
+    content.compare_all(&read, options.workers.get())
 }
 
 /// Compares everything but the content of regular files, and notes which those are.

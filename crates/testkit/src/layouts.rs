@@ -25,7 +25,23 @@ pub fn kinds() -> Vec<(String, Options)> {
     let boxed = image::with_metabox(packed.clone(), "zstd,3", 4 << 10);
     let unshared = |options| Options { share_xattrs: None, xattr_filter: false, ..options };
     let roomy = |size, options| Options { root_xattr_size: size, checksum: false, ..options };
+    let pcluster = |bytes| Options { packed_pcluster: Some(bytes), ..packed.clone() };
+    let dedupe =
+        image::with_packing(image::compressed(image::lz4hc(5), 64 << 10), Fragments::Tails, false);
+    let short = |most, options| Options { dedupe: true, max_extent: Some(most), ..options };
+    let aligned =
+        |blocks, options| Options { alignment: blocks, size_alignment: blocks.into(), ..options };
+    let small = image::with_blocks(image::compressed(Compressor::Lz4, 2048), 9);
     let all = [
+        ("lz4 16K, fragments of 4K", pcluster(4 << 10)),
+        ("lz4 16K, fragments of 1M", pcluster(1 << 20)),
+        ("lz4 512, short extents", short(512, small.clone())),
+        ("lz4hc 64K, fragments, short extents", short(9000, dedupe.clone())),
+        ("lz4hc 64K, short extents, records", image::with_records(short(70_000, dedupe.clone()))),
+        ("plain, aligned", aligned(7, plain.clone())),
+        ("lz4hc 64K, fragments, aligned", aligned(16, dedupe)),
+        ("lz4 512, aligned", aligned(100, small)),
+        ("lz4 16K, metabox, aligned", aligned(512, boxed.clone())),
         ("plain, no xattrs shared, no filter", unshared(plain.clone())),
         ("plain, all xattrs shared", Options { share_xattrs: Some(0), ..plain.clone() }),
         ("plain, a little room in the root, no checksum", roomy(300, plain.clone())),

@@ -8,9 +8,10 @@
 use lith::{
     BuildOptions,
     builder::{Fragments, InodeForm, Options, Progress},
+    codec::Compressor,
     device::{FileDevice, MemoryDevice},
     format::{features::Compat, file_type::FileType, inode::Layout, kernel::KernelVersion},
-    reader::{Image, Inode},
+    reader::{Image, Inode, Place},
     source::Source,
     tree::{InodeIndex, MemoryContents, Metadata, Name, Timestamp, Tree, Xattr},
 };
@@ -82,6 +83,16 @@ fn timed(files: &[(&str, u32, i64)]) -> Made {
     for (name, uid, sec) in files {
         let place = (InodeIndex::ROOT, Name::new(name.as_bytes()).unwrap());
         contents.add(&mut tree, place, metadata(*uid, *sec), name.as_bytes()).unwrap();
+    }
+    (tree, contents)
+}
+
+/// Files of these bytes.
+fn written(files: &[(&str, Vec<u8>)]) -> Made {
+    let (mut tree, mut contents) = (Tree::new(Metadata::default()), MemoryContents::default());
+    for (name, bytes) in files {
+        let place = (InodeIndex::ROOT, Name::new(name.as_bytes()).unwrap());
+        contents.add(&mut tree, place, Metadata::default(), bytes.as_slice()).unwrap();
     }
     (tree, contents)
 }
@@ -176,4 +187,87 @@ fn plain_prefixes_beside_a_packed_inode_need_a_kernel_that_finds_them() {
     let plain = Options { plain_xattr_prefixes: true, ..old };
     assert!(plain.check().unwrap_err().to_string().contains("6.17"));
     assert!(is_plain(&Options { kernel: image::NEWEST, ..plain }));
+}
+
+/// Where a file's extents are, and how many bytes they have in the file and there.
+fn extents(image: &Image, path: &str) -> Vec<(Option<u64>, u64, u64)> {
+    let inode = image.resolve(path.as_bytes()).unwrap();
+    extents_of(image, &inode)
+}
+
+fn extents_of(image: &Image, inode: &Inode) -> Vec<(Option<u64>, u64, u64)> {
+    let place = |place| match place {
+        Place::Device(at) => Some(at.pa.0),
+        _ => None,
+    };
+    let all = image.extents(inode).unwrap().map(Result::unwrap);
+    all.map(|extent| (place(extent.place), extent.len, extent.plen)).collect()
+}
+
+#[test]
+fn extents_are_as_short_as_is_asked_for() {
+    let made = written(&[("text", noise::bytes(Texture::Text, 5, 500_000))]);
+    let longest = |max_extent| {
+        let options = Options { max_extent, ..image::compressed(Compressor::Lz4, 16 << 10) };
+        let image = open(&made, &options);
+        extents(&image, "text").iter().map(|(_, len, _)| *len).max().unwrap()
+    };
+    assert!(longest(None) > 17_000);
+    assert_eq!([17_000, 9_001, 6000].map(|most| longest(Some(most))), [17_000, 9_001, 6000]);
+    let options = Options { max_extent: Some(4095), ..image::plain() };
+    assert!(options.check().unwrap_err().to_string().contains("at least a block, 4096"));
+}
+
+#[test]
+fn the_packed_inode_has_pclusters_of_its_own_size() {
+    let text = |seed| noise::bytes(Texture::Text, seed, 60_000);
+    let made = written(&[("a", text(1)), ("b", text(2)), ("c", text(3))]);
+    let files = image::compressed(image::lz4hc(5), 16 << 10);
+    let largest = |fragments, packed_pcluster| {
+        let image = open(&made, &Options { fragments, packed_pcluster, ..files.clone() });
+        let packed = image.inode(image.superblock().packed_nid.unwrap()).unwrap();
+        extents_of(&image, &packed).iter().map(|(_, _, plen)| *plen).max().unwrap()
+    };
+    assert_eq!(largest(Fragments::All, None), 16 << 10);
+    assert_eq!(largest(Fragments::All, Some(4096)), 4096);
+    assert_eq!(largest(Fragments::All, Some(32 << 10)), 32 << 10);
+    for (fragments, size) in [(Fragments::None, 4096), (Fragments::All, 4097)] {
+        let options = Options { fragments, packed_pcluster: Some(size), ..files.clone() };
+        assert!(options.check().is_err(), "{fragments:?} {size}");
+    }
+}
+
+#[test]
+fn files_begin_at_multiples_and_the_image_ends_at_one() {
+    let noise = |len| noise::bytes(Texture::Noise, 9, len);
+    let files = [("a", 5000), ("b", 100), ("c", 3 << 20), ("d", 9000), ("e", 4096)];
+    let mut files = files.map(|(name, len)| (name, noise(len))).to_vec();
+    files.push(("f", noise::bytes(Texture::Text, 2, 2 << 20)));
+    let made = written(&files);
+    for options in [image::plain(), image::compressed(image::lz4hc(3), 16 << 10)] {
+        let options = Options { alignment: 6, size_alignment: 1000, ..options };
+        let image = open(&made, &options);
+        assert_eq!(image.superblock().blocks % 1000, 0);
+        let start = |name: &str| extents(&image, name)[0].0;
+        let starts: Vec<_> = ["a", "c", "d", "e", "f"].iter().filter_map(|it| start(it)).collect();
+        assert_eq!(starts.len(), 5);
+        assert!(starts.iter().all(|start| start.is_multiple_of(6 << 12)), "{starts:?}");
+        assert_eq!(start("b"), None);
+    }
+    // Its first megabytes are holes.
+    let sparse = [vec![0; 5 << 20], noise(9000)].concat();
+    let made = written(&[("a", noise(5000)), ("sparse", sparse)]);
+    let image = open(&made, &Options { alignment: 6, ..image::plain() });
+    assert_eq!(extents(&image, "sparse").iter().find_map(|(at, ..)| *at), Some(12 << 12));
+    for (alignment, size_alignment) in [(0, 1), (1, 0)] {
+        let options = Options { alignment, size_alignment, ..image::plain() };
+        assert!(options.check().unwrap_err().to_string().contains("at least 1"));
+    }
+    let options = Options { size_alignment: 1 << 40, ..image::plain() };
+    let folder = place::folder();
+    let path = folder.path().join("image");
+    let source = Source { tree: made.0, contents: Box::new(made.1), notes: Vec::new() };
+    let how = BuildOptions { image: options, ..BuildOptions::default() };
+    let refused = lith::build(source, &path, &how, &Progress::default()).unwrap_err();
+    assert!(refused.to_string().contains("more than 4294967294 blocks"), "{refused}");
 }

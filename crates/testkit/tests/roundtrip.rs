@@ -9,7 +9,7 @@ use std::fs;
 
 use lith::{
     BuildOptions,
-    builder::{Fragments, IndexForm, Options, Progress},
+    builder::{Fragments, IndexForm, InodeForm, Options, Progress},
     check,
     codec::{Compressor, LzmaEffort},
     device::{FileDevice, MemoryDevice, ReadAt},
@@ -46,8 +46,9 @@ fn options() -> impl Strategy<Value = Options> {
     let other = (compressor(), 0..=8_u32);
     let rules = prop_oneof![2 => Just(Vec::new()), 1 => vec(other, 1..5)];
     let rules = (rules, compressor());
-    (compressor(), bits, 0..=8_u32, layout, newer, 1..=3_usize, 0..40_u8, rules).prop_map(
-        |(compressor, bits, larger, layout, newer, workers, saving, (rules, second))| {
+    let rest = (0..40_u8, layouts());
+    (compressor(), bits, 0..=8_u32, layout, newer, 1..=3_usize, rest, rules).prop_map(
+        |(compressor, bits, larger, layout, newer, workers, (saving, choices), (rules, second))| {
             let options = match compressor {
                 None => image::plain(),
                 Some(compressor) => {
@@ -74,9 +75,41 @@ fn options() -> impl Strategy<Value = Options> {
             if let Some(compression) = &mut options.compression {
                 compression.min_saving = saving;
             }
-            with_newer(options, newer)
+            with_newer(with_layout(options, choices), newer)
         },
     )
+}
+
+/// Choices of layout: two that are made or not; blocks that files are aligned to, copies of xattrs; bytes in the root,
+/// blocks of the packed inode's pclusters and of an extent.
+type Choices = ((bool, bool), (u32, Option<u32>), (usize, Option<u32>, Option<u32>));
+
+fn layouts() -> impl Strategy<Value = Choices> {
+    let shared = prop_oneof![Just(Some(2)), Just(None), (0..4_u32).prop_map(Some)];
+    let aligned = prop_oneof![2 => Just(1), 1 => 2..20_u32];
+    let room = prop_oneof![2 => Just(0), 1 => 0..5000_usize];
+    let size = || prop_oneof![2 => Just(None), 1 => (0..5_u32).prop_map(Some)];
+    (any::<(bool, bool)>(), (aligned, shared), (room, size(), size()))
+}
+
+fn with_layout(options: Options, choices: Choices) -> Options {
+    let ((inline_data, extended), (alignment, share_xattrs), (root_xattr_size, packed, most)) =
+        choices;
+    let block = options.block.size();
+    let packed = packed.filter(|_| options.fragments != Fragments::None);
+    Options {
+        inline_data,
+        inode_form: if extended { InodeForm::Extended } else { InodeForm::Smallest },
+        alignment,
+        size_alignment: alignment.into(),
+        share_xattrs,
+        xattr_filter: inline_data,
+        checksum: !extended,
+        root_xattr_size,
+        packed_pcluster: packed.map(|larger| block << larger),
+        max_extent: most.map(|larger| (block << larger) + 1000),
+        ..options
+    }
 }
 
 /// The same with compressed inodes, and directories packed where that is possible.

@@ -1,5 +1,7 @@
 //! How do the chunks of files reach the image?
 
+use std::fs::File;
+
 use lith_format::{addr::Blkaddr, chunk::Chunk};
 use lith_tree::{Content, InodeIndex};
 
@@ -7,6 +9,7 @@ use super::{Chunks, HashedChunk, Runs, cut};
 use crate::{
     BuildError, ChunkForm, Digest, DigestOfPieces, PIECE,
     data::{DataWriter, FileData},
+    devices::Blob,
 };
 
 impl DataWriter<'_> {
@@ -27,21 +30,39 @@ impl DataWriter<'_> {
             let len = usize::try_from(blocks * u64::from(block.size())).unwrap_or(usize::MAX);
             let (chunk, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
             *bytes = rest;
+            let (file, device, next) = match &self.blob {
+                Some(blob) => (&*blob.file, Blob::DEVICE, blob.next),
+                None => (self.image, 0, self.next),
+            };
             let start = self
                 .chunks
-                .put(*hash, chunk, (self.image, self.next))
+                .put(*hash, chunk, (file, next))
                 .map_err(|source| BuildError::Output { action: "read back", source })?;
-            if start == self.next {
-                self.advance(blocks)?;
+            if start == next {
+                self.advance_chunks(blocks)?;
             }
-            runs.push(Chunk { device: 0, start: Some(Blkaddr(start)) }, blocks);
+            runs.push(Chunk { device, start: Some(Blkaddr(start)) }, blocks);
         }
         Ok(())
     }
 
+    /// Takes the next blocks for chunks.
+    fn advance_chunks(&mut self, blocks: u64) -> Result<(), BuildError> {
+        let limit = self.sources.options.most_blocks();
+        match &mut self.blob {
+            Some(blob) if blob.next + blocks > limit => Err(BuildError::TooLarge { limit }),
+            Some(blob) => {
+                blob.next += blocks;
+                Ok(())
+            }
+            None => self.advance(blocks),
+        }
+    }
+
     /// Writes the chunks that are not written yet.
     pub(crate) fn flush_chunks(&mut self) -> Result<(), BuildError> {
-        let written = self.chunks.flush(self.image);
+        let file = self.blob.as_ref().map_or(self.image, |blob| &*blob.file);
+        let written = self.chunks.flush(file);
         written.map_err(|source| BuildError::Output { action: "write", source })
     }
 
@@ -83,10 +104,20 @@ impl DataWriter<'_> {
         self.set_runs(inode, &runs)
     }
 
+    /// Makes the image as long as its blocks that are taken, written or not.
+    pub(crate) fn reach_end(&self) -> Result<(), BuildError> {
+        let end = self.next * u64::from(self.block().size());
+        let extend = |image: &File| match image.metadata()? {
+            metadata if metadata.is_file() && metadata.len() < end => image.set_len(end),
+            _ => Ok(()),
+        };
+        extend(self.image).map_err(|source| BuildError::Output { action: "write", source })
+    }
+
     /// Gives all blocks from `start` on back. Of a file, which can be cut, nothing stays of what they held.
     fn take_back(&mut self, start: u64) -> Result<(), BuildError> {
         let end = start * u64::from(self.block().size());
-        let cut = |image: &std::fs::File| match image.metadata()? {
+        let cut = |image: &File| match image.metadata()? {
             metadata if metadata.is_file() && metadata.len() > end => image.set_len(end),
             _ => Ok(()),
         };

@@ -3,7 +3,7 @@
 use lith_codec::{CodecError, Encoder, Fit};
 use lith_format::{
     addr::BlockBits,
-    zmap::{EncodedExtent, HeadKind, MAX_EXTENT_LEN},
+    zmap::{EncodedExtent, HeadKind},
 };
 
 use crate::codings::Coding;
@@ -19,12 +19,15 @@ pub(crate) struct PclusterWriter {
     second: Option<(Encoder, Vec<u8>)>,
     pcluster: usize,
     block: usize,
+    /// The most bytes of an extent.
+    longest: usize,
     /// Bytes of the last stream, or of the last plain block.
     last: usize,
 }
 
 impl PclusterWriter {
-    pub(crate) fn new(coding: &Coding, block: BlockBits) -> Self {
+    /// With extents of at most `longest` bytes.
+    pub(crate) fn new(coding: &Coding, block: BlockBits, longest: u64) -> Self {
         let pcluster = coding.pcluster as usize;
         let encoder = |compressor| Encoder::for_pclusters(&compressor, coding.pcluster);
         Self {
@@ -32,6 +35,7 @@ impl PclusterWriter {
             second: coding.second.map(|second| (encoder(second), vec![0; pcluster])),
             pcluster,
             block: block.size() as usize,
+            longest: usize::try_from(longest).unwrap_or(usize::MAX),
             last: 0,
         }
     }
@@ -150,8 +154,7 @@ impl PclusterWriter {
         if rest.len() <= self.block {
             return Ok(None);
         }
-        let longest = usize::try_from(MAX_EXTENT_LEN).unwrap_or(usize::MAX);
-        let rest = rest.get(..longest).unwrap_or(rest);
+        let rest = rest.get(..self.longest).unwrap_or(rest);
         let start = out.len();
         out.resize(start + self.pcluster, 0);
         let room = out.get_mut(start..).unwrap_or_default();
@@ -238,6 +241,7 @@ fn is_clearly_better(one: Fit, other: Fit, block: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use lith_codec::{Algorithm, Compressor, decode, strip_padding};
+    use lith_format::zmap::MAX_EXTENT_LEN;
 
     use super::*;
 
@@ -278,7 +282,7 @@ mod tests {
     fn pclusters_end_where_they_shall_or_nothing_is_written() {
         let compressor = Compressor::Lz4Hc { level: 5 };
         let coding = Coding { compressor, second: None, pcluster: 16384, min_saving: 0 };
-        let mut writer = PclusterWriter::new(&coding, BlockBits::DEFAULT);
+        let mut writer = PclusterWriter::new(&coding, BlockBits::DEFAULT, MAX_EXTENT_LEN);
         let (mut written, mut refused) = (0, 0);
         for position in [0, 1, 2000, 4095] {
             for len in [1, 4000, 4097, 9000, 30_001, 100_000, 100_500, 110_001, 150_000] {
@@ -309,7 +313,7 @@ mod tests {
             [(Compressor::Lz4, 4096), (Compressor::Lz4Hc { level: 9 }, 16384)]
         {
             let coding = Coding { compressor, second: None, pcluster, min_saving: 0 };
-            let mut writer = PclusterWriter::new(&coding, BlockBits::DEFAULT);
+            let mut writer = PclusterWriter::new(&coding, BlockBits::DEFAULT, MAX_EXTENT_LEN);
             for len in [1, 4096, 4097, 100_000, 300_001] {
                 let (input, mut out, mut extents) = (mixed(len), Vec::new(), Vec::new());
                 assert!(writer.write(&input, false, &mut out, &mut extents).unwrap().is_empty());

@@ -30,7 +30,8 @@ impl Writers {
             if self.kept.len() == MOST_KEPT {
                 self.kept.remove(0);
             }
-            (number, PclusterWriter::new(coding, sources.options.block))
+            let longest = sources.options.longest_extent();
+            (number, PclusterWriter::new(coding, sources.options.block, longest))
         };
         self.kept.push(kept);
         self.kept.last_mut().map(|(_, writer)| writer)

@@ -1,9 +1,9 @@
 //! How is what belongs to an image laid out?
 
-use lith_format::xattr::body_size_of;
+use lith_format::{xattr::body_size_of, zmap::MAX_EXTENT_LEN};
 
-use super::{Options, PLAIN_PREFIXES_SINCE};
-use crate::BuildError;
+use super::{Fragments, Options, PLAIN_PREFIXES_SINCE};
+use crate::{BuildError, codings::Coding};
 
 /// Which form inodes have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,46 @@ impl Options {
                 expected: format!("at most {most} bytes"),
             });
         }
-        Ok(())
+        if self.alignment == 0 || self.size_alignment == 0 {
+            return Err(BuildError::Option {
+                option: "alignment",
+                found: "to 0 blocks".into(),
+                expected: "at least 1".into(),
+            });
+        }
+        self.check_extents()
+    }
+
+    fn check_extents(&self) -> Result<(), BuildError> {
+        let block = self.block.size();
+        if let Some(most) = self.max_extent.filter(|most| *most < block) {
+            return Err(BuildError::Option {
+                option: "extent size",
+                found: most.to_string(),
+                expected: format!("at least a block, {block}"),
+            });
+        }
+        let Some(size) = self.packed_pcluster else { return Ok(()) };
+        if self.fragments == Fragments::None {
+            return Err(BuildError::Option {
+                option: "pcluster size of the packed inode",
+                found: size.to_string(),
+                expected: "it needs fragments".into(),
+            });
+        }
+        self.check_pcluster(size)
+    }
+
+    /// How the packed inode is compressed, if not as files are.
+    pub(crate) fn packed_coding(&self) -> Option<Coding> {
+        let coding = self.coding(self.compression.as_ref()?);
+        let pcluster = self.packed_pcluster.filter(|_| self.fragments != Fragments::None)?;
+        Some(Coding { pcluster, ..coding })
+    }
+
+    /// The most bytes that an extent decodes to.
+    pub(crate) fn longest_extent(&self) -> u64 {
+        self.max_extent.map_or(MAX_EXTENT_LEN, |most| MAX_EXTENT_LEN.min(most.into()))
     }
 
     /// Whether an inode's time may give way to the image's, so that it is compact.

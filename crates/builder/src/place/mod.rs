@@ -39,8 +39,10 @@ pub(crate) struct Placement {
     pub(crate) in_metabox: bool,
     /// The block that NIDs count from.
     pub(crate) meta_blkaddr: Blkaddr,
-    /// Where everything ends: the image, or the content of the metabox.
+    /// Where everything ends, in whole blocks; or the content of the metabox.
     pub(crate) end: u64,
+    /// Bytes of the image, if that is what is placed.
+    pub(crate) image_end: u64,
 }
 
 impl Placement {
@@ -70,10 +72,8 @@ impl Placement {
             None => Positions::new(records, start),
         };
         positions.place_all(records);
-        let blocks = block.blocks_for(positions.open.end());
-        if blocks > records.most_blocks() {
-            return Err(BuildError::TooLarge { limit: records.most_blocks() });
-        }
+        let end = positions.open.end().next_multiple_of(size);
+        let image_end = records.image_end(end)?;
         let meta_blkaddr = positions.meta_blkaddr;
         let positions = positions.by_inode;
         Ok(Self {
@@ -86,7 +86,8 @@ impl Placement {
             first: 0,
             in_metabox: false,
             meta_blkaddr,
-            end: blocks * size,
+            end,
+            image_end,
         })
     }
 
@@ -105,6 +106,7 @@ impl Placement {
             in_metabox: true,
             meta_blkaddr: Blkaddr(0),
             end: positions.open.end(),
+            image_end: 0,
             positions: positions.by_inode,
         }
     }
@@ -124,10 +126,7 @@ impl Placement {
             positions.push(open.place(record.head(), record.tail()));
         }
         let content = block.blocks_for(data_end);
-        let blocks = block.blocks_for(open.end());
-        if blocks > records.most_blocks() {
-            return Err(BuildError::TooLarge { limit: records.most_blocks() });
-        }
+        let end = open.end().next_multiple_of(block.size().into());
         Ok(Self {
             block,
             content_start: content,
@@ -138,7 +137,8 @@ impl Placement {
             first: first.unwrap_or(0),
             in_metabox: false,
             meta_blkaddr: Blkaddr(0),
-            end: blocks * u64::from(block.size()),
+            end,
+            image_end: records.image_end(end)?,
         })
     }
 

@@ -95,9 +95,12 @@ impl<'a> Records<'a> {
         self.files.get(inode.index())
     }
 
-    /// The most blocks that the image can have.
-    pub(crate) const fn most_blocks(&self) -> u64 {
-        self.sources.options.most_blocks()
+    /// Where the image ends if everything in it ends at `end`, in whole blocks.
+    pub(crate) fn image_end(&self, end: u64) -> Result<u64, BuildError> {
+        let (options, size) = (self.sources.options, u64::from(self.block().size()));
+        let blocks = (end / size).next_multiple_of(options.size_alignment);
+        let limit = options.most_blocks();
+        if blocks > limit { Err(BuildError::TooLarge { limit }) } else { Ok(blocks * size) }
     }
 
     /// Where the shared attributes are, if they lie before the data: behind much data no id would reach them, and

@@ -18,6 +18,7 @@ use crate::{
     codings::Used,
     compress::Sources,
     data::StoredFile,
+    devices::Blob,
     place::{
         GROUP_BLOCKS, Leads, OPEN_BLOCKS, Placement, Record, Records, context, dirent_type,
         entries_with_dots,
@@ -43,6 +44,8 @@ pub(crate) struct Finished<'a> {
     pub(crate) root: Nid,
     /// Whether some pcluster has more than one extent.
     pub(crate) has_shared: bool,
+    /// Where chunks were written to, if not to the image.
+    pub(crate) blob: Option<&'a Blob>,
 }
 
 impl Finished<'_> {
@@ -91,6 +94,17 @@ impl Finished<'_> {
         }
         metadata.finish(self.placement.end)?;
         Ok(Digest(hasher.digest128()))
+    }
+
+    /// Gives the image its size if more is asked for than it holds.
+    pub(crate) fn lengthen(&self) -> Result<(), BuildError> {
+        let Placement { end, image_end, .. } = *self.placement;
+        if image_end <= end {
+            return Ok(());
+        }
+        // That works with files and devices alike.
+        let written = self.image.write_all_at(&[0], image_end - 1);
+        written.map_err(|source| BuildError::Output { action: "write", source })
     }
 
     fn xattr_bodies(&self, records: &Records<'_>) -> Result<Vec<Vec<u8>>, BuildError> {

@@ -56,7 +56,7 @@ impl Request {
         let adjust = adjust(&words.attributes, overlay, times.files);
         let read = read_options(&words, &from)?;
         let id = image_id(words.attributes.uuid.as_deref())?;
-        let how = BuildOptions { image, id, adjust, verify: true };
+        let how = BuildOptions { image, id, adjust, blob: None, verify: true };
         let is_quiet = words.work.quiet || words.work.verbosity == 0;
         Ok(Self { image: words.image, from, read, how, is_quiet })
     }
@@ -171,7 +171,7 @@ fn workers(words: &Words) -> NonZeroUsize {
 
 fn read_options(words: &Words, from: &From) -> Result<source::Options, String> {
     let SourceWords { ungzip, unxz, .. } = &words.source;
-    let raw_copy = ungzip.iter().chain(unxz).find(|path| !path.as_os_str().is_empty());
+    let raw_copy = ungzip.iter().chain(unxz).find(|path| !path.is_empty());
     Ok(source::Options {
         exclude: excludes(&words.source)?,
         xattrs: words.layout.xattr_tolerance >= 0,
@@ -179,7 +179,7 @@ fn read_options(words: &Words, from: &From) -> Result<source::Options, String> {
         aufs: words.source.aufs,
         data: data(words, from)?,
         tar_end: TarEnd::Anywhere,
-        raw_copy: raw_copy.cloned(),
+        raw_copy: raw_copy.map(PathBuf::from),
         spool_dir: output::directory_of(&words.image).to_owned(),
         workers: workers(words),
         ..source::Options::default()
