@@ -163,8 +163,10 @@ fn dump_prints_the_same() {
     for options in IMAGES {
         make_theirs(&bed, options);
         for line in SAME {
-            let (ours, theirs) =
-                (bed.ours("dump.erofs", &words(line), None), bed.theirs("dump.erofs", &words(line)));
+            let (ours, theirs) = (
+                bed.ours("dump.erofs", &words(line), None),
+                bed.theirs("dump.erofs", &words(line)),
+            );
             assert!(ours.status.success(), "{options}: {line}: {}", text(&ours));
             assert!(
                 ours.stdout == theirs.stdout,
@@ -182,7 +184,12 @@ fn both_refuse_and_accept_the_same() {
     plant(&bed);
     for (tool, line) in CODES {
         let (ours, theirs) = (bed.ours(tool, &words(line), None), bed.theirs(tool, &words(line)));
-        assert_eq!(ours.status.success(), theirs.status.success(), "{tool} {line}: {}", text(&ours));
+        assert_eq!(
+            ours.status.success(),
+            theirs.status.success(),
+            "{tool} {line}: {}",
+            text(&ours)
+        );
         if !ours.status.success() {
             assert_eq!(ours.status.code(), Some(1), "{tool} {line}");
             assert!(!ours.stderr.is_empty(), "{tool} {line}");

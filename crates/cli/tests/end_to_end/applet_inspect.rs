@@ -159,11 +159,17 @@ fn fsck_is_quiet_unless_asked_and_loud_about_damage() {
     fs::write(&damaged, bytes).unwrap();
     assert_eq!(fsck(args![damaged]).status.code(), Some(0));
     assert_eq!(fsck(args!["--extract", "--path=/sub/noise", damaged]).status.code(), Some(0));
-    for words in [args!["--extract", damaged], args![glued("--extract=", &sample.path("out")), damaged]] {
+    for words in
+        [args!["--extract", damaged], args![glued("--extract=", &sample.path("out")), damaged]]
+    {
         let found = fsck(words);
         assert_eq!(found.status.code(), Some(1));
         let found = String::from_utf8(found.stderr).unwrap();
-        assert!(found.contains("sub/large") && found.lines().last().unwrap().starts_with("<E> erofs: F"), "{found}");
+        assert!(
+            found.contains("sub/large")
+                && found.lines().last().unwrap().starts_with("<E> erofs: F"),
+            "{found}"
+        );
     }
 }
 
@@ -200,7 +206,10 @@ fn fsck_extracts_and_replaces_nothing_unasked() {
     assert_eq!(fsck(args!["--overwrite", to_out, image]).status.code(), Some(0));
     assert!(out.join("more").exists());
     let part = sample.path("part");
-    assert_eq!(fsck(args![glued("--extract=", &part), "--path=/sub", image]).status.code(), Some(0));
+    assert_eq!(
+        fsck(args![glued("--extract=", &part), "--path=/sub", image]).status.code(),
+        Some(0)
+    );
     assert_eq!(lith(args!["diff", sample.src().join("sub"), part]).status.code(), Some(0));
     let file = sample.path("file");
     let one = args![glued("--extract=", &file), "--path=/sub/large", image];
@@ -213,7 +222,11 @@ fn fsck_extracts_and_replaces_nothing_unasked() {
 fn fsck_keeps_what_it_is_told_to_keep() {
     let sample = Sample::new();
     let has_xattrs = sample.set_xattr("hello", "user.note", b"value");
-    fs::set_permissions(sample.src().join("hello"), std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+    fs::set_permissions(
+        sample.src().join("hello"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o666),
+    )
+    .unwrap();
     let image = sample.path("image.erofs");
     printed(args!["build", "-q", sample.src(), image]);
     let extracted = |name: &str, words: &[&str]| {

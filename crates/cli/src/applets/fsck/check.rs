@@ -15,13 +15,10 @@ pub(super) const UNSOUND: &str = "Found some filesystem corruption";
 /// Checks an image, or what is below an inode of it.
 pub(super) fn run(request: &Words, start: Option<Nid>) -> anyhow::Result<Done> {
     let decodes = request.decodes();
-    let options = Options {
-        data: decodes,
-        checksum: !request.no_checksum,
-        start,
-        ..Options::default()
-    };
-    let devices = if decodes { request.image.devices() } else { request.image.devices_of_structure() };
+    let options =
+        Options { data: decodes, checksum: !request.no_checksum, start, ..Options::default() };
+    let devices =
+        if decodes { request.image.devices() } else { request.image.devices_of_structure() };
     let devices = devices?;
     let report = check::check_devices(devices, &options, &Progress::default());
     let report = report.with_context(|| Place(&request.image.image).to_string())?;

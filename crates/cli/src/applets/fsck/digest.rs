@@ -19,11 +19,10 @@ pub(super) fn check(request: &Words) -> anyhow::Result<bool> {
     for finding in findings.map_err(|error| request.image.about(error))? {
         let path = DisplayPath(&finding.path);
         match finding.state {
-            DigestState::Right => {}
             DigestState::Missing if request.warns() => {
                 eprintln!("<W> erofs: /{path}: no digest, so it is not verified");
             }
-            DigestState::Missing => {}
+            DigestState::Right | DigestState::Missing => {}
             DigestState::Wrong => {
                 eprintln!("<E> erofs: /{path}: the content has not the digest that it should have");
                 is_well = false;

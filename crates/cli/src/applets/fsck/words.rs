@@ -24,6 +24,7 @@ pub(super) struct Words {
 
     /// Decode all data; with DIR copy everything into it
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
+    #[expect(clippy::option_option, reason = "the option is given or not, and has a value or not")]
     extract: Option<Option<PathBuf>>,
 
     #[command(flatten)]
@@ -47,6 +48,7 @@ pub(super) struct Words {
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Extraction")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct ExtractionWords {
     /// Extract to /, too
     #[arg(long)]
@@ -76,13 +78,12 @@ impl Words {
             Some(path) if !force && path == Path::new("/") => {
                 Err("--extract=/ must be used together with --force")
             }
-            Some(_) => Ok(()),
             None if *force => Err("--force must be used together with --extract=DIR"),
             None if *overwrite => Err("--overwrite must be used together with --extract=DIR"),
             None if preserve.is_given() => {
                 Err("--[no-]preserve[-owner/-perms] must be used together with --extract=DIR")
             }
-            None => Ok(()),
+            Some(_) | None => Ok(()),
         }
     }
 
