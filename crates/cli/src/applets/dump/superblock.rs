@@ -85,11 +85,9 @@ impl<'a> Lines<'a> {
     fn write_features(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (compat, incompat) = (self.sb.compat, self.sb.incompat);
         let names = COMPAT.iter().filter(|(bit, _)| compat.contains(*bit));
-        let names: String = names.map(|(_, name)| format!("{name} ")).collect();
-        line(f, "compatible features", names)?;
+        line(f, "compatible features", spaced(names.map(|(_, name)| *name)))?;
         let names = INCOMPAT.iter().filter(|(bit, ..)| incompat.contains(*bit));
-        let names: String = names.map(|(_, name, _)| format!("{name} ")).collect();
-        line(f, "incompatible features", names)
+        line(f, "incompatible features", spaced(names.map(|(_, name, _)| *name)))
     }
 
     /// The oldest kernel that mounts the image, as far as features and algorithms tell.
@@ -101,6 +99,11 @@ impl<'a> Lines<'a> {
             features.map(|(_, _, since)| *since).chain(used.filter_map(|(_, since)| *since));
         since.max()
     }
+}
+
+/// Names with a space behind each.
+fn spaced<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.flat_map(|name| [name, " "]).collect()
 }
 
 /// A line with what is told of the filesystem at column 46.

@@ -1,6 +1,7 @@
 //! The applet fsck.erofs: checks and extracts images.
 
 mod check;
+mod digest;
 mod extract;
 mod preserve;
 mod ratio;
@@ -46,6 +47,10 @@ pub(super) fn main(words: &[OsString]) -> ExitCode {
 
 fn run(name: &str, request: &Words) -> anyhow::Result<Outcome> {
     let start = start(request)?;
+    if request.digests && !digest::check(request)? {
+        eprintln!("<E> erofs: {}", check::UNSOUND);
+        return Ok(Outcome::Told);
+    }
     let done = match request.destination() {
         Some(destination) => extract::run(name, request, destination)?,
         None => check::run(request, start)?,
