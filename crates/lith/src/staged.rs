@@ -157,7 +157,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("image");
         for (old, kept) in [(None, &b""[..]), (Some("ab"), b"ab"), (Some("abcdef"), b"abcd")] {
-            old.iter().for_each(|old| fs::write(&target, old).unwrap());
+            if let Some(old) = old {
+                fs::write(&target, old).unwrap();
+            }
             let staged = Staged::create(&target).unwrap();
             staged.keep(4).unwrap();
             staged.commit().unwrap();
