@@ -15,8 +15,9 @@ use crate::{
     codings::Used,
     compress::{
         Blocks, Chunk, Form, Fragment, Look, Looked, Origin, Outcome, Packed, Piece, Place, Rest,
-        Shared, Sources, Stored, granule_for, is_gain, originals,
+        Shared, Sources, Stored, is_gain, originals,
     },
+    devices::Blob,
     index::encode_index,
     options::algorithm_of,
     place::{map_header, packed_directories, past_no_address},
@@ -74,6 +75,8 @@ pub(crate) struct DataWriter<'a> {
     /// What some file is compressed by.
     pub(crate) used: Used,
     pub(crate) chunks: ChunkStore,
+    /// Where chunks go, if not to the image.
+    pub(crate) blob: Option<Blob>,
     large: Option<Large<'a>>,
     /// What files fall into that were looked at for that.
     looked: Vec<Looked>,
@@ -125,6 +128,7 @@ impl<'a> DataWriter<'a> {
             digests: vec![Digest::default(); inodes],
             used: Used::default(),
             chunks: ChunkStore::new(options.block, options.share_duplicates),
+            blob: options.blob.clone().map(|file| Blob { file, next: 0 }),
             large: None,
             looked: Vec::new(),
             segments: HashMap::new(),
@@ -531,17 +535,6 @@ impl<'a> DataWriter<'a> {
         let addresses = &addresses;
         let file = Pclusters { inode, size: begin + len, start, addresses, tail: &[] };
         self.set_compressed(&file, &extents, Tail::Fragment { offset })
-    }
-
-    fn set_sparse(
-        &mut self,
-        inode: InodeIndex,
-        size: u64,
-        start: u64,
-        holes: &[bool],
-    ) -> Result<(), BuildError> {
-        let granule = granule_for(size, self.block()) / self.block().size();
-        self.set_runs(inode, &Runs::of_holes(holes, granule.into(), start))
     }
 
     pub(crate) fn unencodable(

@@ -58,6 +58,19 @@ pub enum BuildError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// A file's bytes lie on another device, but not in blocks.
+    #[error(
+        "{}: byte {position} lies on another device, but there begins no block of {block} bytes",
+        DisplayPath(path)
+    )]
+    Unaligned {
+        /// The file's path in the tree.
+        path: Vec<u8>,
+        /// Where in the file.
+        position: u64,
+        /// The block size.
+        block: u32,
+    },
     /// A file has no room in a compact inode, which all shall have.
     #[error(
         "{}: has no compact inode: its size, owner, group or number of links is too large",

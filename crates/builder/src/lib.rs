@@ -10,6 +10,7 @@ mod chunks;
 mod codings;
 mod compress;
 mod data;
+mod devices;
 mod digest;
 mod error;
 mod index;
@@ -22,6 +23,7 @@ mod plan;
 mod report;
 mod rule;
 mod spool;
+mod unread;
 mod write;
 
 use std::{collections::HashMap, sync::OnceLock};
@@ -36,15 +38,18 @@ pub use options::{Compression, Fragments, ImageId, IndexForm, InodeForm, Options
 pub use output::Output;
 pub use report::Report;
 pub use rule::{Files, Rule};
+pub use unread::DataImport;
 
 use crate::{
     codings::Codings,
     compress::{FoundRepeats, Limits, Look, Repeats, Sources, candidates},
     data::{DataWriter, FileData},
+    devices::extra_devices,
     metabox::Named,
     pipeline::Pass,
     place::{Placement, Records, check_forms},
     plan::Plan,
+    unread::store_unread,
     write::{Finished, Target, head_end, write_superblock},
 };
 
@@ -55,6 +60,8 @@ pub struct Built {
     pub report: Report,
     /// The digest of each regular file, by the inode's number in the tree.
     pub digests: Vec<Digest>,
+    /// Those that were not read and have none, in ascending order.
+    pub unread: Vec<InodeIndex>,
     /// The time that compact inodes may show in place of their own, if that was asked for.
     pub time: Option<Timestamp>,
 }
@@ -74,7 +81,7 @@ pub fn build(
     progress: &Progress,
 ) -> Result<Built, BuildError> {
     options.check()?;
-    let plan = Plan::new(tree, options)?;
+    let plan = Plan::new(tree, options, extra_devices(contents, options)?)?;
     // Only records have room for far addresses, and no room beside them.
     let tail_packing = options.tail_packing && !plan.is_far;
     let options = &Options { tail_packing, ..options.clone() };
@@ -88,7 +95,8 @@ pub fn build(
     let first = options.block.blocks_for(head).max(options.data_start);
     let mut data = DataWriter::new(sources, &plan, image, first);
     let data_start = data.next;
-    store_all(sources, &plan, &mut data, progress)?;
+    let unread = store_unread(sources, &mut data)?;
+    store_all(sources, &unread, &mut data, progress)?;
     let data_bytes = (data.next - data_start) * u64::from(options.block.size());
     let named = match options.metabox {
         Some(_) => Some(metabox::store(&mut data, image, progress)?),
@@ -101,9 +109,11 @@ pub fn build(
     let mut report = Report { data_bytes, ..report_of(sources, &plan, &records) };
     let ends = (head_end, data_end);
     report.image_bytes = write_rest(sources, &data, &records, ends, named)?;
+    report.blob_bytes = blob_bytes(&data);
     let mut digests = data.digests;
     digests.truncate(tree.len());
-    Ok(Built { report, digests, time: options.ignores_mtime().then_some(plan.epoch) })
+    let time = options.ignores_mtime().then_some(plan.epoch);
+    Ok(Built { report, digests, unread, time })
 }
 
 /// Writes all inodes, or if the `named` ones are in the metabox the others, and the superblock. Returns how many bytes
@@ -134,6 +144,7 @@ fn write_rest(
         directories: None,
         root,
         has_shared: data.has_shared,
+        blob: data.blob.as_ref(),
     };
     let content = match named {
         Some(named) => {
@@ -151,10 +162,13 @@ fn write_rest(
 /// left of them for the packed inode.
 fn store_all<'a>(
     sources: Sources<'a>,
-    plan: &'a Plan,
+    unread: &[InodeIndex],
     data: &mut DataWriter<'a>,
     progress: &Progress,
 ) -> Result<(), BuildError> {
+    let plan = data.plan;
+    let is_read = |inode: &&InodeIndex| unread.binary_search(inode).is_err();
+    let order: Vec<_> = plan.order.iter().filter(is_read).copied().collect();
     let run = |pass: Pass<'_>, data: &mut DataWriter<'a>| {
         pipeline::store_contents(sources, plan, pass, data, progress)
     };
@@ -162,11 +176,11 @@ fn store_all<'a>(
     // Chunks find files with the same bytes anyway.
     let all_in_chunks = sources.options.chunks.is_some() && !sources.codings.compress();
     if sources.options.share_duplicates && !all_in_chunks {
-        run(Pass::Look(Look::Digest, &candidates(sources, &plan.order)), data)?;
+        run(Pass::Look(Look::Digest, &candidates(sources, &order)), data)?;
         duplicates = data.take_duplicates()?;
     }
     let is_first = |inode: &&InodeIndex| !duplicates.contains_key(inode);
-    let order: Vec<_> = plan.order.iter().filter(is_first).copied().collect();
+    let order: Vec<_> = order.iter().filter(is_first).copied().collect();
     if let Some(repeats) = find_repeats(sources, &order, data, progress)? {
         // It is set nowhere else.
         let _first = sources.repeats.files.set(repeats);
@@ -218,6 +232,11 @@ fn find_repeats<'a>(
     let pass = Pass::Look(Look::Chunks { bits: limits.chunk_bits }, &order);
     pipeline::store_contents(sources, data.plan, pass, data, progress)?;
     Ok(Some(Repeats::find(sources, &data.take_looked(), limits)?))
+}
+
+/// Bytes of the device that chunks are written to.
+fn blob_bytes(data: &DataWriter<'_>) -> u64 {
+    data.blob.as_ref().map_or(0, |blob| blob.next * u64::from(data.block().size()))
 }
 
 fn report_of(sources: Sources<'_>, plan: &Plan, records: &Records<'_>) -> Report {

@@ -51,6 +51,7 @@ pub(crate) fn store<'a>(
         directories: Some(Target::Temporary(&directories)),
         root,
         has_shared: data.has_shared,
+        blob: data.blob.as_ref(),
     };
     let content = finished.write_metadata(&records, records.iter())?;
     if placement.content_end > placement.content_start {

@@ -1,8 +1,16 @@
 //! What kind of image is asked for, and can the oldest kernel that shall mount it have that?
 
+mod chunks;
 mod layout;
 
-use std::{iter, num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicU64, thread};
+use std::{
+    fs::File,
+    iter,
+    num::NonZeroUsize,
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicU64},
+    thread,
+};
 
 use lith_codec::Compressor;
 use lith_format::{
@@ -15,7 +23,7 @@ use lith_tree::Timestamp;
 
 pub use self::layout::InodeForm;
 use crate::{
-    BuildError, Chunks, Rule,
+    BuildError, Chunks, DataImport, Rule,
     codings::{Coding, Encoding},
     plan::long_prefix,
 };
@@ -99,6 +107,11 @@ pub struct Options {
     pub ignore_mtime: bool,
     /// How files that are stored plain are cut into chunks, if they are.
     pub chunks: Option<Chunks>,
+    /// The file that chunks are written to instead of the image, empty as that one: a device of its own, which readers
+    /// of the image must have too.
+    pub blob: Option<Arc<File>>,
+    /// What the image has of the bytes of files.
+    pub data: DataImport,
     /// Whether files, or chunks, with the same bytes are stored once.
     pub share_duplicates: bool,
     /// Whether stretches of compressed files that repeat, in one file or in several, are stored once.
@@ -163,6 +176,8 @@ impl Default for Options {
             inode_form: InodeForm::Smallest,
             ignore_mtime: false,
             chunks: None,
+            blob: None,
+            data: DataImport::Full,
             share_duplicates: true,
             dedupe: false,
             index: IndexForm::Compact,
@@ -266,7 +281,7 @@ impl Options {
             self.require(TAIL_PACKING_SINCE, || "a pcluster beside an inode".into())?;
         }
         self.check_metabox()?;
-        self.chunks.map_or(Ok(()), |chunks| self.check_chunks(chunks))?;
+        self.check_chunks()?;
         for compression in self.compressions() {
             compression.pcluster.map_or(Ok(()), |size| self.check_pcluster(size))?;
         }
@@ -291,18 +306,6 @@ impl Options {
             });
         }
         Ok(())
-    }
-
-    fn check_chunks(&self, chunks: Chunks) -> Result<(), BuildError> {
-        let block = self.block.size();
-        if !chunks.size.is_power_of_two() || chunks.size < block {
-            return Err(BuildError::Option {
-                option: "chunk size",
-                found: chunks.size.to_string(),
-                expected: format!("a power of two, at least the block size, {block}"),
-            });
-        }
-        self.require(CHUNKS_SINCE, || "a file in chunks".into())
     }
 
     /// The image's own compression, that of inodes and those of the rules.
@@ -368,7 +371,7 @@ impl Options {
         Ok(())
     }
 
-    fn require(
+    pub(crate) fn require(
         &self,
         needs: KernelVersion,
         what: impl FnOnce() -> String,
@@ -487,22 +490,6 @@ mod tests {
         for wrong in [0, 100, 4097, 2 << 20] {
             assert!(with_pcluster(Some(wrong), KernelVersion::new(6, 1)).check().is_err());
         }
-    }
-
-    #[test]
-    fn chunks_are_of_whole_blocks_and_a_power_of_two() {
-        let with = |size| {
-            let form = crate::ChunkForm::Smallest;
-            Options { chunks: Some(Chunks { size, form }), ..Options::default() }
-        };
-        for size in [4096, 65536, 1 << 31] {
-            assert!(with(size).check().is_ok(), "{size}");
-        }
-        for size in [0, 2048, 12288] {
-            assert!(with(size).check().is_err(), "{size}");
-        }
-        let kernel = KernelVersion::new(5, 10);
-        assert!(Options { kernel, ..with(4096) }.check().is_err());
     }
 
     #[test]

@@ -33,6 +33,15 @@ impl<'a> Output<'a> {
         }
     }
 
+    /// Makes it reach to `end`, where that can be done.
+    pub(crate) fn reach(self, end: u64) -> io::Result<()> {
+        let end = self.place(end)?;
+        match self.file.metadata()? {
+            metadata if metadata.is_file() && metadata.len() < end => self.file.set_len(end),
+            _ => Ok(()),
+        }
+    }
+
     fn place(self, position: u64) -> io::Result<u64> {
         position.checked_add(self.start).ok_or_else(|| io::ErrorKind::FileTooLarge.into())
     }

@@ -7,6 +7,8 @@ use serde::Serialize;
 pub struct Report {
     /// Bytes of the image.
     pub image_bytes: u64,
+    /// Bytes of the device that chunks were written to instead.
+    pub blob_bytes: u64,
     /// Bytes of all files' content, each hard-linked file once.
     pub content_bytes: u64,
     /// Bytes of blocks that hold file content.

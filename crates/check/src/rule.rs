@@ -90,6 +90,8 @@ rules! {
         "The device table is whole, and its devices don't overlap.";
     FeatureUndeclared "feature-undeclared" Error
         "A feature that the image uses is announced: kernels without it would misread the image otherwise.";
+    ChunksUndeclared "chunks-undeclared" Warning
+        "Chunks are announced; whoever knows them reads them all the same, and mkcomposefs never says so.";
     FeatureUnused "feature-unused" Warning
         "A feature that is announced is used: it keeps older kernels away for nothing otherwise.";
     AlgorithmUnused "algorithm-unused" Warning

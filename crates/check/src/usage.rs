@@ -124,7 +124,12 @@ impl Usage {
                 feature == Incompat::CHUNKED_FILE && announced.contains(Incompat::DEVICE_TABLE);
             if !announced.contains(feature) && !implied {
                 let detail = format!("feature {} is used, but not announced", name(feature));
-                log.inode(Rule::FeatureUndeclared, *nid, detail);
+                // The layout of an inode says by itself that it has chunks.
+                let rule = match feature {
+                    Incompat::CHUNKED_FILE => Rule::ChunksUndeclared,
+                    _ => Rule::FeatureUndeclared,
+                };
+                log.inode(rule, *nid, detail);
             }
         }
     }

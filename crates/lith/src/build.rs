@@ -1,8 +1,10 @@
 //! How does a source become an image that can be relied on?
 
 use std::{
-    io,
+    fs::File,
+    io, iter,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use lith_builder::{BuildError, Options, Output, Progress, Report};
@@ -33,6 +35,8 @@ pub struct BuildOptions {
     pub id: ImageId,
     /// Owners and times that replace those of the source.
     pub adjust: Adjust,
+    /// The device that chunks go to instead of the image; nothing if they are in the image.
+    pub blob: Option<PathBuf>,
     /// Where in its file the image begins. What lies before, of a file that is there already, stays.
     pub offset: u64,
     /// Whether the image is read back and compared with what was read of the source.
@@ -41,8 +45,14 @@ pub struct BuildOptions {
 
 impl Default for BuildOptions {
     fn default() -> Self {
-        let image = Options::default();
-        Self { image, id: ImageId::default(), adjust: Adjust::default(), offset: 0, verify: true }
+        Self {
+            image: Options::default(),
+            id: ImageId::default(),
+            adjust: Adjust::default(),
+            blob: None,
+            offset: 0,
+            verify: true,
+        }
     }
 }
 
@@ -67,10 +77,47 @@ pub enum Error {
     Verify(#[from] Mismatch),
 }
 
+/// The device for chunks in the making.
+struct Blob<'p> {
+    path: &'p Path,
+    staged: Staged,
+    file: Arc<File>,
+}
+
+impl<'p> Blob<'p> {
+    fn create(path: &'p Path, image: &Path) -> Result<Self, Error> {
+        let failed = |action| move |source| target(path, action, source);
+        if path == image {
+            let same = io::Error::new(io::ErrorKind::InvalidInput, "it is the image itself");
+            return Err(target(path, "create", same));
+        }
+        let staged = Staged::create(path).map_err(failed("create"))?;
+        let file = staged.file().try_clone().map_err(failed("create"))?;
+        Ok(Self { path, staged, file: Arc::new(file) })
+    }
+
+    /// Puts it on disk and gives it a name, though not yet its own.
+    fn prepare(mut self) -> Result<Self, Error> {
+        let failed = |source| target(self.path, "put into place", source);
+        self.file.sync_data().map_err(failed)?;
+        self.staged.prepare().map_err(failed)?;
+        Ok(self)
+    }
+
+    fn commit(self) -> Result<(), Error> {
+        self.staged.commit().map_err(|source| target(self.path, "put into place", source))
+    }
+}
+
+fn target(path: &Path, action: &'static str, source: io::Error) -> Error {
+    Error::Target { path: path.to_owned(), action, source }
+}
+
 /// Makes an image of `source` at `path`.
 ///
 /// The image is written without a name, read back and compared unless that is switched off, put on
-/// disk, and only then named: on any failure, whatever was at `path` is still there.
+/// disk, and only then named: on any failure, whatever was at `path` is still there. A device for chunks is named
+/// just before.
 ///
 /// # Errors
 /// [`Error`] names what is wrong.
@@ -80,12 +127,14 @@ pub fn build(
     options: &BuildOptions,
     progress: &Progress,
 ) -> Result<Report, Error> {
-    let target = |action| move |source| Error::Target { path: path.to_owned(), action, source };
+    let failed = |action| move |source| target(path, action, source);
     options.adjust.apply(&mut source.tree);
-    let staged = Staged::create(path).map_err(target("create"))?;
-    staged.keep(options.offset).map_err(target("keep the beginning of"))?;
+    let mut staged = Staged::create(path).map_err(failed("create"))?;
+    let blob = options.blob.as_deref().map(|blob| Blob::create(blob, path)).transpose()?;
+    staged.keep(options.offset).map_err(failed("keep the beginning of"))?;
     let mut image = options.image.clone();
     image.temporary = Staged::directory(path);
+    image.blob = blob.as_ref().map(|blob| Arc::clone(&blob.file));
     image.id = match options.id {
         ImageId::FromContent => lith_builder::ImageId::FromContent,
         ImageId::Clear => lith_builder::ImageId::Fixed([0; 16]),
@@ -99,11 +148,17 @@ pub fn build(
         let built = lith_builder::build(tree, contents, output, &image, progress)?;
         finished();
         if options.verify {
-            let copy = staged.file().try_clone().map_err(target("read back"))?;
-            verify::verify((copy, options.offset), tree, &built, image.workers.get())?;
+            let copies = iter::once(staged.file()).chain(image.blob.as_deref());
+            let copies = copies.map(File::try_clone).collect::<Result<Vec<_>, _>>();
+            let copies = copies.map_err(failed("read back"))?;
+            verify::verify((copies, options.offset), (tree, contents), &built, &image)?;
         }
         Ok::<_, Error>(built.report)
     })?;
-    written.and_then(|()| staged.commit()).map_err(target("put into place"))?;
+    written.and_then(|()| staged.prepare()).map_err(failed("put into place"))?;
+    if let Some(blob) = blob.map(Blob::prepare).transpose()? {
+        blob.commit()?;
+    }
+    staged.commit().map_err(failed("put into place"))?;
     Ok(report)
 }

@@ -213,7 +213,9 @@ mod tests {
 
     fn source() -> Source {
         let (mut tree, mut contents) = (Tree::new(Metadata::default()), MemoryContents::default());
-        for (name, bytes) in [("abc", &b"abc"[..]), ("empty", b""), ("zeros", &[0; 100_000])] {
+        for (name, bytes) in
+            [("abc", b"abc".to_vec()), ("empty", Vec::new()), ("zeros", vec![0; 100_000])]
+        {
             let place = (InodeIndex::ROOT, Name::new(name.as_bytes()).unwrap());
             contents.add(&mut tree, place, Metadata::default(), bytes).unwrap();
         }

@@ -23,11 +23,14 @@
 #![forbid(unsafe_code)]
 
 mod adjust;
+mod block_list;
 mod build;
 mod digest;
 mod flush;
+mod places;
 mod staged;
 mod verify;
+mod vmdk;
 
 pub use lith_builder as builder;
 pub use lith_check as check;
@@ -40,8 +43,10 @@ pub use lith_source as source;
 pub use lith_tree as tree;
 
 pub use adjust::{Adjust, Overlay, Times};
+pub use block_list::{ListError, block_list, source_map};
 pub use build::{BuildOptions, Error, ImageId, build};
 pub use digest::{
     DIGEST_NAME, DigestFinding, DigestState, check_digests, digest_name, record_digests,
 };
 pub use verify::Mismatch;
+pub use vmdk::vmdk_descriptor;

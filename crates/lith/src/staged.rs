@@ -88,17 +88,22 @@ impl Staged {
         directory_of(target).to_owned()
     }
 
+    /// Does what can fail before the file has its name: a nameless one becomes a hidden one.
+    pub(crate) fn prepare(&mut self) -> io::Result<()> {
+        if matches!(self.form, Form::Nameless) {
+            let path = hidden_name(&self.target);
+            let nameless = format!("/proc/self/fd/{}", self.file.as_fd().as_raw_fd());
+            rustix::fs::linkat(CWD, &nameless, CWD, &path, AtFlags::SYMLINK_FOLLOW)?;
+            self.form = Form::Hidden(path);
+        }
+        Ok(())
+    }
+
     /// Gives the file its name; its data must be on disk by now.
     pub(crate) fn commit(mut self) -> io::Result<()> {
-        let hidden = match std::mem::replace(&mut self.form, Form::InPlace) {
-            Form::InPlace => return Ok(()),
-            Form::Hidden(path) => path,
-            Form::Nameless => {
-                let path = hidden_name(&self.target);
-                let nameless = format!("/proc/self/fd/{}", self.file.as_fd().as_raw_fd());
-                rustix::fs::linkat(CWD, &nameless, CWD, &path, AtFlags::SYMLINK_FOLLOW)?;
-                path
-            }
+        self.prepare()?;
+        let Form::Hidden(hidden) = std::mem::replace(&mut self.form, Form::InPlace) else {
+            return Ok(());
         };
         fs::rename(&hidden, &self.target).inspect_err(|_failed| {
             // What failed is told; that the leftover can't be removed either adds nothing.
@@ -157,9 +162,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("image");
         for (old, kept) in [(None, &b""[..]), (Some("ab"), b"ab"), (Some("abcdef"), b"abcd")] {
-            if let Some(old) = old {
-                fs::write(&target, old).unwrap();
-            }
+            old.map_or(Ok(()), |old| fs::write(&target, old)).unwrap();
             let staged = Staged::create(&target).unwrap();
             staged.keep(4).unwrap();
             staged.commit().unwrap();

@@ -6,19 +6,22 @@
 
 use std::{
     fs::File,
+    iter,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
 
-use lith_builder::{Built, Digest, DigestOfPieces, PIECE};
-use lith_device::{FileDevice, OffsetDevice};
+use lith_builder::{Built, DataImport, Digest, DigestOfPieces, Options, PIECE};
+use lith_device::{FileDevice, OffsetDevice, ReadAt};
 use lith_format::{
     addr::Nid,
     file_type::FileType,
     inode::{InodeData, InodeForm},
 };
 use lith_reader::{Image, Inode, Place};
-use lith_tree::{DisplayPath, InodeIndex, Kind, Timestamp, Tree};
+use lith_tree::{ContentError, Contents, DisplayPath, InodeIndex, Kind, Timestamp, Tree};
+
+use crate::places;
 
 /// How an image differs from its source.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +37,9 @@ pub enum Mismatch {
         /// What the reader said.
         source: lith_reader::Error,
     },
+    /// The source no longer says where a file's bytes lie.
+    #[error(transparent)]
+    Source(#[from] ContentError),
     /// A file of the image is not that of the source.
     #[error("{}: its {what} differs from the source's", DisplayPath(path))]
     Differs {
@@ -44,21 +50,33 @@ pub enum Mismatch {
     },
 }
 
-/// Compares the image that begins at byte `start` of a file with the tree and digests that it was built from.
+/// Compares the image on `devices`, which begins at byte `start` of the first, with the source that it was built from: content with the digests of what was read,
+/// and what was not read with where the source says that it lies.
 pub(crate) fn verify(
-    (file, start): (File, u64),
-    tree: &Tree,
+    (devices, start): (Vec<File>, u64),
+    (tree, contents): (&Tree, &dyn Contents),
     built: &Built,
-    workers: usize,
+    options: &Options,
 ) -> Result<(), Mismatch> {
-    let device = FileDevice::new(file).map_err(Mismatch::Device)?;
-    let image = Image::open(OffsetDevice::new(device, start))
+    let starts = iter::once(start).chain(iter::repeat(0));
+    let open = |(file, start)| {
+        let device = FileDevice::new(file)?;
+        Ok(Box::new(OffsetDevice::new(device, start)) as Box<dyn ReadAt>)
+    };
+    let devices: Result<_, _> = devices.into_iter().zip(starts).map(open).collect();
+    let devices = devices.map_err(Mismatch::Device)?;
+    let image = Image::open_with(devices, lith_reader::Options::default())
         .map_err(|source| Mismatch::Unreadable { path: Vec::new(), source })?;
     let (nids, files) = (vec![None; tree.len()], Vec::new());
     let mut names = Names { tree, image: &image, time: built.time, nids, files };
     names.compare_all()?;
     let content = Content { tree, image: &image, digests: &built.digests };
-    content.compare_all(&names.files, workers)
+    let (unread, read): (Vec<_>, Vec<_>) =
+        names.files.iter().partition(|(index, _)| built.unread.binary_search(index).is_ok());
+    if options.data == DataImport::Full {
+        unread.iter().try_for_each(|file| places::compare((tree, contents), &image, *file))?;
+    }
+    content.compare_all(&read, options.workers.get())
 }
 
 /// Compares everything but the content of regular files, and notes which those are.

@@ -36,8 +36,7 @@ pub fn kinds() -> Vec<(String, Options)> {
         ("plain, chunks 4K, metabox zstd", {
             with(image::with_metabox(plain(), "zstd,3", kib(4)), kib(4))
         }),
-        ("lz4 4K, chunks 4K", with(lz4.clone(), kib(4))),
-        ("lz4 4K, chunks 16K, dedupe", Options { dedupe: true, ..with(lz4, kib(16)) }),
+        ("lz4 4K, chunks 4K", with(lz4, kib(4))),
         ("lz4 4K, fragments, tail packing, chunks 16K", with(packed, kib(16))),
     ];
     all.map(|(name, options)| (name.to_owned(), options)).into()

@@ -2,8 +2,9 @@
 
 use std::{
     fs::{self, File},
+    iter,
     num::NonZeroUsize,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -11,9 +12,9 @@ use lith::{
     BuildOptions,
     builder::{Compression, Fragments, IndexForm, Options, Progress, Report},
     codec::Compressor,
-    device::{FileDevice, MemoryDevice},
+    device::{FileDevice, MemoryDevice, ReadAt},
     format::{addr::BlockBits, kernel::KernelVersion},
-    reader::Image,
+    reader::{self, Image},
     source::{self, Source},
     tree::{Contents, Tree},
 };
@@ -248,6 +249,20 @@ pub fn directory(folder: &Path) -> Source {
 #[must_use]
 pub fn open(path: &Path) -> Source {
     from_image(Image::open(FileDevice::open(path).unwrap()).unwrap(), path)
+}
+
+/// The devices of an image, the first first.
+#[must_use]
+pub fn devices(image: &Path, others: &[PathBuf]) -> Vec<Box<dyn ReadAt>> {
+    let open = |path: &Path| Box::new(FileDevice::open(path).unwrap()) as Box<dyn ReadAt>;
+    iter::once(image).chain(others.iter().map(PathBuf::as_path)).map(open).collect()
+}
+
+/// The tree in an image on several devices.
+#[must_use]
+pub fn open_with(image: &Path, others: &[PathBuf]) -> Source {
+    let devices = devices(image, others);
+    from_image(Image::open_with(devices, reader::Options::default()).unwrap(), image)
 }
 
 /// The tree in the bytes of an image.

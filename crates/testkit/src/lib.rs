@@ -26,6 +26,7 @@ pub mod nasty;
 pub mod noise;
 pub mod oracle;
 pub mod place;
+pub mod placed;
 pub mod recipe;
 pub mod rules;
 pub mod synthetic;

@@ -44,16 +44,15 @@ impl ChunkStore {
     ) -> io::Result<u64> {
         // A chunk has at most 16 MiB.
         let blocks = u32::try_from(self.block.blocks_for(bytes.len() as u64)).unwrap_or(u32::MAX);
-        match self.known.get(&hash).copied().filter(|_| self.shares) {
-            Some(Known { start, blocks: known }) => {
-                if known == blocks && self.is_at(start, bytes, file)? {
-                    return Ok(start);
-                }
-            }
-            None if self.shares => {
-                self.known.insert(hash, Known { start: next, blocks });
-            }
-            None => {}
+        let known = self.known.get(&hash).copied();
+        if let Some(Known { start, blocks: of_known }) = known
+            && of_known == blocks
+            && self.is_at(start, bytes, file)?
+        {
+            return Ok(start);
+        }
+        if self.shares {
+            self.known.entry(hash).or_insert(Known { start: next, blocks });
         }
         if self.pending.is_empty() {
             self.start = next;

@@ -6,7 +6,9 @@ use lith_tree::{Content, InodeIndex};
 use super::{Chunks, HashedChunk, Runs, cut};
 use crate::{
     BuildError, ChunkForm, Digest, DigestOfPieces, PIECE,
+    compress::granule_for,
     data::{DataWriter, FileData},
+    devices::Blob,
 };
 
 impl DataWriter<'_> {
@@ -27,24 +29,56 @@ impl DataWriter<'_> {
             let len = usize::try_from(blocks * u64::from(block.size())).unwrap_or(usize::MAX);
             let (chunk, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
             *bytes = rest;
-            let next = self.next.next_multiple_of(self.sources.options.chunk_alignment());
+            let (file, device, next) = match &self.blob {
+                Some(blob) => ((&*blob.file).into(), Blob::DEVICE, blob.next),
+                None => (self.image, 0, self.next),
+            };
+            let next = next.next_multiple_of(self.sources.options.chunk_alignment());
             let start = self
                 .chunks
-                .put(*hash, chunk, (self.image, next))
+                .put(*hash, chunk, (file, next))
                 .map_err(|source| BuildError::Output { action: "read back", source })?;
             if start == next {
-                self.next = next;
-                self.advance(blocks)?;
+                self.end_chunk(next, blocks)?;
             }
-            runs.push(Chunk { device: 0, start: Some(Blkaddr(start)) }, blocks);
+            runs.push(Chunk { device, start: Some(Blkaddr(start)) }, blocks);
         }
         Ok(())
     }
 
+    /// Takes the blocks of a chunk that begins at block `start`.
+    fn end_chunk(&mut self, start: u64, blocks: u64) -> Result<(), BuildError> {
+        let limit = self.sources.options.most_blocks();
+        match &mut self.blob {
+            Some(_) if start + blocks > limit => Err(BuildError::TooLarge { limit }),
+            Some(blob) => {
+                blob.next = start + blocks;
+                Ok(())
+            }
+            None => {
+                self.next = start;
+                self.advance(blocks)
+            }
+        }
+    }
+
     /// Writes the chunks that are not written yet.
     pub(crate) fn flush_chunks(&mut self) -> Result<(), BuildError> {
-        let written = self.chunks.flush(self.image);
+        let file = self.blob.as_ref().map_or(self.image, |blob| (&*blob.file).into());
+        let written = self.chunks.flush(file);
         written.map_err(|source| BuildError::Output { action: "write", source })
+    }
+
+    /// Remembers a file whose granules are holes or lie from block `start` on.
+    pub(crate) fn set_sparse(
+        &mut self,
+        inode: InodeIndex,
+        size: u64,
+        start: u64,
+        holes: &[bool],
+    ) -> Result<(), BuildError> {
+        let granule = granule_for(size, self.block()) / self.block().size();
+        self.set_runs(inode, &Runs::of_holes(holes, granule.into(), start))
     }
 
     /// Remembers where a file's chunks lie.
@@ -83,6 +117,12 @@ impl DataWriter<'_> {
         }
         self.set_digest(inode, digest.finish());
         self.set_runs(inode, &runs)
+    }
+
+    /// Makes the image as long as its blocks that are taken, written or not.
+    pub(crate) fn reach_end(&self) -> Result<(), BuildError> {
+        let end = self.next * u64::from(self.block().size());
+        self.image.reach(end).map_err(|source| BuildError::Output { action: "write", source })
     }
 
     /// Gives all blocks from `start` on back. Of a file, which can be cut, nothing stays of what they held.

@@ -6,7 +6,7 @@ mod prefixes;
 mod times;
 mod xattrs;
 
-use lith_tree::{InodeIndex, Kind, Timestamp, Tree};
+use lith_tree::{ExtraDevice, InodeIndex, Kind, Timestamp, Tree};
 
 pub(crate) use prefixes::long_prefix;
 pub(crate) use xattrs::XattrPlan;
@@ -30,6 +30,8 @@ pub(crate) struct Plan {
     pub(crate) dot_omitted: bool,
     /// Block addresses may need more than 32 bits.
     pub(crate) is_far: bool,
+    /// The devices that the image refers to.
+    pub(crate) devices: Vec<ExtraDevice>,
     /// Where each extended attribute is stored.
     pub(crate) xattrs: XattrPlan,
 }
@@ -54,7 +56,11 @@ fn segment_for(tree: &Tree, order: &[InodeIndex]) -> u64 {
 
 impl Plan {
     /// Plans an image of `tree`.
-    pub(crate) fn new(tree: &Tree, options: &Options) -> Result<Self, BuildError> {
+    pub(crate) fn new(
+        tree: &Tree,
+        options: &Options,
+        devices: Vec<ExtraDevice>,
+    ) -> Result<Self, BuildError> {
         let order = order::siblings_together(tree);
         let wide = options.is_wide();
         let (epoch, build_time) = match options.build_time {
@@ -68,6 +74,6 @@ impl Plan {
         let xattrs = XattrPlan::new(tree, &order, options)?;
         let segment = segment_for(tree, &order);
         let (dot_omitted, is_far) = (options.dot_omitted, wide && end > NEAR_BLOCKS);
-        Ok(Self { order, segment, epoch, build_time, wide, dot_omitted, is_far, xattrs })
+        Ok(Self { order, segment, epoch, build_time, wide, dot_omitted, is_far, devices, xattrs })
     }
 }

@@ -16,6 +16,7 @@ use crate::{
     codings::Used,
     compress::Sources,
     data::StoredFile,
+    devices::Blob,
     place::{
         GROUP_BLOCKS, Leads, OPEN_BLOCKS, Placement, Record, Records, context, dirent_type,
         entries_with_dots,
@@ -41,6 +42,8 @@ pub(crate) struct Finished<'a> {
     pub(crate) root: Nid,
     /// Whether some pcluster has more than one extent.
     pub(crate) has_shared: bool,
+    /// Where chunks were written to, if not to the image.
+    pub(crate) blob: Option<&'a Blob>,
 }
 
 impl Finished<'_> {

@@ -6,6 +6,7 @@ use crate::{
     codings::Encoding,
     compress::Sources,
     data::{FileData, StoredFile},
+    devices,
     options::algorithm_of,
     place::{Record, Records},
     plan::Plan,
@@ -13,6 +14,7 @@ use crate::{
 use lith_format::{
     addr::BlockBits,
     compression::{Algorithm, Configs, DeflateConfig, Lz4Config, LzmaConfig, ZstdConfig},
+    device_table::{DEVICE_SLOT_SIZE, DeviceSlot},
     features::{Compat, Incompat},
     inode::InodeForm,
     superblock::{
@@ -38,7 +40,20 @@ fn prefix_table(options: &Options) -> u64 {
 pub(crate) fn head_end(options: &Options, plan: &Plan) -> u64 {
     match early_shared_area(options, plan) {
         Some(start) => start + plan.xattrs.shared_area.len() as u64,
-        None => prefixes_end(options, plan),
+        None => devices_end(options, plan),
+    }
+}
+
+/// Where the table of devices begins.
+fn device_table(options: &Options, plan: &Plan) -> u64 {
+    prefixes_end(options, plan).next_multiple_of(DEVICE_SLOT_SIZE as u64)
+}
+
+/// Where the table of devices ends, or what is before it if there is none.
+fn devices_end(options: &Options, plan: &Plan) -> u64 {
+    match plan.devices.len() {
+        0 => prefixes_end(options, plan),
+        count => device_table(options, plan) + devices::table_size(count),
     }
 }
 
@@ -52,7 +67,7 @@ fn prefixes_end(options: &Options, plan: &Plan) -> u64 {
 /// Where the shared attributes are, if they lie before the data.
 pub(crate) fn early_shared_area(options: &Options, plan: &Plan) -> Option<u64> {
     let is_early = plan.is_far || options.metabox.is_some();
-    is_early.then(|| prefixes_end(options, plan).next_multiple_of(4))
+    is_early.then(|| devices_end(options, plan).next_multiple_of(4))
 }
 
 /// What a reader must know of the algorithms: the most that any of `encodings` asks for.
@@ -93,6 +108,11 @@ fn with_encoding(mut configs: Configs, encoding: Encoding, block: BlockBits) -> 
 /// Writes the superblock, if asked for with the checksum of block 0 as it is by now.
 pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Result<(), BuildError> {
     let options = finished.sources.options;
+    let devices = device_slots(finished)?;
+    let content = match devices.len() {
+        0 => content,
+        _ => Digest::of_file(&[content, Digest::of_piece(&devices)]),
+    };
     let mut head = superblock(finished, content).encode().map_err(|error| unencodable(&error))?;
     if let Some(configs) = configs(options, finished.used.iter()) {
         configs.encode_into(&mut head);
@@ -101,6 +121,11 @@ pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Resu
         let start = prefix_table(options) - SUPERBLOCK_POSITION;
         head.resize(usize::try_from(start).unwrap_or(head.len()), 0);
         head.extend_from_slice(&finished.plan.xattrs.prefixes.encode());
+    }
+    if !devices.is_empty() {
+        let start = device_table(options, finished.plan) - SUPERBLOCK_POSITION;
+        head.resize(usize::try_from(start).unwrap_or(head.len()), 0);
+        head.extend_from_slice(&devices);
     }
     let failed = |action| move |source| BuildError::Output { action, source };
     finished.image.write_all_at(&head, SUPERBLOCK_POSITION).map_err(failed("write"))?;
@@ -118,6 +143,26 @@ pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Resu
 
 fn unencodable(error: &SuperblockError) -> BuildError {
     BuildError::Encode { path: Vec::new(), part: "superblock", problem: error.to_string() }
+}
+
+/// The table of devices.
+fn device_slots(finished: &Finished<'_>) -> Result<Vec<u8>, BuildError> {
+    let wide = uses_wide(finished);
+    let mut table = Vec::new();
+    for slot in slots(finished) {
+        slot.encode_into(wide, &mut table).map_err(|error| BuildError::Encode {
+            path: Vec::new(),
+            part: "device table",
+            problem: error.to_string(),
+        })?;
+    }
+    Ok(table)
+}
+
+fn slots(finished: &Finished<'_>) -> Vec<DeviceSlot> {
+    let block = finished.sources.options.block;
+    let primary = finished.placement.end / u64::from(block.size());
+    devices::slots(&finished.plan.devices, (block, primary), finished.blob)
 }
 
 /// Whether there are long prefixes, outside of the packed inode.
@@ -184,6 +229,13 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
     }
     let chunked = |f: &StoredFile| matches!(f.data, FileData::Chunked { .. });
     sb.incompat.set(Incompat::CHUNKED_FILE, finished.files.iter().any(chunked));
+    if !plan.devices.is_empty() {
+        sb.incompat |= Incompat::DEVICE_TABLE;
+        // There are no more, and the table lies behind the superblock.
+        sb.extra_devices = u16::try_from(plan.devices.len()).unwrap_or(u16::MAX);
+        let slot = device_table(options, plan) / DEVICE_SLOT_SIZE as u64;
+        sb.devt_slotoff = u16::try_from(slot).unwrap_or(u16::MAX);
+    }
     sb
 }
 
@@ -197,7 +249,12 @@ fn uses_wide(finished: &Finished<'_>) -> bool {
         matches!(file.data, FileData::Compressed { index: IndexForm::Records, .. })
     };
     let has_metabox = sources.options.metabox.is_some();
-    let is_wide = plan.dot_omitted || plan.is_far || has_metabox || files.iter().any(has_records);
+    let has_far_chunks =
+        |file: &StoredFile| matches!(file.data, FileData::Chunked { format, .. } if format.wide());
+    let is_far = |slot: DeviceSlot| slot.blocks.max(slot.uniaddr.0) > u32::MAX.into();
+    let has_far_parts =
+        plan.is_far || files.iter().any(has_far_chunks) || slots(finished).into_iter().any(is_far);
+    let is_wide = plan.dot_omitted || has_far_parts || has_metabox || files.iter().any(has_records);
     plan.wide && (is_wide || Records::new(*sources, plan, files).iter().any(has_own_time))
 }
 

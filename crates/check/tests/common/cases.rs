@@ -69,7 +69,7 @@ const SUPERBLOCK: &[Case] = &[
         },
         &["device-table"],
     ),
-    ("feature-undeclared", "14-chunks", |p| p.incompat(0, 4), &["feature-undeclared"]),
+    ("chunks-undeclared", "14-chunks", |p| p.incompat(0, 4), &["chunks-undeclared"]),
     ("feature-undeclared-0padding", FULL, |p| p.incompat(0, 1), &["feature-undeclared"]),
     (
         "feature-undeclared-ztailpacking",

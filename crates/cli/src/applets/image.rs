@@ -1,11 +1,11 @@
 //! Which image do fsck.erofs and dump.erofs look at?
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 use anyhow::Context;
 use clap::Args;
 use lith::{
-    device::{MemoryDevice, OffsetDevice, ReadAt},
+    device::{DeviceError, OffsetDevice, ReadAt},
     reader::{Image, Inode, Options},
 };
 
@@ -59,17 +59,25 @@ impl ImageWords {
         self.open_on(self.devices()?, any_checksum)
     }
 
+    /// As [`Self::devices`], but further devices that are not given are there without their bytes: for what looks at
+    /// the structure of an image only.
+    pub(super) fn devices_of_structure(&self) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
+        let mut devices = self.devices()?;
+        if self.devices.is_empty()
+            && let Ok(image) = self.open(true)
+        {
+            let map = image.device_map();
+            let size = |blocks: u64| blocks.saturating_mul(map.block.size().into());
+            let absent = map.slots.iter().map(|slot| AbsentDevice(size(slot.blocks)));
+            devices.extend(absent.map(|device| Box::new(device) as Box<dyn ReadAt>));
+        }
+        Ok(devices)
+    }
+
     /// Opens the image so that its extents are told by the devices that its inodes name, though these may not be at
     /// hand.
-    pub(super) fn open_apart(&self) -> anyhow::Result<Image> {
-        let image = self.open(true)?;
-        let count = image.device_map().slots.len();
-        if !self.devices.is_empty() || count == 0 {
-            return Ok(image);
-        }
-        let mut devices = self.devices()?;
-        devices.resize_with(count + 1, || Box::new(MemoryDevice::new(Vec::new())));
-        self.open_on(devices, true)
+    pub(super) fn open_structure(&self, any_checksum: bool) -> anyhow::Result<Image> {
+        self.open_on(self.devices_of_structure()?, any_checksum)
     }
 
     fn open_on(&self, devices: Vec<Box<dyn ReadAt>>, any_checksum: bool) -> anyhow::Result<Image> {
@@ -80,6 +88,20 @@ impl ImageWords {
     /// An error about the image.
     pub(super) fn about(&self, error: lith::reader::Error) -> anyhow::Error {
         anyhow::Error::new(error).context(Place(&self.image).to_string())
+    }
+}
+
+/// A device of this size whose bytes can't be had.
+struct AbsentDevice(u64);
+
+impl ReadAt for AbsentDevice {
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), DeviceError> {
+        let source = io::Error::new(io::ErrorKind::NotFound, "the device is not given");
+        Err(DeviceError::Io { position, length: buf.len() as u64, source })
+    }
+
+    fn size(&self) -> u64 {
+        self.0
     }
 }
 

@@ -10,4 +10,5 @@
 )]
 
 mod bed;
+mod inspect;
 mod mkfs;

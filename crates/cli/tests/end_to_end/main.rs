@@ -1,6 +1,7 @@
 //! Does the program do what its help says, seen from outside?
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod applet_inspect;
 mod applet_mount;
 mod build;
 mod diff;

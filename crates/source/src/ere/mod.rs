@@ -10,6 +10,8 @@ mod translate;
 
 use regex::bytes::{Regex, RegexBuilder};
 
+pub(crate) use translate::push_byte;
+
 /// A POSIX extended regular expression.
 #[derive(Clone, Debug)]
 pub struct ExtendedRegex(Regex);

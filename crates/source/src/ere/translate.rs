@@ -178,7 +178,7 @@ impl Translator<'_> {
 }
 
 /// Writes one byte that stands for itself.
-pub(super) fn push_byte(out: &mut String, byte: u8) {
+pub(crate) fn push_byte(out: &mut String, byte: u8) {
     if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_') {
         out.push(char::from(byte));
     } else {

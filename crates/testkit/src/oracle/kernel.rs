@@ -37,7 +37,7 @@ pub fn most_block_bits() -> u8 {
 #[derive(Debug)]
 pub struct Mounted {
     mount: OwnedFd,
-    _loop_device: Option<LoopDevice>,
+    _loop_devices: Vec<LoopDevice>,
 }
 
 /// Mounts the image; nothing if this machine mounts no EROFS images, which is told.
@@ -61,14 +61,25 @@ pub fn mount(image: &Path) -> Option<Mounted> {
 /// # Errors
 /// What Linux said.
 pub fn try_mount(image: &Path) -> io::Result<Mounted> {
-    match mount_source(image) {
+    try_mount_with(image, &[])
+}
+
+/// Mounts an image whose device table names these devices.
+///
+/// # Errors
+/// What Linux said.
+pub fn try_mount_with(image: &Path, devices: &[PathBuf]) -> io::Result<Mounted> {
+    match mount_source(image, devices) {
         // Before 6.12 only block devices can be mounted.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOTBLK.raw_os_error()) => {
+            let loop_device = |path: &PathBuf| LoopDevice::new(path);
+            let others: Vec<_> = devices.iter().map(loop_device).collect::<Result<_, _>>()?;
+            let paths: Vec<_> = others.iter().map(|device| device.0.clone()).collect();
             let device = LoopDevice::new(image)?;
-            let mount = mount_source(&device.0)?;
-            Ok(Mounted { mount, _loop_device: Some(device) })
+            let mount = mount_source(&device.0, &paths)?;
+            Ok(Mounted { mount, _loop_devices: others.into_iter().chain([device]).collect() })
         }
-        mounted => mounted.map(|mount| Mounted { mount, _loop_device: None }),
+        mounted => mounted.map(|mount| Mounted { mount, _loop_devices: Vec::new() }),
     }
 }
 
@@ -86,10 +97,13 @@ pub fn is_there() -> bool {
     false
 }
 
-fn mount_source(source: &Path) -> io::Result<OwnedFd> {
+fn mount_source(source: &Path, devices: &[PathBuf]) -> io::Result<OwnedFd> {
     let context = fsopen("erofs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_set_string(context.as_fd(), "source", source)?;
     fsconfig_set_flag(context.as_fd(), "ro")?;
+    for device in devices {
+        fsconfig_set_string(context.as_fd(), "device", device)?;
+    }
     fsconfig_create(context.as_fd())?;
     let readonly = MountAttrFlags::MOUNT_ATTR_RDONLY;
     Ok(fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, readonly)?)

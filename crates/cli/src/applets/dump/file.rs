@@ -23,7 +23,7 @@ pub(super) fn show(request: &Words, image: &Image, output: &mut Stdout) -> anyho
         list(image, &inode, output)?.map_err(about)?;
     }
     if request.extents {
-        let apart = request.image.open_apart()?;
+        let apart = request.image.open_structure(true)?;
         let count = extents::write(&apart, &inode, output)?.map_err(about)?;
         output.write_all(&path)?;
         writeln!(output, ": {count} extents found")?;
@@ -92,9 +92,8 @@ fn write_attributes(
 
 /// Permissions as letters, without the bits for setuid, setgid and sticky.
 fn letters(mode: u16) -> String {
-    let letter =
-        |(letter, bit): (char, u32)| if mode & (0o400_u16 >> bit) != 0 { letter } else { '-' };
-    "rwxrwxrwx".chars().zip(0..).map(letter).collect()
+    let letter = |(letter, bit): (char, u16)| if (mode >> bit) & 1 == 1 { letter } else { '-' };
+    "rwxrwxrwx".chars().zip((0..9).rev()).map(letter).collect()
 }
 
 /// Lists a directory; the inner error is one of the image.

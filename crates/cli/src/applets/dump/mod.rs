@@ -64,7 +64,7 @@ fn run(request: &Words) -> anyhow::Result<Outcome> {
 
 fn show(request: &Words, image: &Image, output: &mut Stdout) -> anyhow::Result<()> {
     if request.shows_superblock() {
-        write!(output, "{}", superblock::Lines(image.superblock()))?;
+        write!(output, "{}", superblock::Lines::of(image))?;
     }
     if request.statistics {
         let counted = statistics::Statistics::count(image);

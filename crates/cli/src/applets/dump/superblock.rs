@@ -2,11 +2,14 @@
 
 use std::fmt;
 
-use lith::format::{
-    compression::Algorithm,
-    features::{Compat, Incompat},
-    kernel::KernelVersion,
-    superblock::{MAGIC, Superblock},
+use lith::{
+    format::{
+        compression::Algorithm,
+        features::{Compat, Incompat},
+        kernel::KernelVersion,
+        superblock::{MAGIC, Superblock},
+    },
+    reader::Image,
 };
 use uuid::Uuid;
 
@@ -47,11 +50,21 @@ const ALGORITHMS: [(Algorithm, Option<KernelVersion>); 4] = [
 
 /// A superblock as dump.erofs prints it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lines<'a>(pub(super) &'a Superblock);
+pub(super) struct Lines<'a> {
+    sb: &'a Superblock,
+    /// Blocks of all devices.
+    blocks: u64,
+}
 
-impl Lines<'_> {
+impl<'a> Lines<'a> {
+    pub(super) fn of(image: &'a Image) -> Self {
+        let sb = image.superblock();
+        let extra = image.device_map().slots.iter().map(|slot| slot.blocks);
+        Self { sb, blocks: extra.fold(sb.blocks, u64::saturating_add) }
+    }
+
     fn write_nids(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sb = self.0;
+        let sb = self.sb;
         line(f, "root nid", sb.root_nid)?;
         if let Some(nid) = sb.packed_nid.filter(|nid| nid.0 > 0) {
             line(f, "packed nid", nid)?;
@@ -60,7 +73,7 @@ impl Lines<'_> {
     }
 
     fn write_algorithms(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sb = self.0;
+        let sb = self.sb;
         if !sb.incompat.contains(Incompat::COMPR_CFGS) {
             return line(f, "lz4_max_distance", sb.lz4_max_distance);
         }
@@ -70,24 +83,27 @@ impl Lines<'_> {
     }
 
     fn write_features(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (compat, incompat) = (self.0.compat, self.0.incompat);
+        let (compat, incompat) = (self.sb.compat, self.sb.incompat);
         let names = COMPAT.iter().filter(|(bit, _)| compat.contains(*bit));
-        let names: String = names.map(|(_, name)| format!("{name} ")).collect();
-        line(f, "compatible features", names)?;
+        line(f, "compatible features", spaced(names.map(|(_, name)| *name)))?;
         let names = INCOMPAT.iter().filter(|(bit, ..)| incompat.contains(*bit));
-        let names: String = names.map(|(_, name, _)| format!("{name} ")).collect();
-        line(f, "incompatible features", names)
+        line(f, "incompatible features", spaced(names.map(|(_, name, _)| *name)))
     }
 
     /// The oldest kernel that mounts the image, as far as features and algorithms tell.
     fn oldest_kernel(&self) -> Option<KernelVersion> {
-        let sb = self.0;
+        let sb = self.sb;
         let features = INCOMPAT.iter().filter(|(bit, ..)| sb.incompat.contains(*bit));
         let used = ALGORITHMS.iter().filter(|(algorithm, _)| sb.algorithms.has(*algorithm));
         let since =
             features.map(|(_, _, since)| *since).chain(used.filter_map(|(_, since)| *since));
         since.max()
     }
+}
+
+/// Names with a space behind each.
+fn spaced<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.flat_map(|name| [name, " "]).collect()
 }
 
 /// A line with what is told of the filesystem at column 46.
@@ -98,10 +114,10 @@ fn line(f: &mut fmt::Formatter<'_>, what: &str, value: impl fmt::Display) -> fmt
 
 impl fmt::Display for Lines<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sb = self.0;
+        let sb = self.sb;
         line(f, "magic number", format_args!("0x{MAGIC:04X}"))?;
         line(f, "blocksize", sb.block.size())?;
-        line(f, "blocks", sb.blocks)?;
+        line(f, "blocks", self.blocks)?;
         line(f, "inode metadata start block", sb.meta_blkaddr)?;
         line(f, "shared xattr metadata start block", sb.xattr_blkaddr)?;
         self.write_nids(f)?;
@@ -126,13 +142,13 @@ mod tests {
     #[test]
     fn the_oldest_kernel_is_that_of_the_newest_feature() {
         let mut sb = Superblock::new(BlockBits::DEFAULT);
-        assert_eq!(Lines(&sb).oldest_kernel(), None);
-        assert!(Lines(&sb).to_string().ends_with(
-            "UUID:                              00000000-0000-0000-0000-000000000000\n"
-        ));
+        let lines = Lines { sb: &sb, blocks: 7 };
+        assert_eq!(lines.oldest_kernel(), None);
+        let end = "UUID:                              00000000-0000-0000-0000-000000000000\n";
+        assert!(lines.to_string().ends_with(end), "{lines}");
         sb.incompat = Incompat::LZ4_0PADDING | Incompat::COMPR_CFGS;
         sb.algorithms = AlgorithmSet::ZSTD;
-        let lines = Lines(&sb).to_string();
+        let lines = Lines { sb: &sb, blocks: 7 }.to_string();
         assert!(lines.ends_with("version:       6.10\n"), "{lines}");
         assert!(lines.contains("Filesystem compr_algs:                        zstd\n"), "{lines}");
     }

@@ -9,20 +9,22 @@ use lith::{
 use super::{Done, words::Words};
 use crate::output::error::{Place, harmless};
 
+/// The last line about an image that is not sound.
+pub(super) const UNSOUND: &str = "Found some filesystem corruption";
+
 /// Checks an image, or what is below an inode of it.
 pub(super) fn run(request: &Words, start: Option<Nid>) -> anyhow::Result<Done> {
-    let options = Options {
-        data: request.decodes(),
-        checksum: !request.no_checksum,
-        start,
-        ..Options::default()
-    };
-    let devices = request.image.devices()?;
+    let decodes = request.decodes();
+    let options =
+        Options { data: decodes, checksum: !request.no_checksum, start, ..Options::default() };
+    let devices =
+        if decodes { request.image.devices() } else { request.image.devices_of_structure() };
+    let devices = devices?;
     let report = check::check_devices(devices, &options, &Progress::default());
     let report = report.with_context(|| Place(&request.image.image).to_string())?;
     tell(request, &report);
     let is_well = report.is_sound();
-    let verdict = if is_well { "No errors found" } else { "Found some filesystem corruption" };
+    let verdict = if is_well { "No errors found" } else { UNSOUND };
     Ok(Done { is_well, verdict })
 }
 

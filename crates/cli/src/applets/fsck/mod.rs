@@ -1,6 +1,7 @@
 //! The applet fsck.erofs: checks and extracts images.
 
 mod check;
+mod digest;
 mod extract;
 mod preserve;
 mod ratio;
@@ -46,6 +47,10 @@ pub(super) fn main(words: &[OsString]) -> ExitCode {
 
 fn run(name: &str, request: &Words) -> anyhow::Result<Outcome> {
     let start = start(request)?;
+    if request.digests && !digest::check(request)? {
+        eprintln!("<E> erofs: {}", check::UNSOUND);
+        return Ok(Outcome::Told);
+    }
     let done = match request.destination() {
         Some(destination) => extract::run(name, request, destination)?,
         None => check::run(request, start)?,
@@ -53,7 +58,7 @@ fn run(name: &str, request: &Words) -> anyhow::Result<Outcome> {
     if done.is_well {
         request.inform(done.verdict);
         if request.ratio && request.verbosity > 0 {
-            let ratio = ratio::of(&request.image.open(request.no_checksum)?, start);
+            let ratio = ratio::of(&request.image.open_structure(request.no_checksum)?, start);
             let ratio = ratio.map_err(|error| request.image.about(error))?;
             eprintln!("<I> erofs: Compression ratio: {ratio}(%)");
         }
@@ -68,7 +73,7 @@ fn start(request: &Words) -> anyhow::Result<Option<Nid>> {
     if !request.file.is_given() {
         return Ok(None);
     }
-    let image = request.image.open(request.no_checksum)?;
+    let image = request.image.open_structure(request.no_checksum)?;
     Ok(Some(request.file.find(&request.image, &image)?.nid))
 }
 

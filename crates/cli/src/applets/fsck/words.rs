@@ -24,6 +24,7 @@ pub(super) struct Words {
 
     /// Decode all data; with DIR copy everything into it
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
+    #[expect(clippy::option_option, reason = "the option is given or not, and has a value or not")]
     extract: Option<Option<PathBuf>>,
 
     #[command(flatten)]
@@ -40,13 +41,14 @@ pub(super) struct Words {
     #[command(flatten)]
     pub(super) extraction: ExtractionWords,
 
-    /// Known, but refused: compare files with the digests that extended attributes hold
-    #[arg(long)]
-    xattr_inode_digest: bool,
+    /// Compare files with the digests that extended attributes hold
+    #[arg(long = "xattr-inode-digest")]
+    pub(super) digests: bool,
 }
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Extraction")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct ExtractionWords {
     /// Extract to /, too
     #[arg(long)]
@@ -69,23 +71,19 @@ pub(super) struct ExtractionWords {
 }
 
 impl Words {
-    /// Whether the words go together, and can be honoured.
+    /// Whether the words go together.
     pub(super) fn check(&self) -> Result<(), &'static str> {
-        if self.xattr_inode_digest {
-            return Err("--xattr-inode-digest: digests in extended attributes are not verified");
-        }
         let ExtractionWords { force, overwrite, preserve, .. } = &self.extraction;
         match self.destination() {
             Some(path) if !force && path == Path::new("/") => {
                 Err("--extract=/ must be used together with --force")
             }
-            Some(_) => Ok(()),
             None if *force => Err("--force must be used together with --extract=DIR"),
             None if *overwrite => Err("--overwrite must be used together with --extract=DIR"),
             None if preserve.is_given() => {
                 Err("--[no-]preserve[-owner/-perms] must be used together with --extract=DIR")
             }
-            None => Ok(()),
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -96,7 +94,7 @@ impl Words {
 
     /// Whether all data is decoded.
     pub(super) const fn decodes(&self) -> bool {
-        self.extract.is_some()
+        self.extract.is_some() || self.digests
     }
 
     /// Whether warnings are told.

@@ -147,11 +147,11 @@ pub(super) struct SourceWords {
 
     /// The tar is compressed with gzip; copy what is in it to a file
     #[arg(long, alias = "gzip", value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    pub(super) ungzip: Option<PathBuf>,
+    pub(super) ungzip: Option<OsString>,
 
     /// The tar is compressed with xz or lzma; copy what is in it to a file
     #[arg(long, alias = "unlzma", value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    pub(super) unxz: Option<PathBuf>,
+    pub(super) unxz: Option<OsString>,
 
     /// Build anew, with all data (data), room for it (rvsp) or zeros (0)
     #[arg(long, value_name = "data|rvsp|0", num_args = 0..=1, require_equals = true, default_missing_value = "data")]
