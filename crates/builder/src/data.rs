@@ -1,6 +1,6 @@
 //! Where do the blocks of files go, and what must be remembered of them?
 
-use std::{collections::HashMap, fs::File, os::unix::fs::FileExt, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use lith_format::{
     addr::{Blkaddr, BlockBits},
@@ -10,12 +10,12 @@ use lith_format::{
 use lith_tree::{Content, InodeIndex};
 
 use crate::{
-    BuildError, Digest, DigestOfPieces, IndexForm, PIECE,
+    BuildError, Digest, DigestOfPieces, IndexForm, Output, PIECE,
     chunks::{ChunkStore, Runs},
     codings::Used,
     compress::{
         Blocks, Chunk, Form, Fragment, Look, Looked, Origin, Outcome, Packed, Piece, Place, Rest,
-        Shared, Sources, Stored, granule_for, is_gain, originals,
+        Shared, Sources, Stored, is_gain, originals,
     },
     devices::Blob,
     index::encode_index,
@@ -64,7 +64,7 @@ struct Pclusters<'t> {
 pub(crate) struct DataWriter<'a> {
     pub(crate) sources: Sources<'a>,
     pub(crate) plan: &'a Plan,
-    pub(crate) image: &'a File,
+    pub(crate) image: Output<'a>,
     /// The next free block.
     pub(crate) next: u64,
     pub(crate) spool: Spool,
@@ -114,7 +114,7 @@ struct Large<'a> {
 
 impl<'a> DataWriter<'a> {
     /// Writes to `image` from block `start` on.
-    pub(crate) fn new(sources: Sources<'a>, plan: &'a Plan, image: &'a File, start: u64) -> Self {
+    pub(crate) fn new(sources: Sources<'a>, plan: &'a Plan, image: Output<'a>, start: u64) -> Self {
         let options = sources.options;
         // Two more for the packed inode and the metabox.
         let inodes = sources.tree.len() + 2;
@@ -150,8 +150,7 @@ impl<'a> DataWriter<'a> {
     ) -> Result<(), BuildError> {
         // Pieces that follow each other are written at once.
         let together = if self.sources.options.alignment > 1 { 1 } else { pieces.len().max(1) };
-        let (mut data, mut tails) = (&*blocks.data, &*blocks.tails);
-        let mut chunks = &*blocks.chunks;
+        let (mut data, mut tails, mut chunks) = (&*blocks.data, &*blocks.tails, &*blocks.chunks);
         let mut outcomes = outcomes.into_iter();
         for pieces in pieces.chunks(together) {
             let outcomes: Vec<_> = outcomes.by_ref().take(pieces.len()).collect();
@@ -167,18 +166,18 @@ impl<'a> DataWriter<'a> {
                     tails.split_at_checked(outcome.tail as usize).unwrap_or((tails, &[]));
                 tails = rest;
                 let end = start + u64::from(outcome.blocks);
+                let beside = (tail, &mut chunks);
                 match &piece.origin {
-                    Origin::Whole => {
-                        self.finish_whole(piece, &outcome, start, (tail, &mut chunks))?;
-                    }
+                    Origin::Whole => self.finish_whole(piece, &outcome, start, beside)?,
                     Origin::Part(content) => {
-                        self.add_part(piece, outcome, (content, start), (tail, &mut chunks))?;
+                        self.add_part(piece, outcome, (content, start), beside)?;
                     }
                 }
                 start = end;
             }
+            self.flush_chunks()?;
         }
-        self.flush_chunks()
+        Ok(())
     }
 
     /// Goes to where the next `count` blocks can begin if they are the first of a file.
@@ -536,17 +535,6 @@ impl<'a> DataWriter<'a> {
         let addresses = &addresses;
         let file = Pclusters { inode, size: begin + len, start, addresses, tail: &[] };
         self.set_compressed(&file, &extents, Tail::Fragment { offset })
-    }
-
-    fn set_sparse(
-        &mut self,
-        inode: InodeIndex,
-        size: u64,
-        start: u64,
-        holes: &[bool],
-    ) -> Result<(), BuildError> {
-        let granule = granule_for(size, self.block()) / self.block().size();
-        self.set_runs(inode, &Runs::of_holes(holes, granule.into(), start))
     }
 
     pub(crate) fn unencodable(

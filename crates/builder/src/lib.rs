@@ -16,6 +16,7 @@ mod error;
 mod index;
 mod metabox;
 mod options;
+mod output;
 mod pipeline;
 mod place;
 mod plan;
@@ -25,7 +26,7 @@ mod spool;
 mod unread;
 mod write;
 
-use std::{collections::HashMap, fs::File, sync::OnceLock};
+use std::{collections::HashMap, sync::OnceLock};
 
 use lith_format::addr::Nid;
 use lith_tree::{Contents, InodeIndex, Kind, Timestamp, Tree};
@@ -34,6 +35,7 @@ pub use chunks::{ChunkForm, Chunks};
 pub use digest::{Digest, DigestOfPieces, PIECE};
 pub use error::BuildError;
 pub use options::{Compression, Fragments, ImageId, IndexForm, InodeForm, Options, Progress};
+pub use output::Output;
 pub use report::Report;
 pub use rule::{Files, Rule};
 pub use unread::DataImport;
@@ -64,7 +66,7 @@ pub struct Built {
     pub time: Option<Timestamp>,
 }
 
-/// Writes an image of `tree` into `image`, an empty file.
+/// Writes an image of `tree` into `image`, which holds nothing behind its beginning.
 ///
 /// The image is complete when this returns, but neither verified nor synced.
 ///
@@ -74,7 +76,7 @@ pub struct Built {
 pub fn build(
     tree: &Tree,
     contents: &dyn Contents,
-    image: &File,
+    image: Output<'_>,
     options: &Options,
     progress: &Progress,
 ) -> Result<Built, BuildError> {

@@ -11,7 +11,7 @@ use lith_tree::{
 };
 
 use crate::{
-    BuildError, Digest, Progress,
+    BuildError, Digest, Output, Progress,
     data::DataWriter,
     pipeline::{self, Pass},
     place::{Placement, Records},
@@ -29,7 +29,7 @@ pub(crate) struct Named {
 /// Stores the inodes that have names, and the packed inode's content if directories lie there.
 pub(crate) fn store<'a>(
     data: &mut DataWriter<'a>,
-    image: &'a File,
+    image: Output<'a>,
     progress: &Progress,
 ) -> Result<Named, BuildError> {
     let (sources, plan) = (data.sources, data.plan);

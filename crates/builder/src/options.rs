@@ -125,7 +125,8 @@ pub struct Options {
     pub dot_omitted: bool,
     /// The first block that file content may have; those before it stay free.
     pub data_start: u64,
-    /// The blocks of each file begin at a multiple of so many blocks.
+    /// The blocks of each file begin at a multiple of so many blocks. In files of chunks each chunk does, unless it is
+    /// smaller than that.
     pub alignment: u32,
     /// The image has a multiple of so many blocks.
     pub size_alignment: u64,

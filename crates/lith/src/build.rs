@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use lith_builder::{BuildError, Options, Progress, Report};
+use lith_builder::{BuildError, Options, Output, Progress, Report};
 use lith_source::Source;
 
 use crate::{Adjust, Mismatch, flush, staged::Staged, verify};
@@ -37,6 +37,8 @@ pub struct BuildOptions {
     pub adjust: Adjust,
     /// The device that chunks go to instead of the image; nothing if they are in the image.
     pub blob: Option<PathBuf>,
+    /// Where in its file the image begins. What lies before, of a file that is there already, stays.
+    pub offset: u64,
     /// Whether the image is read back and compared with what was read of the source.
     pub verify: bool,
 }
@@ -48,6 +50,7 @@ impl Default for BuildOptions {
             id: ImageId::default(),
             adjust: Adjust::default(),
             blob: None,
+            offset: 0,
             verify: true,
         }
     }
@@ -128,6 +131,7 @@ pub fn build(
     options.adjust.apply(&mut source.tree);
     let mut staged = Staged::create(path).map_err(failed("create"))?;
     let blob = options.blob.as_deref().map(|blob| Blob::create(blob, path)).transpose()?;
+    staged.keep(options.offset).map_err(failed("keep the beginning of"))?;
     let mut image = options.image.clone();
     image.temporary = Staged::directory(path);
     image.blob = blob.as_ref().map(|blob| Arc::clone(&blob.file));
@@ -140,13 +144,14 @@ pub fn build(
     // The disk is slow, but busy on its own: what is built and what is read back goes to it meanwhile.
     let (report, written) = flush::beside(staged.file(), |finished| {
         let (tree, contents) = (&source.tree, &*source.contents);
-        let built = lith_builder::build(tree, contents, staged.file(), &image, progress)?;
+        let output = Output::new(staged.file(), options.offset);
+        let built = lith_builder::build(tree, contents, output, &image, progress)?;
         finished();
         if options.verify {
             let copies = iter::once(staged.file()).chain(image.blob.as_deref());
             let copies = copies.map(File::try_clone).collect::<Result<Vec<_>, _>>();
             let copies = copies.map_err(failed("read back"))?;
-            verify::verify(copies, (tree, contents), &built, &image)?;
+            verify::verify((copies, options.offset), (tree, contents), &built, &image)?;
         }
         Ok::<_, Error>(built.report)
     })?;

@@ -263,7 +263,7 @@ mod tests {
         let options = lith_builder::Options::default();
         let (tree, contents) = (&source.tree, &*source.contents);
         let progress = lith_builder::Progress::default();
-        lith_builder::build(tree, contents, &file, &options, &progress).unwrap();
+        lith_builder::build(tree, contents, (&file).into(), &options, &progress).unwrap();
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut &file, &mut bytes).unwrap();
         let image = Image::open(MemoryDevice::new(bytes.clone())).unwrap();

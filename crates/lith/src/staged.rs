@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io,
+    io::{self, Read},
     os::{
         fd::{AsFd, AsRawFd},
         unix::fs::FileTypeExt,
@@ -68,6 +68,19 @@ impl Staged {
     /// The file, open for reading and writing.
     pub(crate) const fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Copies the first bytes of the file that it replaces, as far as there are that many.
+    pub(crate) fn keep(&self, bytes: u64) -> io::Result<()> {
+        if bytes == 0 || matches!(self.form, Form::InPlace) {
+            return Ok(());
+        }
+        let mut file = &self.file;
+        match File::open(&self.target) {
+            Ok(old) => io::copy(&mut old.take(bytes), &mut file).map(drop),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// The folder for temporary data: the target's.
@@ -142,6 +155,20 @@ mod tests {
         staged.commit().unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"new");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn the_beginning_of_what_is_replaced_can_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("image");
+        for (old, kept) in [(None, &b""[..]), (Some("ab"), b"ab"), (Some("abcdef"), b"abcd")] {
+            old.map_or(Ok(()), |old| fs::write(&target, old)).unwrap();
+            let staged = Staged::create(&target).unwrap();
+            staged.keep(4).unwrap();
+            staged.commit().unwrap();
+            assert_eq!(fs::read(&target).unwrap(), kept);
+            fs::remove_file(&target).unwrap();
+        }
     }
 
     #[test]

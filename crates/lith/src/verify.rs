@@ -6,12 +6,13 @@
 
 use std::{
     fs::File,
+    iter,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
 
 use lith_builder::{Built, DataImport, Digest, DigestOfPieces, Options, PIECE};
-use lith_device::{FileDevice, ReadAt};
+use lith_device::{FileDevice, OffsetDevice, ReadAt};
 use lith_format::{
     addr::Nid,
     file_type::FileType,
@@ -49,16 +50,20 @@ pub enum Mismatch {
     },
 }
 
-/// Compares the image on `devices` with the source that it was built from: content with the digests of what was read,
+/// Compares the image on `devices`, which begins at byte `start` of the first, with the source that it was built from: content with the digests of what was read,
 /// and what was not read with where the source says that it lies.
 pub(crate) fn verify(
-    devices: Vec<File>,
+    (devices, start): (Vec<File>, u64),
     (tree, contents): (&Tree, &dyn Contents),
     built: &Built,
     options: &Options,
 ) -> Result<(), Mismatch> {
-    let open = |file| FileDevice::new(file).map(|device| Box::new(device) as Box<dyn ReadAt>);
-    let devices: Result<_, _> = devices.into_iter().map(open).collect();
+    let starts = iter::once(start).chain(iter::repeat(0));
+    let open = |(file, start)| {
+        let device = FileDevice::new(file)?;
+        Ok(Box::new(OffsetDevice::new(device, start)) as Box<dyn ReadAt>)
+    };
+    let devices: Result<_, _> = devices.into_iter().zip(starts).map(open).collect();
     let devices = devices.map_err(Mismatch::Device)?;
     let image = Image::open_with(devices, lith_reader::Options::default())
         .map_err(|source| Mismatch::Unreadable { path: Vec::new(), source })?;

@@ -217,7 +217,8 @@ pub fn build_at(
     let temporary = path.parent().unwrap().to_owned();
     let options = Options { temporary, ..options.clone() };
     let built =
-        lith::builder::build(tree, contents, &file, &options, &Progress::default()).unwrap();
+        lith::builder::build(tree, contents, (&file).into(), &options, &Progress::default())
+            .unwrap();
     built.report
 }
 

@@ -35,10 +35,11 @@ pub fn kinds() -> Vec<(String, Options)> {
     let all = [
         ("lz4 16K, fragments of 4K", pcluster(4 << 10)),
         ("lz4 16K, fragments of 1M", pcluster(1 << 20)),
-        ("lz4 512, short extents", short(512, small.clone())),
+        ("lz4 512, short extents", short(1300, small.clone())),
         ("lz4hc 64K, fragments, short extents", short(9000, dedupe.clone())),
         ("lz4hc 64K, short extents, records", image::with_records(short(70_000, dedupe.clone()))),
         ("plain, aligned", aligned(7, plain.clone())),
+        ("plain, chunks 16K, aligned", aligned(3, crate::chunks::with(plain.clone(), 16 << 10))),
         ("lz4hc 64K, fragments, aligned", aligned(16, dedupe)),
         ("lz4 512, aligned", aligned(100, small)),
         ("lz4 16K, metabox, aligned", aligned(512, boxed.clone())),

@@ -5,9 +5,12 @@
     reason = "in tests failures should be loud"
 )]
 
+use std::fs;
+
 use lith::{
     BuildOptions,
     builder::{Fragments, InodeForm, Options, Progress},
+    check,
     codec::Compressor,
     device::{FileDevice, MemoryDevice},
     format::{features::Compat, file_type::FileType, inode::Layout, kernel::KernelVersion},
@@ -16,7 +19,7 @@ use lith::{
     tree::{InodeIndex, MemoryContents, Metadata, Name, Timestamp, Tree, Xattr},
 };
 use lith_testkit::{
-    compare, image, layouts,
+    chunks, compare, image, layouts,
     noise::{self, Texture},
     oracle::kernel,
     place, recipe,
@@ -57,6 +60,17 @@ fn linux_sees_the_same_in_each_layout() {
             compare::assert_same((&tree, &contents), compare::pair(&mounted.tree()), &name);
             mounted.assert_stats(&tree);
         }
+    }
+}
+
+#[test]
+fn the_check_finds_nothing_in_any_layout() {
+    let (tree, contents) = mixed();
+    for (name, options) in layouts::kinds() {
+        let device = MemoryDevice::new(image::build((&tree, &contents), &options));
+        let (how, progress) = (check::Options::default(), check::Progress::default());
+        let report = check::check_devices(vec![Box::new(device)], &how, &progress).unwrap();
+        assert!(report.findings.is_empty(), "{name}: {:?}", report.findings);
     }
 }
 
@@ -270,4 +284,32 @@ fn files_begin_at_multiples_and_the_image_ends_at_one() {
     let how = BuildOptions { image: options, ..BuildOptions::default() };
     let refused = lith::build(source, &path, &how, &Progress::default()).unwrap_err();
     assert!(refused.to_string().contains("more than 4294967294 blocks"), "{refused}");
+}
+
+#[test]
+fn an_image_can_begin_anywhere_in_its_file() {
+    let folder = place::folder();
+    let path = folder.path().join("image");
+    let (tree, contents) = mixed();
+    let packed =
+        image::with_packing(image::compressed(Compressor::Lz4, 4096), Fragments::All, true);
+    let boxed = image::with_metabox(packed, "zstd,3", 4096);
+    let chunked = chunks::with(image::plain(), 4096);
+    for options in [image::plain(), chunked, Options { size_alignment: 99, ..boxed }] {
+        let expected = image::build((&tree, &contents), &options);
+        for (old, offset) in [(0, 4096), (100, 77), (9_000_000, 8192)] {
+            let old = noise::bytes(Texture::Noise, 3, old);
+            fs::write(&path, &old).unwrap();
+            let contents = Box::new(contents.clone());
+            let source = Source { tree: tree.clone(), contents, notes: Vec::new() };
+            let how = BuildOptions { image: options.clone(), offset, ..BuildOptions::default() };
+            lith::build(source, &path, &how, &Progress::default()).unwrap();
+            let written = fs::read(&path).unwrap();
+            let (before, image) = written.split_at(offset as usize);
+            let kept = old.len().min(before.len());
+            assert_eq!(before[..kept], old[..kept]);
+            assert!(before[kept..].iter().all(|byte| *byte == 0));
+            assert_eq!(image::digest(image), image::digest(&expected), "{offset}");
+        }
+    }
 }

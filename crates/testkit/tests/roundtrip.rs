@@ -17,7 +17,7 @@ use lith::{
     source::Source,
 };
 use lith_testkit::{
-    compare, image, nasty,
+    chunks, compare, image, nasty,
     nasty::Nasty,
     noise::{self, Texture},
     place, recipe, rules,
@@ -45,10 +45,12 @@ fn options() -> impl Strategy<Value = Options> {
     let newer = (any::<bool>(), any::<bool>(), 0..12_u8);
     let other = (compressor(), 0..=8_u32);
     let rules = prop_oneof![2 => Just(Vec::new()), 1 => vec(other, 1..5)];
-    let rules = (rules, compressor());
+    let chunks = prop_oneof![3 => Just(None), 1 => (0..=9_u32).prop_map(Some)];
+    let rules = (rules, compressor(), chunks);
     let rest = (0..40_u8, layouts());
     (compressor(), bits, 0..=8_u32, layout, newer, 1..=3_usize, rest, rules).prop_map(
-        |(compressor, bits, larger, layout, newer, workers, (saving, choices), (rules, second))| {
+        |(compressor, bits, larger, layout, newer, workers, rest, (rules, second, chunks))| {
+            let (saving, choices) = rest;
             let options = match compressor {
                 None => image::plain(),
                 Some(compressor) => {
@@ -75,7 +77,8 @@ fn options() -> impl Strategy<Value = Options> {
             if let Some(compression) = &mut options.compression {
                 compression.min_saving = saving;
             }
-            with_newer(with_layout(options, choices), newer)
+            let options = with_newer(with_layout(options, choices), newer);
+            chunks.map_or(options.clone(), |more| chunks::with(options, 1 << bits << more))
         },
     )
 }

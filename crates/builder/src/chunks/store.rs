@@ -1,8 +1,10 @@
 //! Which chunks are written already, and where?
 
-use std::{collections::HashMap, fs::File, io, os::unix::fs::FileExt};
+use std::{collections::HashMap, io};
 
 use lith_format::addr::BlockBits;
+
+use crate::Output;
 
 /// Where a chunk lies.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +40,7 @@ impl ChunkStore {
         &mut self,
         hash: u128,
         bytes: &[u8],
-        (file, next): (&File, u64),
+        (file, next): (Output<'_>, u64),
     ) -> io::Result<u64> {
         // A chunk has at most 16 MiB.
         let blocks = u32::try_from(self.block.blocks_for(bytes.len() as u64)).unwrap_or(u32::MAX);
@@ -55,12 +57,14 @@ impl ChunkStore {
         if self.pending.is_empty() {
             self.start = next;
         }
+        let behind = (next - self.start) * u64::from(self.block.size());
+        self.pending.resize(usize::try_from(behind).unwrap_or(usize::MAX), 0);
         self.pending.extend_from_slice(bytes);
         Ok(next)
     }
 
     /// Whether these bytes are what is written, or will be, from that block on.
-    fn is_at(&mut self, block: u64, bytes: &[u8], file: &File) -> io::Result<bool> {
+    fn is_at(&mut self, block: u64, bytes: &[u8], file: Output<'_>) -> io::Result<bool> {
         let size = u64::from(self.block.size());
         let behind = block.checked_sub(self.start).filter(|_| !self.pending.is_empty());
         if let Some(behind) = behind {
@@ -74,7 +78,7 @@ impl ChunkStore {
     }
 
     /// Writes what is not written yet.
-    pub(crate) fn flush(&mut self, file: &File) -> io::Result<()> {
+    pub(crate) fn flush(&mut self, file: Output<'_>) -> io::Result<()> {
         file.write_all_at(&self.pending, self.start * u64::from(self.block.size()))?;
         self.pending.clear();
         Ok(())
@@ -83,10 +87,12 @@ impl ChunkStore {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
-    fn put(store: &mut ChunkStore, file: &File, hash: u128, byte: u8, next: u64) -> u64 {
-        store.put(hash, &[byte; 8192], (file, next)).unwrap()
+    fn put(store: &mut ChunkStore, file: &File, hash: u128, fill: u8, next: u64) -> u64 {
+        store.put(hash, &[fill; 8192], (file.into(), next)).unwrap()
     }
 
     #[test]
@@ -96,11 +102,11 @@ mod tests {
         assert_eq!(put(&mut store, &file, 1, 1, 10), 10);
         assert_eq!(put(&mut store, &file, 2, 2, 12), 12);
         assert_eq!(put(&mut store, &file, 1, 1, 14), 10);
-        store.flush(&file).unwrap();
+        store.flush((&file).into()).unwrap();
         assert_eq!(put(&mut store, &file, 2, 2, 14), 12);
         // Another chunk of the same hash.
         assert_eq!(put(&mut store, &file, 2, 3, 14), 14);
-        store.flush(&file).unwrap();
+        store.flush((&file).into()).unwrap();
         assert_eq!(file.metadata().unwrap().len(), 16 * 4096);
     }
 

@@ -1,13 +1,12 @@
 //! How do the chunks of files reach the image?
 
-use std::fs::File;
-
 use lith_format::{addr::Blkaddr, chunk::Chunk};
 use lith_tree::{Content, InodeIndex};
 
 use super::{Chunks, HashedChunk, Runs, cut};
 use crate::{
     BuildError, ChunkForm, Digest, DigestOfPieces, PIECE,
+    compress::granule_for,
     data::{DataWriter, FileData},
     devices::Blob,
 };
@@ -31,39 +30,55 @@ impl DataWriter<'_> {
             let (chunk, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
             *bytes = rest;
             let (file, device, next) = match &self.blob {
-                Some(blob) => (&*blob.file, Blob::DEVICE, blob.next),
+                Some(blob) => ((&*blob.file).into(), Blob::DEVICE, blob.next),
                 None => (self.image, 0, self.next),
             };
+            let next = next.next_multiple_of(self.sources.options.chunk_alignment());
             let start = self
                 .chunks
                 .put(*hash, chunk, (file, next))
                 .map_err(|source| BuildError::Output { action: "read back", source })?;
             if start == next {
-                self.advance_chunks(blocks)?;
+                self.end_chunk(next, blocks)?;
             }
             runs.push(Chunk { device, start: Some(Blkaddr(start)) }, blocks);
         }
         Ok(())
     }
 
-    /// Takes the next blocks for chunks.
-    fn advance_chunks(&mut self, blocks: u64) -> Result<(), BuildError> {
+    /// Takes the blocks of a chunk that begins at block `start`.
+    fn end_chunk(&mut self, start: u64, blocks: u64) -> Result<(), BuildError> {
         let limit = self.sources.options.most_blocks();
         match &mut self.blob {
-            Some(blob) if blob.next + blocks > limit => Err(BuildError::TooLarge { limit }),
+            Some(_) if start + blocks > limit => Err(BuildError::TooLarge { limit }),
             Some(blob) => {
-                blob.next += blocks;
+                blob.next = start + blocks;
                 Ok(())
             }
-            None => self.advance(blocks),
+            None => {
+                self.next = start;
+                self.advance(blocks)
+            }
         }
     }
 
     /// Writes the chunks that are not written yet.
     pub(crate) fn flush_chunks(&mut self) -> Result<(), BuildError> {
-        let file = self.blob.as_ref().map_or(self.image, |blob| &*blob.file);
+        let file = self.blob.as_ref().map_or(self.image, |blob| (&*blob.file).into());
         let written = self.chunks.flush(file);
         written.map_err(|source| BuildError::Output { action: "write", source })
+    }
+
+    /// Remembers a file whose granules are holes or lie from block `start` on.
+    pub(crate) fn set_sparse(
+        &mut self,
+        inode: InodeIndex,
+        size: u64,
+        start: u64,
+        holes: &[bool],
+    ) -> Result<(), BuildError> {
+        let granule = granule_for(size, self.block()) / self.block().size();
+        self.set_runs(inode, &Runs::of_holes(holes, granule.into(), start))
     }
 
     /// Remembers where a file's chunks lie.
@@ -107,21 +122,13 @@ impl DataWriter<'_> {
     /// Makes the image as long as its blocks that are taken, written or not.
     pub(crate) fn reach_end(&self) -> Result<(), BuildError> {
         let end = self.next * u64::from(self.block().size());
-        let extend = |image: &File| match image.metadata()? {
-            metadata if metadata.is_file() && metadata.len() < end => image.set_len(end),
-            _ => Ok(()),
-        };
-        extend(self.image).map_err(|source| BuildError::Output { action: "write", source })
+        self.image.reach(end).map_err(|source| BuildError::Output { action: "write", source })
     }
 
     /// Gives all blocks from `start` on back. Of a file, which can be cut, nothing stays of what they held.
     fn take_back(&mut self, start: u64) -> Result<(), BuildError> {
         let end = start * u64::from(self.block().size());
-        let cut = |image: &File| match image.metadata()? {
-            metadata if metadata.is_file() && metadata.len() > end => image.set_len(end),
-            _ => Ok(()),
-        };
         self.next = start;
-        cut(self.image).map_err(|source| BuildError::Output { action: "write", source })
+        self.image.cut(end).map_err(|source| BuildError::Output { action: "write", source })
     }
 }

@@ -71,6 +71,13 @@ impl Options {
         Some(Coding { pcluster, ..coding })
     }
 
+    /// Chunks begin at multiples of so many blocks: of 1 if they are smaller than what files are aligned to.
+    pub(crate) fn chunk_alignment(&self) -> u64 {
+        let bytes = u64::from(self.alignment) * u64::from(self.block.size());
+        let has_room = self.chunks.is_some_and(|chunks| u64::from(chunks.size) >= bytes);
+        if has_room { self.alignment.into() } else { 1 }
+    }
+
     /// The most bytes that an extent decodes to.
     pub(crate) fn longest_extent(&self) -> u64 {
         self.max_extent.map_or(MAX_EXTENT_LEN, |most| MAX_EXTENT_LEN.min(most.into()))

@@ -3,8 +3,6 @@
 mod superblock;
 mod window;
 
-use std::{fs::File, os::unix::fs::FileExt};
-
 use lith_format::{addr::Nid, dirent::DirPacker};
 use lith_tree::{Directory, InodeIndex, Kind};
 use xxhash_rust::xxh3::Xxh3;
@@ -14,7 +12,7 @@ pub(crate) use window::Target;
 
 use self::window::Window;
 use crate::{
-    BuildError, Digest,
+    BuildError, Digest, Output,
     codings::Used,
     compress::Sources,
     data::StoredFile,
@@ -36,7 +34,7 @@ pub(crate) struct Finished<'a> {
     pub(crate) used: &'a Used,
     pub(crate) digests: &'a [Digest],
     pub(crate) spool: &'a Spool,
-    pub(crate) image: &'a File,
+    pub(crate) image: Output<'a>,
     /// Where inodes are written to.
     pub(crate) metadata: Target<'a>,
     /// Where those directories are written to that lie in the packed inode.

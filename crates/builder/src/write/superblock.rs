@@ -1,7 +1,5 @@
 //! What does block 0 say of the image?
 
-use std::os::unix::fs::FileExt;
-
 use super::Finished;
 use crate::{
     BuildError, Digest, ImageId, IndexForm, Options,

@@ -1,8 +1,8 @@
 //! How do many small records reach the image in few, large writes?
 
-use std::{fs::File, os::unix::fs::FileExt};
+use std::os::unix::fs::FileExt;
 
-use crate::{BuildError, metabox::Temporary};
+use crate::{BuildError, Output, metabox::Temporary};
 
 /// Bytes that are gathered before they are written.
 const GATHERED: usize = 1 << 20;
@@ -10,7 +10,7 @@ const GATHERED: usize = 1 << 20;
 /// What metadata is written to.
 #[derive(Clone, Copy)]
 pub(crate) enum Target<'a> {
-    Image(&'a File),
+    Image(Output<'a>),
     /// What becomes the content of an inode without a name.
     Temporary(&'a Temporary),
 }
@@ -19,7 +19,7 @@ impl Target<'_> {
     /// Writes all bytes from `position` on.
     pub(crate) fn write(self, bytes: &[u8], position: u64) -> Result<(), BuildError> {
         match self {
-            Self::Image(file) => file
+            Self::Image(image) => image
                 .write_all_at(bytes, position)
                 .map_err(|source| BuildError::Output { action: "write", source }),
             Self::Temporary(Temporary { file, directory }) => file
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn what_is_put_out_of_order_comes_out_in_place() {
         let file = tempfile::tempfile().unwrap();
-        let mut window = Window::new(Target::Image(&file), 100, 1000);
+        let mut window = Window::new(Target::Image((&file).into()), 100, 1000);
         for n in 0..3000_u64 {
             let swapped = 100 + (n ^ 1) * 500;
             window.put(swapped, &[u8::try_from(n % 251).unwrap(); 400]).unwrap();

@@ -328,7 +328,7 @@ impl Words {
             workers,
             ..source::Options::default()
         };
-        let how = BuildOptions { image: options, id, adjust, blob: None, verify };
+        let how = BuildOptions { image: options, id, adjust, verify, ..BuildOptions::default() };
         let summary = self.work.summary();
         let (source, devices, image) = (self.source, self.content.devices, self.image);
         Ok(Build { source, devices, image, read, how, summary })

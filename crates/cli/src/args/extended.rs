@@ -62,8 +62,7 @@ impl Extended {
             match *word {
                 Word::Fragments(fragments, pcluster) => {
                     options.fragments = fragments;
-                    //PP options.packed_pcluster = pcluster.or(options.packed_pcluster);
-                    let _ = pcluster;
+                    options.packed_pcluster = pcluster.or(options.packed_pcluster);
                 }
                 Word::ShareDuplicates(on) => options.share_duplicates = on,
                 Word::TailPacking(on) => options.tail_packing = on,
@@ -160,8 +159,8 @@ mod tests {
         assert_eq!(options_of(&["legacy-compress"]).index, IndexForm::Full);
         let options = options_of(&["48bit,dot-omitted,^48bit"]);
         assert_eq!((options.wide, options.dot_omitted), (false, true));
-        //PP let options = options_of(&["all-fragments=65536", "^fragdedupe"]);
-        //PP assert_eq!((options.packed_pcluster, options.share_duplicates), (Some(65536), false));
+        let options = options_of(&["all-fragments=65536", "^fragdedupe"]);
+        assert_eq!((options.packed_pcluster, options.share_duplicates), (Some(65536), false));
         let options =
             options_of(&["noinline_data,nosbcrc,^xattr-name-filter,force-inode-extended"]);
         assert!(!options.inline_data && !options.checksum && !options.xattr_filter);

@@ -82,7 +82,7 @@ const DIRECTORY: [&str; 70] = [
 ];
 
 /// Command lines with `IMAGE` for the image's name.
-const WHOLE: [&str; 20] = [
+const WHOLE: [&str; 19] = [
     "-T1000000000 IMAGE tree",
     "-T0x3b9aca00 --all-time IMAGE tree",
     "-T 1000000000 --ignore-mtime IMAGE tree",
@@ -98,15 +98,14 @@ const WHOLE: [&str; 20] = [
     "--tar=f --aufs --quiet IMAGE tree.tar",
     "--tar=f --ungzip IMAGE tree.tar.gz",
     "--tar=f --gzip IMAGE tree.tar.gz",
-    "--tar=f --unxz IMAGE tree.tar.xz",
     "--tar=f --ungzip=IMAGE.raw IMAGE tree.tar.gz",
-    "--tar=f --force-uid=0 --force-gid=0 -T 0 --hard-dereference IMAGE tree.tar",
+    "--tar=f --force-uid=0 --force-gid=0 -T 0 IMAGE tree.tar",
     "--tar=f -x-1 IMAGE tree.tar",
-    "--tar=f --exclude-path=sub IMAGE tree.tar",
+    "--tar=f --ovlfs-strip=1 IMAGE tree.tar",
 ];
 
 /// What both refuse.
-const REFUSED: [&str; 34] = [
+const REFUSED: [&str; 33] = [
     "",
     "IMAGE",
     "IMAGE nowhere",
@@ -137,7 +136,6 @@ const REFUSED: [&str; 34] = [
     "--chunksize=512 IMAGE tree",
     "--blobdev=blob IMAGE tree",
     "--compress-hints=nowhere -zlz4 IMAGE tree",
-    "--exclude-regex=( IMAGE tree",
     "--workers=x IMAGE tree",
     "--zfeature-bits=512 IMAGE tree",
     "--tar=f IMAGE nowhere.tar",
@@ -177,8 +175,8 @@ fn compare_images(bed: &Bed, line: &str) -> Result<(), String> {
     let (ours, theirs) = (compare::pair(&ours), compare::pair(&theirs));
     let mut found = compare::differences(theirs, ours, Aspects::empty());
     found.retain(|difference| !is_known(line, difference));
-    let told: String = found.iter().take(5).map(|difference| format!("\n  {difference}")).collect();
-    if found.is_empty() { Ok(()) } else { Err(format!("{line}: from theirs to ours:{told}")) }
+    let told: Vec<_> = found.iter().take(5).map(ToString::to_string).collect();
+    if told.is_empty() { Ok(()) } else { Err(format!("{line}: {}", told.join("; "))) }
 }
 
 /// Ends the test if anything was wrong.
@@ -207,6 +205,7 @@ fn whole_command_lines_make_the_same_trees() {
 
 /// Gives a command line to both, which must refuse it; ours in one line that names it, and without a trace.
 fn refuse_both(bed: &Bed, line: &str) -> Result<(), String> {
+    let _none_before = fs::remove_file(bed.path("ours"));
     let (ours, theirs) = (words(line, "ours"), words(line, "theirs"));
     let ours: Vec<_> = ours.iter().map(String::as_str).collect();
     let theirs: Vec<_> = theirs.iter().map(String::as_str).collect();

@@ -247,7 +247,8 @@ impl<'a> Placer<'a> {
         {
             let mut path = parent.to_vec();
             push_name(&mut path, hidden);
-            self.whiteouts.insert(path, metadata);
+            // Nobody opens a whiteout.
+            self.whiteouts.insert(path, Metadata { permissions: 0, ..metadata });
         } else {
             return Ok(false);
         }

@@ -4,6 +4,7 @@
 //! ```text
 //! lith-test-child build SOURCE IMAGE [COMPRESSOR PCLUSTER WORKERS]
 //! lith-test-child large-file BYTES IMAGE
+//! lith-test-child large-file-in-chunks BYTES IMAGE
 //! lith-test-child many-files COUNT IMAGE
 //! lith-test-child rules LEVELS IMAGE
 //! lith-test-child plant FOLDER
@@ -29,7 +30,7 @@ use lith::{
     tree::{Contents, Tree},
 };
 use lith_testkit::{
-    hostile, image,
+    chunks, hostile, image,
     nasty::{self, Nasty},
     rules, synthetic,
 };
@@ -42,6 +43,10 @@ fn main() -> ExitCode {
         ["large-file", bytes, image] => {
             let (tree, contents) = synthetic::one_file(bytes.parse().unwrap());
             build(tree, contents, image, &image::compressed(Compressor::Lz4, 65536))
+        }
+        ["large-file-in-chunks", bytes, image] => {
+            let (tree, contents) = synthetic::one_file(bytes.parse().unwrap());
+            build(tree, contents, image, &chunks::with(image::plain(), 64 << 10))
         }
         ["many-files", count, image] => {
             let (tree, contents) = synthetic::many_files(count.parse().unwrap());

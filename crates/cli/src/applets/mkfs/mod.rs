@@ -1,5 +1,6 @@
 //! The applet mkfs.erofs: makes images.
 
+mod android;
 mod compression;
 mod compressors;
 mod request;

@@ -1,27 +1,31 @@
 //! What do the words of mkfs.erofs ask for, all together?
 
 use std::{
+    ffi::OsString,
     num::NonZeroUsize,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use lith::{
     Adjust, BuildOptions, ImageId, Overlay, Times,
-    builder::{self, BuildError, ChunkForm, Chunks},
+    builder::{self, BuildError, ChunkForm, Chunks, DataImport},
+    device::FileDevice,
     format::{addr::BlockBits, kernel::KernelVersion},
+    reader::Image,
     source::{self, Data, Excludes, TarEnd},
     tree::Timestamp,
 };
 use uuid::Uuid;
 
 use super::{
+    android::Android,
     compression::Compressions,
     words::{AttributeWords, LayoutWords, SourceWords, Words},
 };
 use crate::{
     args::{self, extended::Extended},
-    output,
+    output::{self, error::Place},
 };
 
 /// A finished wish.
@@ -29,8 +33,17 @@ use crate::{
 pub(super) struct Request {
     pub(super) image: PathBuf,
     pub(super) from: From,
+    /// Whether what is in the image stays, below what is added.
+    pub(super) is_incremental: bool,
     pub(super) read: source::Options,
     pub(super) how: BuildOptions,
+    pub(super) android: Android,
+    /// The attribute for digests of content.
+    pub(super) digest: Option<Vec<u8>>,
+    /// Where it is written down which bytes of the tar belong where.
+    pub(super) source_map: Option<PathBuf>,
+    /// Where it is written down how image and devices make one disk.
+    pub(super) vmdk: Option<PathBuf>,
     pub(super) is_quiet: bool,
 }
 
@@ -50,15 +63,46 @@ impl Request {
     pub(super) fn new(words: Words) -> Result<Self, String> {
         words.refused.check()?;
         let from = From::new(&words)?;
+        let android = Android::new(&words.attributes)?;
+        let (mode, source_map) = tar_mode(words.source.tar.as_deref());
         let times = Moments::new(&words.attributes)?;
-        let image = image_options(&words, &times)?;
+        let mut image = image_options(&words, &times)?;
+        image.data = data_import(&words.source, &from)?;
+        if source_map.is_some() && image.data == DataImport::Full && mode == "i" {
+            image.data = DataImport::Reserved;
+        }
+        let refers = image.data == DataImport::Full && mode == "i";
+        set_block(&mut image, &from, refers)?;
+        raise_kernel(&mut image)?;
         let overlay = overlay(words.source.ovlfs_strip.as_deref())?;
         let adjust = adjust(&words.attributes, overlay, times.files);
         let read = read_options(&words, &from)?;
         let id = image_id(words.attributes.uuid.as_deref())?;
-        let how = BuildOptions { image, id, adjust, blob: None, verify: true };
-        let is_quiet = words.work.quiet || words.work.verbosity == 0;
-        Ok(Self { image: words.image, from, read, how, is_quiet })
+        let blob = blob(&words.layout)?;
+        let offset = words.layout.offset.unwrap_or(0);
+        let how = BuildOptions { image, id, adjust, blob, offset, verify: true };
+        check_metadata_zone(words.layout.metadata_zone.as_deref())?;
+        Ok(Self {
+            image: words.image,
+            from,
+            is_incremental: words.source.incremental.is_some(),
+            read,
+            how,
+            android,
+            digest: words.layout.xattr_inode_digest.map(OsString::into_encoded_bytes),
+            source_map,
+            vmdk: words.layout.vmdk_desc,
+            is_quiet: words.work.quiet || words.work.verbosity == 0,
+        })
+    }
+
+    /// The files beside the image on which bytes of its files lie.
+    pub(super) fn devices(&self) -> Vec<PathBuf> {
+        match &self.from {
+            From::Images(paths) if self.read.data == Data::Refer => paths.clone(),
+            From::Tar(path) if self.read.data == Data::Refer => path.iter().cloned().collect(),
+            _ => self.how.blob.iter().cloned().collect(),
+        }
     }
 }
 
@@ -80,13 +124,24 @@ impl From {
     }
 }
 
-/// What becomes of the bytes of files.
+/// What --tar asks for: its mode, and a file for a map.
+fn tar_mode(word: Option<&str>) -> (&str, Option<PathBuf>) {
+    let word = word.unwrap_or("f");
+    let (mode, map) = word.split_once(',').map_or((word, ""), |(mode, map)| (mode, map));
+    let mode = if mode == "0" { "i" } else { mode };
+    (mode, (!map.is_empty()).then(|| PathBuf::from(map)))
+}
+
+/// What becomes of the bytes of files in the source.
 fn data(words: &Words, from: &From) -> Result<Data, String> {
-    let mode = words.source.tar.as_deref().unwrap_or("f");
+    let (mode, map) = tar_mode(words.source.tar.as_deref());
     let import = words.source.clean.as_ref().or(words.source.incremental.as_ref());
     match (from, mode) {
+        (From::Tar(None), _) if map.is_some() => {
+            Err("--tar: a map takes a tar that can be read again, not standard input".into())
+        }
         (From::Tar(_), "headerball") => Ok(Data::Omitted),
-        (From::Tar(_), "i" | "0") => Ok(Data::Refer),
+        (From::Tar(_), "i") => Ok(Data::Refer),
         (From::Tar(_), "f") | (From::Directory(_), _) => Ok(Data::Take),
         (From::Tar(_), other) => Err(format!("--tar takes f, i or headerball, not {other:?}")),
         (From::Images(_), _) if import.is_none() => Ok(Data::Refer),
@@ -94,10 +149,59 @@ fn data(words: &Words, from: &From) -> Result<Data, String> {
     }
 }
 
+/// What the image has of the bytes of files.
+fn data_import(words: &SourceWords, from: &From) -> Result<DataImport, String> {
+    let (option, word) = match (&words.clean, &words.incremental) {
+        (_, Some(word)) => ("--incremental", &**word),
+        (Some(word), None) => ("--clean", &**word),
+        (None, None) => return Ok(DataImport::Full),
+    };
+    match (word, from) {
+        ("data", _) => Ok(DataImport::Full),
+        ("rvsp", From::Tar(_) | From::Images(_)) => Ok(DataImport::Reserved),
+        ("rvsp" | "0", _) => Err(format!("{option}={word} is not for such a source")),
+        _ => Err(format!("{option} takes data, rvsp or 0, not {word:?}")),
+    }
+}
+
+/// Sets the block size where the source leaves no choice: references to a tar need that of tars, images keep theirs.
+fn set_block(options: &mut builder::Options, from: &From, refers: bool) -> Result<(), String> {
+    match from {
+        From::Tar(_) if refers => options.block = block(512)?,
+        From::Images(paths) => {
+            let first = paths.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
+            let about = |problem: &dyn std::error::Error| {
+                format!("{}: {}", Place(first), args::one_line(problem))
+            };
+            let file = FileDevice::open(first).map_err(|error| about(&error))?;
+            let image = Image::open(file).map_err(|error| about(&error))?;
+            options.block = image.superblock().block;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn blob(words: &LayoutWords) -> Result<Option<PathBuf>, String> {
+    match (&words.blobdev, words.chunksize) {
+        (Some(_), None) => Err("--blobdev takes --chunksize with it".into()),
+        (blob, _) => Ok(blob.clone()),
+    }
+}
+
+/// Metadata lies together in any case, so all that can be said of a zone for it is said already.
+fn check_metadata_zone(word: Option<&str>) -> Result<(), String> {
+    match word {
+        None | Some("0" | "i" | "id" | "di") => Ok(()),
+        Some(other) => Err(format!("--MZ takes 0, i or id, not {other:?}")),
+    }
+}
+
 fn image_options(words: &Words, times: &Moments) -> Result<builder::Options, String> {
     let compression = Compressions::new(words)?;
     let LayoutWords { block: bytes, xattr_prefix, chunksize, .. } = &words.layout;
     let label = words.attributes.label.clone().unwrap_or_default();
+    let max_extent = words.data.max_extent_bytes.filter(|bytes| *bytes > 0);
     let mut options = builder::Options {
         block: block(*bytes)?,
         compression: compression.first(),
@@ -108,6 +212,9 @@ fn image_options(words: &Words, times: &Moments) -> Result<builder::Options, Str
         share_xattrs: u32::try_from(words.layout.xattr_tolerance).ok(),
         root_xattr_size: size("--root-xattr-isize", words.layout.root_xattr_isize.unwrap_or(0))?,
         ignore_mtime: words.attributes.ignore_mtime,
+        max_extent: max_extent.map(|bytes| size("--max-extent-bytes", bytes)).transpose()?,
+        alignment: size("--dsunit", words.layout.dsunit.unwrap_or(0).max(1))?,
+        size_alignment: words.layout.fsalignblks.unwrap_or(0).max(1),
         build_time: times.image,
         label: label.into_encoded_bytes(),
         xattr_prefixes: xattr_prefix.iter().map(|p| p.as_encoded_bytes().to_vec()).collect(),
@@ -122,7 +229,6 @@ fn image_options(words: &Words, times: &Moments) -> Result<builder::Options, Str
         // What isn't compressed is found again in chunks only.
         options.chunks = Some(Chunks { size: options.block.size(), form: ChunkForm::Smallest });
     }
-    raise_kernel(&mut options)?;
     Ok(options)
 }
 

@@ -1,17 +1,24 @@
 //! How does mkfs.erofs make its image, and what does it print?
 
-use std::{io::Write, path::Path, sync::Arc};
+use std::{
+    io::{BufWriter, Write},
+    path::Path,
+    sync::Arc,
+};
 
 use anyhow::Context;
 use lith::{
     builder::Report,
-    device::FileDevice,
+    device::{FileDevice, OffsetDevice},
     reader::Image,
-    source::{self, Opened, Source},
+    source::{self, Data, Opened, Source},
 };
 use uuid::Uuid;
 
-use super::request::{From, Request};
+use super::{
+    android::{create, finish},
+    request::{From, Request},
+};
 use crate::{
     applets::RELEASE,
     output::{self, error::Place, notes::NoteLine},
@@ -22,30 +29,46 @@ use crate::{
 pub(super) fn run(name: &str, request: &Request) -> anyhow::Result<()> {
     let Request { image, how, is_quiet, .. } = request;
     let (report, notes) = build::make(|| open(request), image, how, !is_quiet)?;
+    let finished = reopen(request)?;
+    request.android.write_block_list(&finished)?;
+    write_source_map(request, &finished)?;
+    write_vmdk(request, &finished)?;
     if *is_quiet {
         return Ok(());
     }
     for note in &notes {
         eprintln!("{name}: {}", NoteLine(note));
     }
-    summarise(name, image, &report)
+    summarise(name, &finished, &report)
 }
 
-/// Opens what the image is made of.
+/// Opens what the image is made of, and gives it what is asked for.
 fn open(request: &Request) -> anyhow::Result<Source> {
-    match &request.from {
-        From::Directory(path) => Ok(source::directory(path, &request.read)?),
-        From::Tar(path) => {
-            let path = path.as_deref().unwrap_or(Path::new("-"));
-            match source::open(path, &request.read)? {
-                Opened::Source(source) => Ok(source),
-                Opened::Image(_) => anyhow::bail!("{}: not a tar", Place(path)),
-            }
-        }
+    let Request { from, read, .. } = request;
+    let mut source = match from {
+        From::Directory(path) => source::directory(path, read)?,
+        From::Tar(path) => tar(path.as_deref(), read)?,
         From::Images(paths) => {
-            let layers = paths.iter().map(|path| image(path, &request.read));
-            Ok(source::merge(layers.collect::<Result<_, _>>()?)?)
+            let layers = paths.iter().map(|path| image(path, read));
+            source::merge(layers.collect::<Result<_, _>>()?)?
         }
+    };
+    request.android.apply(&mut source)?;
+    if request.is_incremental {
+        let all = source::Options { data: Data::Take, ..source::Options::default() };
+        source = source::merge(vec![image(&request.image, &all)?, source])?;
+    }
+    if let Some(name) = &request.digest {
+        lith::record_digests(&mut source, name, read.workers)?;
+    }
+    Ok(source)
+}
+
+fn tar(path: Option<&Path>, read: &source::Options) -> anyhow::Result<Source> {
+    let path = path.unwrap_or(Path::new("-"));
+    match source::open(path, read)? {
+        Opened::Source(source) if !path.is_dir() => Ok(source),
+        _ => anyhow::bail!("{}: not a tar", Place(path)),
     }
 }
 
@@ -56,11 +79,37 @@ fn image(path: &Path, options: &source::Options) -> anyhow::Result<Source> {
     source::image(Arc::new(image), path, options).with_context(|| Place(path).to_string())
 }
 
+/// Opens the finished image, whose devices are not needed for what is asked of it.
+fn reopen(request: &Request) -> anyhow::Result<Image> {
+    let place = || Place(&request.image).to_string();
+    let file = FileDevice::open(&request.image).with_context(place)?;
+    Image::open(OffsetDevice::new(file, request.how.offset)).with_context(place)
+}
+
+/// Writes down which bytes of the tar belong where in the image, if that is asked for.
+fn write_source_map(request: &Request, image: &Image) -> anyhow::Result<()> {
+    let (Some(path), From::Tar(tar_path)) = (&request.source_map, &request.from) else {
+        return Ok(());
+    };
+    let read = source::Options { raw_copy: None, data: Data::Refer, ..request.read.clone() };
+    let source = tar(tar_path.as_deref(), &read)?;
+    let mut file = BufWriter::new(create(path)?);
+    lith::source_map(image, (&source.tree, &*source.contents), &mut file)?;
+    finish(path, file)
+}
+
+/// Writes down how image and devices make one disk, if that is asked for.
+fn write_vmdk(request: &Request, image: &Image) -> anyhow::Result<()> {
+    let Some(path) = &request.vmdk else { return Ok(()) };
+    let mut file = BufWriter::new(create(path)?);
+    let written = lith::vmdk_descriptor(image, (&request.image, &request.devices()), &mut file);
+    written.with_context(|| format!("{}: cannot write", Place(path)))?;
+    finish(path, file)
+}
+
 /// Prints what erofs-utils print of a finished image.
-fn summarise(name: &str, image: &Path, report: &Report) -> anyhow::Result<()> {
-    let place = || Place(image).to_string();
-    let finished = Image::open(FileDevice::open(image)?).with_context(place)?;
-    let superblock = finished.superblock();
+fn summarise(name: &str, image: &Image, report: &Report) -> anyhow::Result<()> {
+    let superblock = image.superblock();
     let (blocks, block) = (superblock.blocks, superblock.block.size());
     let data = report.data_bytes / u64::from(block);
     let mut output = output::stdout()?;

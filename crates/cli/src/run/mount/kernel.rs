@@ -27,16 +27,16 @@ pub(crate) fn mount(request: &Mount, settings: &Settings) -> io::Result<&'static
     match at(&image, settings.offset) {
         Ok(()) if is_device => Ok("from the block device"),
         Ok(()) => Ok("from the file"),
-        // Before 6.12 a file is no source, and before 6.17 an image begins where its file does.
-        Err(error) if !is_device && may_need_loop(&error, settings) => by_loop(),
+        // Before 6.12 a file is no source, before 6.17 an image begins where its file does, and a file on tmpfs is none.
+        Err(error) if !is_device && may_need_loop(&error) => by_loop(),
         Err(error) => Err(error),
     }
 }
 
-fn may_need_loop(error: &io::Error, settings: &Settings) -> bool {
-    let number = error.raw_os_error();
-    number == Some(Errno::NOTBLK.raw_os_error())
-        || (settings.offset != 0 && number == Some(Errno::INVAL.raw_os_error()))
+fn may_need_loop(error: &io::Error) -> bool {
+    [Errno::NOTBLK, Errno::INVAL]
+        .map(|errno| Some(errno.raw_os_error()))
+        .contains(&error.raw_os_error())
 }
 
 fn mount_source(
@@ -65,12 +65,19 @@ fn data(settings: &Settings, offset: u64) -> io::Result<CString> {
     Ok(CString::new(words.join(","))?)
 }
 
+/// The program that knows loop devices. mount(8) calls without a PATH.
+fn losetup() -> Command {
+    let known = ["/usr/sbin/losetup", "/sbin/losetup"];
+    let path = known.into_iter().find(|path| Path::new(path).exists());
+    Command::new(path.unwrap_or("losetup"))
+}
+
 /// A block device on a file, that goes away with its last user.
 struct LoopDevice(PathBuf);
 
 impl LoopDevice {
     fn new(image: &Path, offset: u64) -> io::Result<Self> {
-        let mut command = Command::new("losetup");
+        let mut command = losetup();
         command.args(["--find", "--show", "--read-only", "--offset", &offset.to_string()]);
         let output = command.arg("--").arg(image).stdin(Stdio::null()).output()?;
         if !output.status.success() {
@@ -84,7 +91,7 @@ impl LoopDevice {
     }
 
     fn losetup(&self, what: &str) {
-        let mut command = Command::new("losetup");
+        let mut command = losetup();
         command.arg(what).arg(&self.0).stdout(Stdio::null()).stderr(Stdio::null());
         let _ = command.status();
     }

@@ -1,0 +1,54 @@
+//! Where in its file does an image lie?
+
+use std::{fs::File, io, os::unix::fs::FileExt};
+
+/// A file that holds an image from some byte on, or a device.
+#[derive(Clone, Copy, Debug)]
+pub struct Output<'a> {
+    file: &'a File,
+    start: u64,
+}
+
+impl<'a> Output<'a> {
+    /// The image begins at byte `start`; what lies before stays as it is.
+    #[must_use]
+    pub const fn new(file: &'a File, start: u64) -> Self {
+        Self { file, start }
+    }
+
+    pub(crate) fn write_all_at(self, bytes: &[u8], position: u64) -> io::Result<()> {
+        self.file.write_all_at(bytes, self.place(position)?)
+    }
+
+    pub(crate) fn read_exact_at(self, bytes: &mut [u8], position: u64) -> io::Result<()> {
+        self.file.read_exact_at(bytes, self.place(position)?)
+    }
+
+    /// Takes off what lies behind `end`, where that can be done.
+    pub(crate) fn cut(self, end: u64) -> io::Result<()> {
+        let end = self.place(end)?;
+        match self.file.metadata()? {
+            metadata if metadata.is_file() && metadata.len() > end => self.file.set_len(end),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes it reach to `end`, where that can be done.
+    pub(crate) fn reach(self, end: u64) -> io::Result<()> {
+        let end = self.place(end)?;
+        match self.file.metadata()? {
+            metadata if metadata.is_file() && metadata.len() < end => self.file.set_len(end),
+            _ => Ok(()),
+        }
+    }
+
+    fn place(self, position: u64) -> io::Result<u64> {
+        position.checked_add(self.start).ok_or_else(|| io::ErrorKind::FileTooLarge.into())
+    }
+}
+
+impl<'a> From<&'a File> for Output<'a> {
+    fn from(file: &'a File) -> Self {
+        Self::new(file, 0)
+    }
+}
