@@ -1,6 +1,6 @@
 //! Do fsck.erofs and dump.erofs say of an image what fsck.erofs and dump.erofs say?
 
-use std::{fs, process::Output};
+use std::{fs, path::Path, process::Output};
 
 use lith_testkit::{compare, image};
 
@@ -181,6 +181,38 @@ fn dump_prints_the_same() {
                 text(&ours),
                 text(&theirs)
             );
+        }
+    }
+}
+
+#[test]
+fn dump_prints_the_same_of_golden_images() {
+    let Some(bed) = Bed::new() else { return };
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
+    let mut names: Vec<_> = fs::read_dir(&golden)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter_map(|name| name.strip_suffix(".erofs").map(str::to_owned))
+        .collect();
+    names.sort();
+    assert!(names.len() >= 39);
+    for name in names {
+        let mut device = String::new();
+        for extension in ["blob", "tar"] {
+            let file = golden.join(format!("{name}.{extension}"));
+            if fs::copy(file, bed.path("device")).is_ok() {
+                device = "--device=device".to_owned();
+            }
+        }
+        fs::copy(golden.join(format!("{name}.erofs")), bed.path("IMG")).unwrap();
+        for options in ["-s", "--ls -e --path=/", "--path=/text -e", "--cat --path=/tiny"] {
+            let line = format!("{options} {device} IMG");
+            let theirs = bed.theirs("dump.erofs", &words(&line));
+            let ours = bed.ours("dump.erofs", &words(&line), None);
+            // Of a file that is not there theirs prints nothing and says that all is well.
+            let is_there = !theirs.stdout.is_empty() || theirs.stderr.is_empty();
+            assert_eq!(ours.status.success(), is_there, "{name}: {line}: {}", text(&ours));
+            assert!(ours.stdout == theirs.stdout, "{name}: {line}: {}", text(&ours));
         }
     }
 }
