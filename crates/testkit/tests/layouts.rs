@@ -297,15 +297,16 @@ fn an_image_can_begin_anywhere_in_its_file() {
     let chunked = chunks::with(image::plain(), 4096);
     for options in [image::plain(), chunked, Options { size_alignment: 99, ..boxed }] {
         let expected = image::build((&tree, &contents), &options);
-        for (old, offset) in [(0, 4096), (100, 77), (9_000_000, 8192)] {
+        for (old, start) in [(0, 4096), (100, 77), (9_000_000, 8192)] {
             let old = noise::bytes(Texture::Noise, 3, old);
             fs::write(&path, &old).unwrap();
             let contents = Box::new(contents.clone());
             let source = Source { tree: tree.clone(), contents, notes: Vec::new() };
+            let offset = start as u64;
             let how = BuildOptions { image: options.clone(), offset, ..BuildOptions::default() };
             lith::build(source, &path, &how, &Progress::default()).unwrap();
             let written = fs::read(&path).unwrap();
-            let (before, image) = written.split_at(offset as usize);
+            let (before, image) = written.split_at(start);
             let kept = old.len().min(before.len());
             assert_eq!(before[..kept], old[..kept]);
             assert!(before[kept..].iter().all(|byte| *byte == 0));

@@ -293,10 +293,10 @@ fn permissions_may_be_masked() {
     let place = place();
     let masked = ExtractOptions { permissions: Permissions::Masked, ..options(1) };
     extract_all(&sample, place.path(), &masked).unwrap();
-    let made = place.path().join("made");
-    fs::write(&made, "").unwrap();
+    let fresh = place.path().join("fresh");
+    fs::write(&fresh, "").unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o7777;
-    let umask = 0o666 & !mode(&made);
+    let umask = 0o666 & !mode(&fresh);
     let mode = |path| mode(&place.path().join(path)) & 0o666;
     assert_eq!(mode("open"), 0o666 & !umask);
     assert_eq!(mode("open/file"), 0o666 & !umask);
