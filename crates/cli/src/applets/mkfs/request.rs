@@ -220,7 +220,13 @@ fn image_options(words: &Words, times: &Moments) -> Result<builder::Options, Str
         ignore_mtime: words.attributes.ignore_mtime,
         max_extent: max_extent.map(|bytes| size("--max-extent-bytes", bytes)).transpose()?,
         alignment: size("--dsunit", words.layout.dsunit.unwrap_or(0).max(1))?,
-        size_alignment: words.layout.fsalignblks.unwrap_or(0).max(1),
+        // A power of two, as there.
+        size_alignment: words
+            .layout
+            .fsalignblks
+            .unwrap_or(0)
+            .checked_next_power_of_two()
+            .unwrap_or(1),
         build_time: times.image,
         label: label.into_encoded_bytes(),
         xattr_prefixes: xattr_prefix.iter().map(|p| p.as_encoded_bytes().to_vec()).collect(),
