@@ -91,8 +91,8 @@ mod tests {
 
     use super::*;
 
-    fn put(store: &mut ChunkStore, file: &File, hash: u128, fill: u8, next: u64) -> u64 {
-        store.put(hash, &[fill; 8192], (file.into(), next)).unwrap()
+    fn put(store: &mut ChunkStore, image: &File, hash: u128, byte: u8, next: u64) -> u64 {
+        store.put(hash, &[byte; 8192], (image.into(), next)).unwrap()
     }
 
     #[test]

@@ -121,7 +121,7 @@ mod tests {
             ("-4096 a", "size \"-4096\""),
             ("16384 2 a", "\"2\" is not the number"),
             ("16384 a b", "\"a\" is not the number"),
-            ("16384 (a", "unclosed group"),
+            ("16384 (a", "not closed"),
         ] {
             let error = parse(line).unwrap_err();
             assert!(error.contains(telling) && !error.contains('\n'), "{line}: {error}");

@@ -43,7 +43,7 @@ impl Bed {
         fs::write(tree.join("noise"), noise).unwrap();
         fs::hard_link(tree.join("text"), tree.join("linked")).unwrap();
         symlink("sub/deep/small.o", tree.join("link")).unwrap();
-        fs::write(self.path("hints"), "16384 1 \\.bin$\n0 ^sub/deep\n").unwrap();
+        fs::write(self.path("hints"), "16384 bin$\n0 ^sub/deep\n").unwrap();
         for (folder, tar) in [("tree", "tree.tar"), ("tree/sub", "sub.tar")] {
             self.shell(&format!(
                 "tar --format=pax --owner=3 --group=4 --mtime=@1000000 -C {folder} -cf {tar} ."

@@ -10,5 +10,6 @@
 )]
 
 mod bed;
+mod containers;
 mod inspect;
 mod mkfs;

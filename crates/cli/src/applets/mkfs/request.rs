@@ -9,7 +9,7 @@ use std::{
 
 use lith::{
     Adjust, BuildOptions, ImageId, Overlay, Times,
-    builder::{self, BuildError, ChunkForm, Chunks, DataImport},
+    builder::{self, BuildError, ChunkForm, Chunks, DataImport, Fragments},
     device::FileDevice,
     format::{addr::BlockBits, kernel::KernelVersion},
     reader::Image,
@@ -58,6 +58,9 @@ pub(super) enum From {
     Images(Vec<PathBuf>),
 }
 
+/// The first kernel that reads images on several devices.
+const DEVICES_SINCE: KernelVersion = KernelVersion::new(5, 16);
+
 impl Request {
     /// The wish, or what is wrong with it.
     pub(super) fn new(words: Words) -> Result<Self, String> {
@@ -73,12 +76,15 @@ impl Request {
         }
         let refers = image.data == DataImport::Full && mode == "i";
         set_block(&mut image, &from, refers)?;
+        let blob = blob(&words.layout)?;
+        let read = read_options(&words, &from)?;
+        if blob.is_some() || read.data == Data::Refer {
+            image.kernel = DEVICES_SINCE;
+        }
         raise_kernel(&mut image)?;
         let overlay = overlay(words.source.ovlfs_strip.as_deref())?;
         let adjust = adjust(&words.attributes, overlay, times.files);
-        let read = read_options(&words, &from)?;
         let id = image_id(words.attributes.uuid.as_deref())?;
-        let blob = blob(&words.layout)?;
         let offset = words.layout.offset.unwrap_or(0);
         let how = BuildOptions { image, id, adjust, blob, offset, verify: true };
         check_metadata_zone(words.layout.metadata_zone.as_deref())?;
@@ -169,7 +175,7 @@ fn set_block(options: &mut builder::Options, from: &From, refers: bool) -> Resul
     match from {
         From::Tar(_) if refers => options.block = block(512)?,
         From::Images(paths) => {
-            let first = paths.first().map(PathBuf::as_path).unwrap_or(Path::new(""));
+            let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
             let about = |problem: &dyn std::error::Error| {
                 format!("{}: {}", Place(first), args::one_line(problem))
             };
@@ -214,7 +220,13 @@ fn image_options(words: &Words, times: &Moments) -> Result<builder::Options, Str
         ignore_mtime: words.attributes.ignore_mtime,
         max_extent: max_extent.map(|bytes| size("--max-extent-bytes", bytes)).transpose()?,
         alignment: size("--dsunit", words.layout.dsunit.unwrap_or(0).max(1))?,
-        size_alignment: words.layout.fsalignblks.unwrap_or(0).max(1),
+        // A power of two, as there.
+        size_alignment: words
+            .layout
+            .fsalignblks
+            .unwrap_or(0)
+            .checked_next_power_of_two()
+            .unwrap_or(1),
         build_time: times.image,
         label: label.into_encoded_bytes(),
         xattr_prefixes: xattr_prefix.iter().map(|p| p.as_encoded_bytes().to_vec()).collect(),
@@ -225,6 +237,11 @@ fn image_options(words: &Words, times: &Moments) -> Result<builder::Options, Str
     let bits = words.data.zfeature_bits.map_or(Ok(Extended::default()), Extended::parse_bits)?;
     bits.apply(&mut options);
     Extended::parse(&words.data.extended)?.apply(&mut options);
+    if options.pack_directories
+        && (options.metabox.is_none() || options.fragments == Fragments::None)
+    {
+        return Err("--zD takes -m and -E fragments with it".into());
+    }
     if options.dedupe && options.compression.is_none() && options.chunks.is_none() {
         // What isn't compressed is found again in chunks only.
         options.chunks = Some(Chunks { size: options.block.size(), form: ChunkForm::Smallest });
