@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod applet_inspect;
+mod applet_mkfs;
 mod applet_mount;
 mod build;
 mod diff;
