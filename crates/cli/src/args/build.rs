@@ -130,7 +130,8 @@ struct DataWords {
     ///
     /// fragments (ends of files and small files share pclusters), all-fragments (all files do), ztailpacking (ends of
     /// files lie beside inodes), dedupe (what repeats is stored once), legacy-compress (full indexes); for Linux 6.15, 48bit (times in small inodes, small
-    /// indexes, images beyond 16 TiB) and dot-omitted (directories without `.`). `^` before a word switches it off
+    /// indexes, images beyond 16 TiB) and dot-omitted (directories without `.`). `^` before a word switches it off. The
+    /// other words of mkfs.erofs are known as well
     #[arg(short = 'E', value_name = "WORD,...", allow_hyphen_values = true)]
     extended: Vec<String>,
 
