@@ -10,7 +10,11 @@ use std::{
 use lith_builder::{BuildError, Options, Output, Progress, Report};
 use lith_source::Source;
 
-use crate::{Adjust, Mismatch, flush, staged::Staged, verify};
+use crate::{
+    Adjust, Mismatch, flush,
+    staged::{Staged, temporary_directory},
+    verify,
+};
 
 /// Where an image's UUID comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -133,7 +137,7 @@ pub fn build(
     let blob = options.blob.as_deref().map(|blob| Blob::create(blob, path)).transpose()?;
     staged.keep(options.offset).map_err(failed("keep the beginning of"))?;
     let mut image = options.image.clone();
-    image.temporary = Staged::directory(path);
+    image.temporary = temporary_directory(path);
     image.blob = blob.as_ref().map(|blob| Arc::clone(&blob.file));
     image.id = match options.id {
         ImageId::FromContent => lith_builder::ImageId::FromContent,

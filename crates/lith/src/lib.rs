@@ -48,5 +48,6 @@ pub use build::{BuildOptions, Error, ImageId, build};
 pub use digest::{
     DIGEST_NAME, DigestFinding, DigestState, check_digests, digest_name, record_digests,
 };
+pub use staged::temporary_directory;
 pub use verify::Mismatch;
 pub use vmdk::vmdk_descriptor;

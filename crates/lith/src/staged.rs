@@ -83,11 +83,6 @@ impl Staged {
         }
     }
 
-    /// The folder for temporary data: the target's.
-    pub(crate) fn directory(target: &Path) -> PathBuf {
-        directory_of(target).to_owned()
-    }
-
     /// Does what can fail before the file has its name: a nameless one becomes a hidden one.
     pub(crate) fn prepare(&mut self) -> io::Result<()> {
         if matches!(self.form, Form::Nameless) {
@@ -120,6 +115,14 @@ impl Drop for Staged {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// The folder for temporary data of what becomes of `target`: its own, or for a device, beside which there is no room,
+/// that of all temporary data (`TMPDIR`).
+#[must_use]
+pub fn temporary_directory(target: &Path) -> PathBuf {
+    let is_device = fs::metadata(target).is_ok_and(|found| found.file_type().is_block_device());
+    if is_device { std::env::temp_dir() } else { directory_of(target).to_owned() }
 }
 
 fn directory_of(target: &Path) -> &Path {

@@ -324,7 +324,7 @@ impl Words {
             xattrs: self.content.xattrs == Switch::On,
             dereference_hard_links: self.content.dereference_hard_links,
             aufs: self.content.aufs,
-            spool_dir: crate::output::directory_of(&self.image).to_owned(),
+            spool_dir: lith::temporary_directory(&self.image),
             spool_memory: memory.spool,
             workers,
             ..source::Options::default()

@@ -28,7 +28,8 @@ fn made(sample: &Sample, line: &str) {
 }
 
 fn oldest_kernel(image: &Path) -> String {
-    json(args!["info", "--json", image])["kernel"]["oldest"].as_str().unwrap().to_owned()
+    let info = json(args!["info", "--json", image]);
+    info.pointer("/kernel/oldest").unwrap().as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -218,8 +219,9 @@ fn android_names_owners_labels_and_blocks() {
     made(&sample, &format!("-T0 -Enoinline_data {options} --block-list-file=blocks image root"));
     let shell = json(args!["stat", "--json", sample.path("image"), "/bin/sh"]);
     assert_eq!((&shell["uid"], &shell["gid"]), (&1.into(), &2000.into()));
-    assert_eq!(shell["xattrs"][0]["name"], "security.selinux");
-    let value = shell["xattrs"][0]["value"].as_str().unwrap();
+    let label = |field| shell.pointer(field).unwrap().as_str().unwrap();
+    assert_eq!(label("/xattrs/0/name"), "security.selinux");
+    let value = label("/xattrs/0/value");
     assert!(value.starts_with("u:object_r:shell_exec:s0"), "{value}");
     let blocks = fs::read_to_string(sample.path("blocks")).unwrap();
     assert!(blocks.starts_with("/system/bin/sh "), "{blocks}");

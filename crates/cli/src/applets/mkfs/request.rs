@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     args::{self, extended::Extended},
-    output::{self, error::Place},
+    output::error::Place,
 };
 
 /// A finished wish.
@@ -303,7 +303,7 @@ fn read_options(words: &Words, from: &From) -> Result<source::Options, String> {
         data: data(words, from)?,
         tar_end: TarEnd::Anywhere,
         raw_copy: raw_copy.map(PathBuf::from),
-        spool_dir: output::directory_of(&words.image).to_owned(),
+        spool_dir: lith::temporary_directory(&words.image),
         workers: workers(words),
         ..source::Options::default()
     })
