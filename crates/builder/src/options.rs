@@ -2,6 +2,7 @@
 
 mod chunks;
 mod layout;
+mod xattrs;
 
 use std::{
     fs::File,
@@ -13,19 +14,13 @@ use std::{
 };
 
 use lith_codec::Compressor;
-use lith_format::{
-    addr::BlockBits,
-    compression::Algorithm,
-    kernel::KernelVersion,
-    xattr::{NAME_REST_MAX, PrefixTable},
-};
+use lith_format::{addr::BlockBits, compression::Algorithm, kernel::KernelVersion};
 use lith_tree::Timestamp;
 
 pub use self::layout::InodeForm;
 use crate::{
     BuildError, Chunks, DataImport, Rule,
     codings::{Coding, Encoding},
-    plan::long_prefix,
 };
 
 /// Which form of index a compressed file has.
@@ -135,6 +130,9 @@ pub struct Options {
     /// Whether long prefixes lie outside of the packed inode even if there is one, where only newer kernels find them.
     /// For those they lie there anyway.
     pub plain_xattr_prefixes: bool,
+    /// The whole name of the extended attribute that holds digests of files' content, as the image says. Without a
+    /// namespace, such as `erofs.fingerprint.v1`, Linux does not show it.
+    pub digest_xattr: Option<Vec<u8>>,
     /// The most inodes that have a copy each of an extended attribute before it is stored once for all of them; nothing
     /// to copy it always.
     pub share_xattrs: Option<u32>,
@@ -188,6 +186,7 @@ impl Default for Options {
             size_alignment: 1,
             xattr_prefixes: Vec::new(),
             plain_xattr_prefixes: false,
+            digest_xattr: None,
             share_xattrs: Some(2),
             xattr_filter: true,
             root_xattr_size: 0,
@@ -222,8 +221,6 @@ const BIG_PCLUSTER_SINCE: KernelVersion = KernelVersion::new(5, 13);
 const TAIL_PACKING_SINCE: KernelVersion = KernelVersion::new(5, 17);
 /// The first kernel that reads fragments.
 const FRAGMENTS_SINCE: KernelVersion = KernelVersion::new(6, 1);
-/// The first kernel that reads long prefixes of extended attributes.
-const XATTR_PREFIXES_SINCE: KernelVersion = KernelVersion::new(6, 4);
 /// The first kernel that reads the 48-bit layout.
 const WIDE_SINCE: KernelVersion = KernelVersion::new(6, 15);
 /// The first kernel that reads the metabox inode.
@@ -263,7 +260,7 @@ impl Options {
             });
         }
         self.check_block()?;
-        self.check_xattr_prefixes()?;
+        self.check_xattrs()?;
         self.check_layout()?;
         if self.dot_omitted {
             self.require(WIDE_SINCE, || "a directory without an entry `.`".into())?;
@@ -323,32 +320,6 @@ impl Options {
             Some(_) => ("compression with blocks", KernelVersion::new(6, 8)),
         };
         self.require(needs, || format!("{what} of {} bytes", self.block.size()))
-    }
-
-    fn check_xattr_prefixes(&self) -> Result<(), BuildError> {
-        if self.xattr_prefixes.is_empty() {
-            return Ok(());
-        }
-        self.require(XATTR_PREFIXES_SINCE, || "a long prefix of extended attributes".into())?;
-        let refused = |found, expected: &str| BuildError::Option {
-            option: "xattr prefix",
-            found,
-            expected: expected.into(),
-        };
-        if self.xattr_prefixes.len() > PrefixTable::MAX_COUNT {
-            let count = format!("number {}", self.xattr_prefixes.len());
-            return Err(refused(count, "there are at most 128"));
-        }
-        let is_sound = |prefix: &&Vec<u8>| {
-            long_prefix(prefix).is_some_and(|long| long.infix.len() <= NAME_REST_MAX)
-        };
-        match self.xattr_prefixes.iter().find(|prefix| !is_sound(prefix)) {
-            Some(wrong) => Err(refused(
-                String::from_utf8_lossy(wrong).into_owned(),
-                "user., trusted. or security. with at most 255 bytes behind it",
-            )),
-            None => Ok(()),
-        }
     }
 
     fn check_pcluster(&self, size: u32) -> Result<(), BuildError> {

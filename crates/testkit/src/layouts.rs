@@ -1,8 +1,10 @@
 //! Which choices of layout are images built with in a test?
 
 use lith::{
+    DIGEST_NAME,
     builder::{Fragments, InodeForm, Options},
     codec::Compressor,
+    format::kernel::KernelVersion,
     tree::Timestamp,
 };
 
@@ -22,8 +24,10 @@ pub fn kinds() -> Vec<(String, Options)> {
     let made = |options| Options { build_time: Some(BUILT), ..options };
     let packed = |options| image::with_packing(options, Fragments::Tails, true);
     let packed = image::with_prefixes(packed(lz4.clone()));
+    let old = Options { kernel: KernelVersion::new(6, 4), ..packed.clone() };
     let boxed = image::with_metabox(packed.clone(), "zstd,3", 4 << 10);
     let unshared = |options| Options { share_xattrs: None, xattr_filter: false, ..options };
+    let digests = |name: &[u8], options| Options { digest_xattr: Some(name.into()), ..options };
     let roomy = |size, options| Options { root_xattr_size: size, checksum: false, ..options };
     let pcluster = |bytes| Options { packed_pcluster: Some(bytes), ..packed.clone() };
     let dedupe =
@@ -49,6 +53,8 @@ pub fn kinds() -> Vec<(String, Options)> {
         ("lz4 16K, fragments, much room in the root", roomy(70_000, packed.clone())),
         ("lz4 16K, metabox, no xattrs shared, room in the root", roomy(5000, unshared(boxed))),
         ("lz4 16K, fragments, plain prefixes", Options { plain_xattr_prefixes: true, ..packed }),
+        ("plain, digests", digests(b"user.name", plain.clone())),
+        ("lz4 16K, fragments, hidden digests", digests(DIGEST_NAME, old)),
         ("plain, not inline", bare(plain.clone())),
         ("lz4 16K, not inline", bare(lz4.clone())),
         ("plain, extended inodes", extended(plain.clone())),

@@ -20,7 +20,7 @@ pub enum InodeForm {
 impl Options {
     /// Says which choice of layout can't be, if one can't.
     pub(super) fn check_layout(&self) -> Result<(), BuildError> {
-        let may_pack = self.longest_fragment() > 0 && !self.xattr_prefixes.is_empty();
+        let may_pack = self.longest_fragment() > 0 && self.xattr_prefix_count() > 0;
         if self.plain_xattr_prefixes && may_pack {
             self.require(PLAIN_PREFIXES_SINCE, || {
                 "a long prefix of extended attributes outside of the packed inode".into()

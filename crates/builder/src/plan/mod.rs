@@ -8,7 +8,7 @@ mod xattrs;
 
 use lith_tree::{ExtraDevice, InodeIndex, Kind, Timestamp, Tree};
 
-pub(crate) use prefixes::long_prefix;
+pub(crate) use prefixes::{long_prefix, whole_name};
 pub(crate) use xattrs::XattrPlan;
 
 use crate::{BuildError, Options, PIECE, compress::SEGMENT};

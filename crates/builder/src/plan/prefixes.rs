@@ -1,11 +1,16 @@
 //! Which long prefixes do the names of extended attributes share?
 
-use lith_format::xattr::{LONG_PREFIX_FLAG, LongPrefix, PrefixTable, XattrName};
+use lith_format::xattr::{
+    LONG_PREFIX_FLAG, LongPrefix, NAME_REST_MAX, PrefixTable, ShortPrefix, XattrName,
+};
 
-/// The long prefixes of an image, each of which some attribute has.
+/// The long prefixes of an image.
 #[derive(Debug, Default)]
 pub(crate) struct Prefixes {
+    /// Those of which each is some attribute's.
     table: Vec<LongPrefix>,
+    /// The last one: the whole name of the attribute with digests, whether or not there is a file that has it.
+    digest: Option<LongPrefix>,
 }
 
 /// How a name is stored.
@@ -17,14 +22,21 @@ pub(crate) struct Spelling<'a> {
 }
 
 impl Prefixes {
-    /// Those of `asked` that are the longest fit for one of `names` at least, in the order in which they were asked for.
-    pub(crate) fn of<'a>(asked: &[Vec<u8>], names: impl Iterator<Item = &'a [u8]>) -> Self {
+    /// Those of `asked` that are the longest fit for one of `names` at least, in the order in which they were asked
+    /// for, and behind them the name `digest`, which no other name begins with.
+    pub(crate) fn of<'a>(
+        asked: &[Vec<u8>],
+        digest: Option<&[u8]>,
+        names: impl Iterator<Item = &'a [u8]>,
+    ) -> Self {
         let split = |prefix: &Vec<u8>| long_prefix(prefix).filter(|long| !long.infix.is_empty());
-        let mut all = Self { table: asked.iter().filter_map(split).collect() };
+        let table = asked.iter().filter_map(split).collect();
+        let mut all = Self { table, digest: digest.and_then(whole_name) };
         if all.table.is_empty() {
             return all;
         }
         let mut used = vec![false; all.table.len()];
+        let names = names.filter(|name| Some(*name) != digest);
         for name in names.filter_map(XattrName::split) {
             if let Some(used) = all.longest(&name).and_then(|at| used.get_mut(at)) {
                 *used = true;
@@ -37,6 +49,9 @@ impl Prefixes {
 
     /// How a whole name is stored; not at all if its namespace has no form.
     pub(crate) fn spell<'a>(&'a self, full: &'a [u8]) -> Option<Spelling<'a>> {
+        if let Some(digest) = self.spell_digest(full) {
+            return Some(digest);
+        }
         let name = XattrName::split(full)?;
         let short = Spelling { index: name.base.to_raw(), name };
         let Some((at, long)) = self.longest(&name).and_then(|at| Some((at, self.table.get(at)?)))
@@ -50,16 +65,34 @@ impl Prefixes {
 
     /// How many there are, at most 128.
     pub(crate) fn count(&self) -> u8 {
-        u8::try_from(self.table.len()).unwrap_or(u8::MAX)
+        u8::try_from(self.all().count()).unwrap_or(u8::MAX)
+    }
+
+    /// The number of the one that names digests, if there is one.
+    pub(crate) fn digest_number(&self) -> Option<u8> {
+        self.digest.as_ref().and(u8::try_from(self.table.len()).ok())
     }
 
     /// The table as it is stored; nothing if there are none.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         // Options hold no more, and no longer ones, than a table can.
-        let table = PrefixTable::new(self.table.clone()).unwrap_or_default();
+        let table = PrefixTable::new(self.all().cloned().collect()).unwrap_or_default();
         table.encode_into(&mut bytes);
         bytes
+    }
+
+    fn all(&self) -> impl Iterator<Item = &LongPrefix> {
+        self.table.iter().chain(&self.digest)
+    }
+
+    /// How the name of digests is stored, if this is it.
+    fn spell_digest(&self, full: &[u8]) -> Option<Spelling<'_>> {
+        let LongPrefix { base, infix } = self.digest.as_ref()?;
+        let base = ShortPrefix::from_raw(*base)?;
+        let is_it = full.strip_prefix(base.text()).is_some_and(|rest| rest == infix);
+        let index = LONG_PREFIX_FLAG | self.digest_number()?;
+        is_it.then_some(Spelling { index, name: XattrName { base, infix, rest: b"" } })
     }
 
     /// The number of the longest prefix of a name, of equally long ones the first.
@@ -78,6 +111,16 @@ pub(crate) fn long_prefix(prefix: &[u8]) -> Option<LongPrefix> {
     Some(LongPrefix { base: name.base.to_raw(), infix: name.rest.to_vec() })
 }
 
+/// A prefix that is the whole name of an attribute, which Linux may hide; nothing if there can't be such a name.
+pub(crate) fn whole_name(full: &[u8]) -> Option<LongPrefix> {
+    let hidden = XattrName { base: ShortPrefix::Hidden, infix: b"", rest: full };
+    let name = XattrName::split(full).unwrap_or(hidden);
+    let can_be = !name.base.is_whole_name()
+        && (1..=NAME_REST_MAX).contains(&name.rest.len())
+        && !full.contains(&0);
+    can_be.then(|| LongPrefix { base: name.base.to_raw(), infix: name.rest.to_vec() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,7 +131,7 @@ mod tests {
         let asked = asked.map(|prefix| prefix.as_bytes().to_vec());
         let names: [&[u8]; 4] =
             [b"user.a.b.c", b"user.z", b"trusted.overlay.", b"system.posix_acl_access"];
-        let prefixes = Prefixes::of(&asked, names.into_iter());
+        let prefixes = Prefixes::of(&asked, None, names.into_iter());
         assert_eq!(prefixes.count(), 2);
         let stored = names.map(|name| {
             let spelling = prefixes.spell(name).unwrap();
@@ -98,6 +141,46 @@ mod tests {
         assert_eq!(stored, [(0x81, &b"c"[..]), (1, b"z"), (0x80, b""), (2, b"")]);
         let table = PrefixTable::parse(&prefixes.encode(), 2).unwrap();
         assert_eq!(table.prefixes()[1].infix, b"a.b.");
-        assert!(Prefixes::of(&asked, [].into_iter()).encode().is_empty());
+        assert!(Prefixes::of(&asked, None, [].into_iter()).encode().is_empty());
+    }
+
+    #[test]
+    fn the_name_of_digests_is_a_prefix_of_nothing_else() {
+        let asked = [b"user.d".to_vec(), b"user.digest".to_vec()];
+        let names: [&[u8]; 3] = [b"user.digest", b"user.data", b"user.digest.2"];
+        let index = |prefixes: &Prefixes, name: &[u8]| {
+            let spelling = prefixes.spell(name).unwrap();
+            (spelling.index, spelling.name.infix.to_vec(), spelling.name.rest.to_vec())
+        };
+        let prefixes = Prefixes::of(&asked, Some(names[0]), names.into_iter());
+        assert_eq!((prefixes.count(), prefixes.digest_number()), (3, Some(2)));
+        assert_eq!(index(&prefixes, names[0]), (0x82, b"digest".to_vec(), vec![]));
+        assert_eq!(index(&prefixes, names[1]), (0x80, b"d".to_vec(), b"ata".to_vec()));
+        assert_eq!(index(&prefixes, names[2]), (0x81, b"digest".to_vec(), b".2".to_vec()));
+        let prefixes = Prefixes::of(&asked, Some(names[0]), names.into_iter().take(2));
+        assert_eq!((prefixes.count(), prefixes.digest_number()), (2, Some(1)));
+    }
+
+    #[test]
+    fn digests_can_be_hidden() {
+        let name: &[u8] = b"erofs.fingerprint.v1";
+        let prefixes = Prefixes::of(&[], Some(name), [].into_iter());
+        let table = PrefixTable::parse(&prefixes.encode(), prefixes.count()).unwrap();
+        assert_eq!(table.prefixes(), [LongPrefix { base: 0, infix: name.to_vec() }]);
+        let spelling = prefixes.spell(name).unwrap();
+        assert_eq!((spelling.index, spelling.name.rest), (0x80, &b""[..]));
+        assert!(prefixes.spell(b"erofs.fingerprint.v2").is_none());
+    }
+
+    #[test]
+    fn not_every_name_can_be_that_of_digests() {
+        let long = [b"user.", [b'x'; 255].as_slice()].concat();
+        for name in [b"user.d", b"d".as_slice(), b"system.other", &long] {
+            assert!(whole_name(name).is_some(), "{}", name.escape_ascii());
+        }
+        let longer = [&long[..], b"x"].concat();
+        for name in [b"", b"user.".as_slice(), b"a\0b", b"system.posix_acl_access", &longer] {
+            assert!(whole_name(name).is_none(), "{}", name.escape_ascii());
+        }
     }
 }

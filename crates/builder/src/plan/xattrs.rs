@@ -50,7 +50,8 @@ impl XattrPlan {
         let users = users_of_sets(tree, order);
         let shared = shared_attributes(pool, &users, options.share_xattrs);
         let names = users.iter().flatten().flat_map(|users| pool.get(users.set));
-        let prefixes = Prefixes::of(&options.xattr_prefixes, names.map(|xattr| &*xattr.name));
+        let (asked, digest) = (&options.xattr_prefixes, options.digest_xattr.as_deref());
+        let prefixes = Prefixes::of(asked, digest, names.map(|xattr| &*xattr.name));
         let root_size = root_size(options.root_xattr_size);
         let mut plan = Self { root_size, prefixes, ..Self::default() };
         let mut positions = HashMap::new();

@@ -67,6 +67,7 @@ impl Finished<'_> {
         let mut bytes = Vec::new();
         let mut hasher = Xxh3::new();
         hasher.update(&self.plan.xattrs.prefixes.encode());
+        hasher.update(self.plan.xattrs.prefixes.digest_number().as_slice());
         hasher.update(&self.plan.xattrs.shared_area);
         for mut record in part {
             record.set_content_start(content_start);

@@ -185,6 +185,8 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
     sb.compat.set(Compat::XATTR_FILTER, options.xattr_filter && plan.xattrs.is_used());
     sb.xattr_prefix_count = plan.xattrs.prefixes.count();
     sb.incompat.set(Incompat::XATTR_PREFIXES, sb.xattr_prefix_count > 0);
+    sb.ishare_xattr_prefix_id = plan.xattrs.prefixes.digest_number();
+    sb.compat.set(Compat::ISHARE_XATTRS, sb.ishare_xattr_prefix_id.is_some());
     if has_plain_prefixes(finished) {
         sb.compat |= Compat::PLAIN_XATTR_PFX;
         // Within the first blocks.

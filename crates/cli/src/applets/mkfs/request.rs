@@ -38,8 +38,6 @@ pub(super) struct Request {
     pub(super) read: source::Options,
     pub(super) how: BuildOptions,
     pub(super) android: Android,
-    /// The attribute for digests of content.
-    pub(super) digest: Option<Vec<u8>>,
     /// Where it is written down which bytes of the tar belong where.
     pub(super) source_map: Option<PathBuf>,
     /// Where it is written down how image and devices make one disk.
@@ -95,7 +93,6 @@ impl Request {
             read,
             how,
             android,
-            digest: words.layout.xattr_inode_digest.map(OsString::into_encoded_bytes),
             source_map,
             vmdk: words.layout.vmdk_desc,
             is_quiet: words.work.quiet || words.work.verbosity == 0,
@@ -205,7 +202,8 @@ fn check_metadata_zone(word: Option<&str>) -> Result<(), String> {
 
 fn image_options(words: &Words, times: &Moments) -> Result<builder::Options, String> {
     let compression = Compressions::new(words)?;
-    let LayoutWords { block: bytes, xattr_prefix, chunksize, .. } = &words.layout;
+    let LayoutWords { block: bytes, xattr_prefix, xattr_inode_digest, chunksize, .. } =
+        &words.layout;
     let label = words.attributes.label.clone().unwrap_or_default();
     let max_extent = words.data.max_extent_bytes.filter(|bytes| *bytes > 0);
     let mut options = builder::Options {
@@ -229,6 +227,7 @@ fn image_options(words: &Words, times: &Moments) -> Result<builder::Options, Str
             .unwrap_or(1),
         build_time: times.image,
         label: label.into_encoded_bytes(),
+        digest_xattr: xattr_inode_digest.as_ref().map(|name| name.as_encoded_bytes().to_vec()),
         xattr_prefixes: xattr_prefix.iter().map(|p| p.as_encoded_bytes().to_vec()).collect(),
         workers: workers(words),
         kernel: KernelVersion::OLDEST,

@@ -44,7 +44,7 @@ pub(super) fn run(name: &str, request: &Request) -> anyhow::Result<()> {
 
 /// Opens what the image is made of, and gives it what is asked for.
 fn open(request: &Request) -> anyhow::Result<Source> {
-    let Request { from, read, .. } = request;
+    let Request { from, read, how, .. } = request;
     let mut source = match from {
         From::Directory(path) => source::directory(path, read)?,
         From::Tar(path) => tar(path.as_deref(), read)?,
@@ -58,7 +58,7 @@ fn open(request: &Request) -> anyhow::Result<Source> {
         let all = source::Options { data: Data::Take, ..source::Options::default() };
         source = source::merge(vec![image(&request.image, &all)?, source])?;
     }
-    if let Some(name) = &request.digest {
+    if let Some(name) = &how.image.digest_xattr {
         lith::record_digests(&mut source, name, read.workers)?;
     }
     Ok(source)
