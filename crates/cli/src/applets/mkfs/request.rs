@@ -1,7 +1,6 @@
 //! What do the words of mkfs.erofs ask for, all together?
 
 use std::{
-    ffi::OsString,
     num::NonZeroUsize,
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
