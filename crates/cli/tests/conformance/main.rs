@@ -11,5 +11,6 @@
 
 mod bed;
 mod containers;
+mod digest;
 mod inspect;
 mod mkfs;
