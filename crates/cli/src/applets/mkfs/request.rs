@@ -67,10 +67,11 @@ impl Request {
         let (mode, source_map) = tar_mode(words.source.tar.as_deref());
         let times = Moments::new(&words.attributes)?;
         let mut image = image_options(&words, &times)?;
-        image.data = data_import(&words.source, &from)?;
-        if source_map.is_some() && image.data == DataImport::Full && mode == "i" {
-            image.data = DataImport::Reserved;
-        }
+        image.data = match (data_import(&words.source, &from)?, mode) {
+            (DataImport::Full, "headerball") => DataImport::Zeros,
+            (DataImport::Full, "i") if source_map.is_some() => DataImport::Reserved,
+            (data, _) => data,
+        };
         let refers = image.data == DataImport::Full && mode == "i";
         set_block(&mut image, &from, refers)?;
         let blob = blob(&words.layout)?;
