@@ -12,6 +12,19 @@ use lith::source::Source;
 use lith_testkit::{image, oracle::tools::Tools, place};
 use tempfile::TempDir;
 
+/// Rules for labels, among them several for the same file, kinds of files, none, and expressions of several forms.
+const CONTEXTS: &str = "# labels
+/.* u:object_r:rootfs:s0
+/system(/.*)? u:object_r:system_file:s0
+/system/sub/.*\\.bin -- u:object_r:binary:s0
+/system/sub/[a-e]+(/.*)? u:object_r:deep:s0
+/system/sub/deep -d u:object_r:deep_folder:s0
+/system/(link|linked) -l u:object_r:link:s0
+/system/noise <<none>>
+/system/text u:object_r:text:s0
+/system/te.t u:object_r:not_this:s0
+";
+
 /// A folder with a tree, a tar of it, and what else options name.
 pub(crate) struct Bed {
     pub(crate) tools: Tools,
@@ -44,6 +57,7 @@ impl Bed {
         fs::hard_link(tree.join("text"), tree.join("linked")).unwrap();
         symlink("sub/deep/small.o", tree.join("link")).unwrap();
         fs::write(self.path("hints"), "16384 bin$\n0 ^sub/deep\n").unwrap();
+        fs::write(self.path("contexts"), CONTEXTS).unwrap();
         for (folder, tar) in [("tree", "tree.tar"), ("tree/sub", "sub.tar")] {
             self.shell(&format!(
                 "tar --format=pax --owner=3 --group=4 --mtime=@1000000 -C {folder} -cf {tar} ."

@@ -8,7 +8,7 @@ use lith_testkit::compare;
 use crate::bed::Bed;
 
 /// Options for the directory `tree`. All files keep their own times with a time of the image that none of them has.
-const DIRECTORY: [&str; 71] = [
+const DIRECTORY: [&str; 75] = [
     "",
     "-zlz4",
     "-z lz4hc,12 -C 65536",
@@ -75,6 +75,10 @@ const DIRECTORY: [&str; 71] = [
     "--ovlfs-strip=1",
     "--ovlfs-strip",
     "--mount-point=/usr",
+    "--file-contexts=contexts",
+    "--file-contexts=contexts --mount-point=/system",
+    "--file-contexts=contexts --mount-point=/system/",
+    "--file-contexts=contexts --mount-point=system",
     "--workers=1 --async-queue-limit=4",
     "-d0",
     "-d9",
