@@ -19,6 +19,8 @@ use std::{
     process::ExitCode,
 };
 
+use clap::Command;
+
 use crate::{
     exit::{Convention, Outcome},
     output::error,
@@ -57,6 +59,17 @@ impl Applet {
     pub(crate) fn named(program: &OsStr) -> Option<Self> {
         let name = Path::new(program).file_name()?;
         Self::NAMES.iter().find(|(known, _)| name == *known).map(|(_, applet)| *applet)
+    }
+
+    /// All that is known of its command line, for manual pages.
+    pub(crate) fn command(self) -> Command {
+        match self {
+            Self::Mkfs => mkfs::command(),
+            Self::Fsck => fsck::command(),
+            Self::Dump => dump::command(),
+            Self::Fuse => fuse::command(),
+            Self::Mount => mount::command(),
+        }
     }
 
     /// Runs it with the words of its command line, the first of which is its name.

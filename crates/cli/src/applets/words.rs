@@ -6,25 +6,29 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{ArgAction, Args, Command};
+use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
 
-/// Reads the words of an applet, the first of which is its name. Options may stand behind other words, be glued to
-/// their values, be repeated (the last one counts) and be shortened as far as they stay unique.
-///
-/// Help and version are printed, and so is what is wrong, in one line; then there is nothing left to do but to exit.
-pub(super) fn read<T: Args>(command: Command, words: &[OsString]) -> Result<T, ExitCode> {
-    let name = name_of(words);
+/// A program with the options of `T`, which may stand behind other words, be glued to their values, be repeated (the
+/// last one counts) and be shortened as far as they stay unique.
+pub(super) fn program<T: Args>(command: Command) -> Command {
     // What is said of the arguments' type is not what is said of the program.
     let about = command.get_about().cloned().unwrap_or_default();
-    let command = T::augment_args(command.name(name.clone()))
+    let version = Arg::new("version").short('V').long("version");
+    T::augment_args(command)
         .about(about)
         .args_override_self(true)
         .infer_long_args(true)
         .disable_version_flag(true)
-        .max_term_width(100);
-    let version = clap::Arg::new("version").short('V').long("version");
-    let version = version.help("Print the version").action(ArgAction::Version);
-    let read = command.arg(version).try_get_matches_from(words);
+        .arg(version.help("Print the version").action(ArgAction::Version))
+        .max_term_width(100)
+}
+
+/// Reads the words of an applet, the first of which is its name.
+///
+/// Help and version are printed, and so is what is wrong, in one line; then there is nothing left to do but to exit.
+pub(super) fn read<T: FromArgMatches>(command: Command, words: &[OsString]) -> Result<T, ExitCode> {
+    let name = name_of(words);
+    let read = command.name(name.clone()).try_get_matches_from(words);
     let read = read.and_then(|matches| T::from_arg_matches(&matches));
     read.map_err(|message| {
         if !message.use_stderr() {

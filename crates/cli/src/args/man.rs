@@ -5,8 +5,8 @@ use std::path::PathBuf;
 /// Write manual pages
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Writes a manual page for the program and one for each verb into a directory, or without one \
-        prints the program's own page.",
+    long_about = "Writes a manual page for the program, one for each verb and one for each program that it is called \
+        instead of into a directory, or without one prints the program's own page.",
     after_long_help = "\
 Examples:
   lith man /usr/local/share/man/man1     then: man lith-build

@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{self, Write},
+    iter,
 };
 
 use anyhow::Context;
@@ -10,6 +11,7 @@ use clap::Command;
 use clap_mangen::Man as Page;
 
 use crate::{
+    applets::Applet,
     args::{self, man::Man},
     exit::Outcome,
     output::{self, error::Place},
@@ -26,7 +28,8 @@ pub(crate) fn run(request: &Man) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Success);
     };
     fs::create_dir_all(directory).with_context(|| format!("{}: cannot make", Place(directory)))?;
-    for command in std::iter::once(&command).chain(command.get_subcommands()) {
+    let programs: Vec<Command> = programs().collect();
+    for command in iter::once(&command).chain(command.get_subcommands()).chain(&programs) {
         let name = command.get_display_name().unwrap_or_else(|| command.get_name());
         let path = directory.join(format!("{name}.1"));
         let mut page = Vec::new();
@@ -34,6 +37,14 @@ pub(crate) fn run(request: &Man) -> anyhow::Result<Outcome> {
         fs::write(&path, page).with_context(|| format!("{}: cannot write", Place(&path)))?;
     }
     Ok(Outcome::Success)
+}
+
+/// What this program is called instead of, each once.
+fn programs() -> impl Iterator<Item = Command> {
+    let all = Applet::NAMES.iter();
+    all.map(|(name, applet)| (name, applet.command()))
+        .filter(|(name, command)| command.get_name() == **name)
+        .map(|(_, command)| command.version(env!("CARGO_PKG_VERSION")))
 }
 
 fn render(command: &Command, output: &mut dyn Write) -> io::Result<()> {
@@ -46,7 +57,11 @@ fn render(command: &Command, output: &mut dyn Write) -> io::Result<()> {
     if command.has_subcommands() {
         page.render_subcommands_section(output)?;
     }
-    let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+    let help = command.get_after_long_help().or(command.get_after_help());
+    let help = help.map(ToString::to_string).unwrap_or_default();
+    if help.is_empty() {
+        return Ok(());
+    }
     help.split("\n\n").try_for_each(|part| literal_section(part, output))
 }
 
@@ -82,6 +97,18 @@ mod tests {
             render(verb, &mut page).unwrap();
             let page = String::from_utf8(page).unwrap();
             assert!(page.contains(".SH EXAMPLES"), "{}", verb.get_name());
+        }
+    }
+
+    #[test]
+    fn every_program_that_is_stood_in_for_has_a_page() {
+        let names: Vec<_> = programs().map(|command| command.get_name().to_owned()).collect();
+        assert_eq!(names, ["mkfs.erofs", "fsck.erofs", "dump.erofs", "erofsfuse", "mount.erofs"]);
+        for program in programs() {
+            let mut page = Vec::new();
+            render(&program, &mut page).unwrap();
+            let page = String::from_utf8(page).unwrap();
+            assert!(page.contains(".SH SYNOPSIS") && page.contains(".SH OPTIONS"), "{program}");
         }
     }
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::{
     end, version,
-    words::{name_of, read, refuse},
+    words::{name_of, program, read, refuse},
 };
 use crate::{
     exit::Outcome,
@@ -32,10 +32,15 @@ Examples:
   dump.erofs -e --path=/usr/bin/env rootfs.erofs
   dump.erofs --cat --path=/etc/os-release rootfs.erofs";
 
+/// What is known of its command line.
+pub(super) fn command() -> Command {
+    let version = version("");
+    program::<Words>(Command::new("dump.erofs").about(ABOUT).after_help(EXAMPLES).version(version))
+}
+
 /// Runs it with the words of its command line, the first of which is its name.
 pub(super) fn main(words: &[OsString]) -> ExitCode {
-    let command = Command::new("dump.erofs").about(ABOUT).after_help(EXAMPLES).version(version(""));
-    let request: Words = match read(command, words) {
+    let request: Words = match read(command(), words) {
         Ok(request) => request,
         Err(code) => return code,
     };

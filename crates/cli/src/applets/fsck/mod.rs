@@ -14,7 +14,7 @@ use lith::format::addr::Nid;
 
 use super::{
     end, version,
-    words::{name_of, read, refuse},
+    words::{name_of, program, read, refuse},
 };
 use crate::exit::Outcome;
 use words::Words;
@@ -30,11 +30,15 @@ Examples:
 
 Exit codes: 0 all is well; 1 anything else.";
 
+/// What is known of its command line.
+pub(super) fn command() -> Command {
+    let version = version("available decompressors: lz4, lz4hc, lzma, deflate, libdeflate, zstd\n");
+    program::<Words>(Command::new("fsck.erofs").about(ABOUT).after_help(EXAMPLES).version(version))
+}
+
 /// Runs it with the words of its command line, the first of which is its name.
 pub(super) fn main(words: &[OsString]) -> ExitCode {
-    let version = version("available decompressors: lz4, lz4hc, lzma, deflate, libdeflate, zstd\n");
-    let command = Command::new("fsck.erofs").about(ABOUT).after_help(EXAMPLES).version(version);
-    let request: Words = match read(command, words) {
+    let request: Words = match read(command(), words) {
         Ok(request) => request,
         Err(code) => return code,
     };

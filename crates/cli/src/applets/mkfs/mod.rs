@@ -11,7 +11,10 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::Command;
 
-use super::words::{name_of, read, refuse};
+use super::{
+    version,
+    words::{name_of, program, read, refuse},
+};
 use crate::output::error;
 use request::Request;
 use words::Words;
@@ -26,13 +29,16 @@ Examples:
 
 SOURCE_DATE_EPOCH in the environment replaces -T, and no file is later than it.";
 
+/// What is known of its command line.
+pub(super) fn command() -> Command {
+    let version = version("available compressors: lz4, lz4hc, lzma, deflate, libdeflate, zstd\n");
+    program::<Words>(Command::new("mkfs.erofs").about(ABOUT).after_help(EXAMPLES).version(version))
+}
+
 /// Runs it with the words of its command line, the first of which is its name.
 pub(super) fn main(words: &[OsString]) -> ExitCode {
     let name = &name_of(words);
-    let version =
-        super::version("available compressors: lz4, lz4hc, lzma, deflate, libdeflate, zstd\n");
-    let command = Command::new("mkfs.erofs").about(ABOUT).after_help(EXAMPLES).version(version);
-    let words: Words = match read(command, words) {
+    let words: Words = match read(command(), words) {
         Ok(words) => words,
         Err(code) => return code,
     };

@@ -12,21 +12,22 @@ use clap::Command;
 
 use super::{
     end, version,
-    words::{name_of, read, refuse},
+    words::{name_of, program, read, refuse},
 };
 use crate::run;
 
 use words::{Request, Words};
 
+/// What is known of its command line.
+pub(super) fn command() -> Command {
+    let usage = "mount.erofs [options] SOURCE MOUNTPOINT\n       mount.erofs -u MOUNTPOINT";
+    let command = Command::new("mount.erofs").about("Mounts and unmounts EROFS images");
+    program::<Words>(command.version(version("")).override_usage(usage))
+}
+
 /// Mounts or unmounts what the words name.
 pub(super) fn main(words: &[OsString]) -> ExitCode {
-    let command = Command::new("mount.erofs")
-        .version(version(""))
-        .about("Mounts and unmounts EROFS images")
-        .override_usage(
-            "mount.erofs [options] SOURCE MOUNTPOINT\n       mount.erofs -u MOUNTPOINT",
-        );
-    let read = match read::<Words>(command, words) {
+    let read = match read::<Words>(command(), words) {
         Ok(read) => read,
         Err(code) => return code,
     };
