@@ -8,7 +8,7 @@ use lith_testkit::compare;
 use crate::bed::Bed;
 
 /// Options for the directory `tree`. All files keep their own times with a time of the image that none of them has.
-const DIRECTORY: [&str; 75] = [
+const DIRECTORY: [&str; 78] = [
     "",
     "-zlz4",
     "-z lz4hc,12 -C 65536",
@@ -31,6 +31,9 @@ const DIRECTORY: [&str; 75] = [
     "-zlz4 -E48bit",
     "-zlz4 -Edot-omitted",
     "-zlz4 -m4096",
+    "-m4096",
+    "-m4096:lzma",
+    "-zlz4:zstd -m4096:1",
     "-zlz4 -C8192 -m 8192:lzma",
     "-zlz4 --zD -Efragments -m4096",
     "-zlz4 --zD=0",

@@ -48,18 +48,26 @@ impl Compressions {
         hints::read(path, &hints::Context { compressors: &self.compressors, default, block })
     }
 
-    /// That of inodes: `BYTES[:X]`, where X is one of `-z` by its number, or another.
+    /// That of inodes: `BYTES[:X]`, where X is one of `-z` by its number, or another. If there is none at all, they lie
+    /// together as they are.
     pub(super) fn metabox(&self, words: &Words) -> Result<Option<Compression>, String> {
         let Some(word) = &words.data.metadata else { return Ok(None) };
-        let (size, by) = word.split_once(':').map_or((&**word, "0"), |(size, by)| (size, by));
-        let compressor = match by.parse::<usize>() {
-            Ok(number) => self.compressors.get(number).copied().ok_or_else(|| {
-                format!("-m {word}: -z names no compressor number {number}, counted from 0")
-            })?,
-            Err(_name) => compressors::one(by)?,
-        };
-        let bytes = c_number::bytes(size).map_err(|problem| format!("-m {word}: {problem}"))?;
+        let (size, by) = word.split_once(':').unzip();
+        let bytes = c_number::bytes(size.unwrap_or(word));
+        let bytes = bytes.map_err(|problem| format!("-m {word}: {problem}"))?;
         let pcluster = u32::try_from(bytes).map_err(|_large| format!("-m {word}: too large"))?;
-        Ok(Some(Compression { pcluster: Some(pcluster), ..self.by(compressor) }))
+        let compression = match (by.map(|by| (by, by.parse::<usize>())), self.first()) {
+            (None, Some(first)) => first,
+            // No compression saves that much.
+            (None, None) => Compression { min_saving: 100, ..self.by(Compressor::Lz4) },
+            (Some((_, Ok(number))), _) => {
+                let named = self.compressors.get(number).copied();
+                self.by(named.ok_or_else(|| {
+                    format!("-m {word}: -z names no compressor number {number}, counted from 0")
+                })?)
+            }
+            (Some((by, Err(_name))), _) => self.by(compressors::one(by)?),
+        };
+        Ok(Some(Compression { pcluster: Some(pcluster), ..compression }))
     }
 }
