@@ -120,6 +120,9 @@ fn what_is_wrong_is_one_line_and_leaves_no_trace() {
         ("--zD image src", "--zD"),
         ("--MZ=x image src", "--MZ"),
         ("--clean=rvsp image src", "--clean=rvsp"),
+        ("--incremental=data image src", "image"),
+        ("--incremental=rvsp --tar=f image nowhere", "--incremental"),
+        ("--incremental --tar=headerball image nowhere", "--incremental"),
         ("--product-out=out image src", "--product-out"),
         ("--fs-config-file=nowhere image src", "nowhere"),
         ("--file-contexts=nowhere image src", "nowhere"),
@@ -188,7 +191,15 @@ fn images_become_layers_and_grow() {
     made(&sample, "--clean=data merged lower.erofs upper.erofs");
     made(&sample, "grown src");
     made(&sample, "--incremental=data grown upper");
-    for image in ["merged", "grown"] {
+    made(&sample, "-b1024 --offset=4096 behind src");
+    made(&sample, "--offset=4096 --incremental behind upper");
+    let behind = fs::read(sample.path("behind")).unwrap();
+    fs::write(sample.path("cut"), behind.get(4096..).unwrap()).unwrap();
+    assert_eq!(
+        json(args!["info", "--json", sample.path("cut")]).pointer("/block_size"),
+        Some(&1024.into())
+    );
+    for image in ["merged", "grown", "cut"] {
         let image = sample.path(image);
         assert_eq!(printed(args!["cat", image, "/sub/large"]), "replaced");
         assert_eq!(printed(args!["cat", image, "/new", "/hello"]), "newhello, world\n");

@@ -9,7 +9,7 @@ use std::{
 use lith::{
     Adjust, BuildOptions, ImageId, Overlay, Times,
     builder::{self, BuildError, ChunkForm, Chunks, DataImport, Fragments},
-    device::FileDevice,
+    device::{FileDevice, OffsetDevice},
     format::{addr::BlockBits, kernel::KernelVersion},
     reader::Image,
     source::{self, Data, Excludes, TarEnd},
@@ -72,8 +72,22 @@ impl Request {
             (DataImport::Full, "i") if source_map.is_some() => DataImport::Reserved,
             (data, _) => data,
         };
+        let is_incremental = words.source.incremental.is_some();
+        if is_incremental && image.data != DataImport::Full {
+            return Err("--incremental takes all data: what is in the image stays there".into());
+        }
         let refers = image.data == DataImport::Full && mode == "i";
-        set_block(&mut image, &from, refers)?;
+        let offset = words.layout.offset.unwrap_or(0);
+        match &from {
+            _ if is_incremental => image.block = block_of(&words.image, offset)?,
+            // Only so can data in a tar be referred to.
+            From::Tar(_) if refers => image.block = block(512)?,
+            From::Images(paths) => {
+                let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
+                image.block = block_of(first, 0)?;
+            }
+            _ => {}
+        }
         let blob = blob(&words.layout)?;
         let read = read_options(&words, &from)?;
         if blob.is_some() || read.data == Data::Refer {
@@ -83,13 +97,12 @@ impl Request {
         let overlay = overlay(words.source.ovlfs_strip.as_deref())?;
         let adjust = adjust(&words.attributes, overlay, times.files);
         let id = image_id(words.attributes.uuid.as_deref())?;
-        let offset = words.layout.offset.unwrap_or(0);
         let how = BuildOptions { image, id, adjust, blob, offset, verify: true };
         check_metadata_zone(words.layout.metadata_zone.as_deref())?;
         Ok(Self {
             image: words.image,
             from,
-            is_incremental: words.source.incremental.is_some(),
+            is_incremental,
             read,
             how,
             android,
@@ -167,22 +180,13 @@ fn data_import(words: &SourceWords, from: &From) -> Result<DataImport, String> {
     }
 }
 
-/// Sets the block size where the source leaves no choice: references to a tar need that of tars, images keep theirs.
-fn set_block(options: &mut builder::Options, from: &From, refers: bool) -> Result<(), String> {
-    match from {
-        From::Tar(_) if refers => options.block = block(512)?,
-        From::Images(paths) => {
-            let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
-            let about = |problem: &dyn std::error::Error| {
-                format!("{}: {}", Place(first), args::one_line(problem))
-            };
-            let file = FileDevice::open(first).map_err(|error| about(&error))?;
-            let image = Image::open(file).map_err(|error| about(&error))?;
-            options.block = image.superblock().block;
-        }
-        _ => {}
-    }
-    Ok(())
+/// The block size of the image that begins at byte `offset` of a file.
+fn block_of(path: &Path, offset: u64) -> Result<BlockBits, String> {
+    let about =
+        |problem: &dyn std::error::Error| format!("{}: {}", Place(path), args::one_line(problem));
+    let file = FileDevice::open(path).map_err(|error| about(&error))?;
+    let image = Image::open(OffsetDevice::new(file, offset)).map_err(|error| about(&error))?;
+    Ok(image.superblock().block)
 }
 
 fn blob(words: &LayoutWords) -> Result<Option<PathBuf>, String> {

@@ -49,14 +49,15 @@ fn open(request: &Request) -> anyhow::Result<Source> {
         From::Directory(path) => source::directory(path, read)?,
         From::Tar(path) => tar(path.as_deref(), read)?,
         From::Images(paths) => {
-            let layers = paths.iter().map(|path| image(path, read));
+            let layers = paths.iter().map(|path| image(path, 0, read));
             source::merge(layers.collect::<Result<_, _>>()?)?
         }
     };
     request.android.apply(&mut source)?;
     if request.is_incremental {
         let all = source::Options { data: Data::Take, ..source::Options::default() };
-        source = source::merge(vec![image(&request.image, &all)?, source])?;
+        let base = image(&request.image, request.how.offset, &all)?;
+        source = source::merge(vec![base, source])?;
     }
     if let Some(name) = &how.image.digest_xattr {
         lith::record_digests(&mut source, name, read.workers)?;
@@ -72,10 +73,11 @@ fn tar(path: Option<&Path>, read: &source::Options) -> anyhow::Result<Source> {
     }
 }
 
-/// Opens an image as a source.
-fn image(path: &Path, options: &source::Options) -> anyhow::Result<Source> {
+/// Opens an image that begins at byte `offset` of a file as a source.
+fn image(path: &Path, offset: u64, options: &source::Options) -> anyhow::Result<Source> {
     let file = FileDevice::open(path).with_context(|| format!("{}: cannot open", Place(path)))?;
-    let image = Image::open(file).with_context(|| Place(path).to_string())?;
+    let image = Image::open(OffsetDevice::new(file, offset));
+    let image = image.with_context(|| Place(path).to_string())?;
     source::image(Arc::new(image), path, options).with_context(|| Place(path).to_string())
 }
 
