@@ -111,6 +111,11 @@ impl Ledger {
         }
     }
 
+    /// Whether several extents have the same bytes.
+    pub(crate) fn has_shared(&self) -> bool {
+        self.data.iter().any(|data| !data.shared.is_empty())
+    }
+
     /// Of each device, the bytes that several extents have, or metadata and an extent.
     pub(crate) fn contested(&self) -> Vec<Ranges> {
         let mut contested: Vec<_> = self.data.iter().map(|data| data.shared.clone()).collect();

@@ -23,6 +23,8 @@ pub(crate) struct Usage {
     algorithms: AlgorithmSet,
     /// The largest LZ4 pcluster, and whose it is.
     lz4_blocks: Option<(u64, Nid)>,
+    /// Whether several extents have the same bytes.
+    pub(crate) shares: bool,
 }
 
 impl Usage {
@@ -138,8 +140,11 @@ impl Usage {
         let compressed = self.features.contains_key(&Incompat::LZ4_0PADDING.bits());
         for feature in image.superblock().incompat.features() {
             let used = self.features.contains_key(&feature.bit.bits());
-            // Indexes may have HEAD2, which shares its bit with the device table.
-            let perhaps = feature.bit == Incompat::COMPR_HEAD2 && compressed;
+            // Indexes may have HEAD2, which shares its bit with the device table; and pclusters that several extents
+            // have, each all of it, need what extents with a part of one do.
+            let perhaps = compressed
+                && (feature.bit == Incompat::COMPR_HEAD2
+                    || feature.bit == Incompat::DEDUPE && self.shares);
             if !used && !perhaps {
                 let detail = format!(
                     "feature {} is announced, but not used; Linux before {} can't mount the image",

@@ -252,7 +252,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Looks at what is known only when all inodes were met.
-    fn conclude(self) -> (Visits, Counts) {
+    fn conclude(mut self) -> (Visits, Counts) {
         let log = self.log.beside(Phase::Whole);
         for (nid, says, right) in self.visits.wrong_nlinks() {
             log.inode(Rule::NlinkWrong, nid, format!("it says {says} links, and has {right}"));
@@ -271,6 +271,7 @@ impl<'a> Walk<'a> {
             overlaps.finish();
         }
         let everything = whole && !self.maps.incomplete && self.raw.is_some();
+        self.maps.usage.shares = self.maps.ledger.has_shared();
         self.maps.usage.compare(self.image, self.log, everything);
         (self.visits, self.counts)
     }

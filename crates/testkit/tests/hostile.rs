@@ -42,7 +42,7 @@ fn images() -> Vec<(String, Vec<u8>)> {
 
 #[test]
 fn damaged_images_neither_panic_nor_hang_nor_eat_memory() {
-    let count = if tier::is_heavy() { 300 } else { 120 };
+    let count = if tier::is_heavy() { 200 } else { 120 };
     let folder = place::folder();
     for (number, (name, bytes)) in images().into_iter().enumerate() {
         let image = folder.path().join("image");
