@@ -9,8 +9,7 @@ use lith::{
     reader::{Image, Inode, Options},
 };
 
-use crate::args::c_number as number;
-use crate::{output::error::Place, run::subject};
+use crate::{args::c_number as number, output::error::Place, run::subject};
 
 /// An image, and where in a file it is.
 #[derive(Args, Debug)]

@@ -12,10 +12,9 @@ use std::{ffi::OsString, process::ExitCode};
 use clap::Command;
 
 use super::{
-    version,
+    end, version,
     words::{name_of, program, read, refuse},
 };
-use crate::output::error;
 use request::Request;
 use words::Words;
 
@@ -38,19 +37,12 @@ pub(super) fn command() -> Command {
 /// Runs it with the words of its command line, the first of which is its name.
 pub(super) fn main(words: &[OsString]) -> ExitCode {
     let name = &name_of(words);
-    let words: Words = match read(command(), words) {
-        Ok(words) => words,
+    let asked: Words = match read(command(), words) {
+        Ok(asked) => asked,
         Err(code) => return code,
     };
-    let request = match Request::new(words) {
-        Ok(request) => request,
-        Err(problem) => return refuse(name, &problem),
-    };
-    match run::run(name, &request) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(problem) => {
-            error::tell(name, &problem);
-            ExitCode::FAILURE
-        }
+    match Request::new(asked) {
+        Ok(request) => end(words, &run::run(name, &request)),
+        Err(problem) => refuse(name, &problem),
     }
 }

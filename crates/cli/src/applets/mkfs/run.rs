@@ -21,12 +21,13 @@ use super::{
 };
 use crate::{
     applets::RELEASE,
+    exit::Outcome,
     output::{self, error::Place, notes::NoteLine},
     run::build,
 };
 
 /// Makes the image that a program of this name was asked for.
-pub(super) fn run(name: &str, request: &Request) -> anyhow::Result<()> {
+pub(super) fn run(name: &str, request: &Request) -> anyhow::Result<Outcome> {
     let Request { image, how, is_quiet, .. } = request;
     let (report, notes) = build::make(|| open(request), image, how, !is_quiet)?;
     let finished = reopen(request)?;
@@ -34,12 +35,13 @@ pub(super) fn run(name: &str, request: &Request) -> anyhow::Result<()> {
     write_source_map(request, &finished)?;
     write_vmdk(request, &finished)?;
     if *is_quiet {
-        return Ok(());
+        return Ok(Outcome::Success);
     }
     for note in &notes {
         eprintln!("{name}: {}", NoteLine(note));
     }
-    summarise(name, &finished, &report)
+    summarise(name, &finished, &report)?;
+    Ok(Outcome::Success)
 }
 
 /// Opens what the image is made of, and gives it what is asked for.
