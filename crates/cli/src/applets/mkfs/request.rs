@@ -64,19 +64,19 @@ impl Request {
         words.refused.check()?;
         let from = From::new(&words)?;
         let android = Android::new(&words.attributes)?;
-        let (mode, source_map) = tar_mode(words.source.tar.as_deref());
+        let Tar { mode, map: source_map } = Tar::new(words.source.tar.as_deref(), &from)?;
         let times = Moments::new(&words.attributes)?;
         let mut image = image_options(&words, &times)?;
         image.data = match (data_import(&words.source, &from)?, mode) {
-            (DataImport::Full, "headerball") => DataImport::Zeros,
-            (DataImport::Full, "i") if source_map.is_some() => DataImport::Reserved,
+            (DataImport::Full, TarMode::Headers) => DataImport::Zeros,
+            (DataImport::Full, TarMode::Index) if source_map.is_some() => DataImport::Reserved,
             (data, _) => data,
         };
         let is_incremental = words.source.incremental.is_some();
         if is_incremental && image.data != DataImport::Full {
             return Err("--incremental takes all data: what is in the image stays there".into());
         }
-        let refers = image.data == DataImport::Full && mode == "i";
+        let refers = image.data == DataImport::Full && mode == TarMode::Index;
         let offset = words.layout.offset.unwrap_or(0);
         match &from {
             _ if is_incremental => image.block = block_of(&words.image, offset)?,
@@ -89,7 +89,7 @@ impl Request {
             _ => {}
         }
         let blob = blob(&words.layout)?;
-        let read = read_options(&words, &from)?;
+        let read = read_options(&words, data(&words.source, &from, mode))?;
         if blob.is_some() || read.data == Data::Refer {
             image.kernel = DEVICES_SINCE;
         }
@@ -140,28 +140,51 @@ impl From {
     }
 }
 
-/// What --tar asks for: its mode, and a file for a map.
-fn tar_mode(word: Option<&str>) -> (&str, Option<PathBuf>) {
-    let word = word.unwrap_or("f");
-    let (mode, map) = word.split_once(',').map_or((word, ""), |(mode, map)| (mode, map));
-    let mode = if mode == "0" { "i" } else { mode };
-    (mode, (!map.is_empty()).then(|| PathBuf::from(map)))
+/// What --tar asks for.
+struct Tar {
+    mode: TarMode,
+    /// A file for a map.
+    map: Option<PathBuf>,
+}
+
+/// What becomes of a tar.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TarMode {
+    /// All of it is taken.
+    Full,
+    /// Its data is referred to.
+    Index,
+    /// It has no data.
+    Headers,
+}
+
+impl Tar {
+    fn new(word: Option<&str>, from: &From) -> Result<Self, String> {
+        let word = word.unwrap_or("f");
+        let (mode, map) = word.split_once(',').map_or((word, ""), |(mode, map)| (mode, map));
+        let map = (!map.is_empty()).then(|| PathBuf::from(map));
+        if map.is_some() && *from == From::Tar(None) {
+            return Err(
+                "--tar: a map takes a tar that can be read again, not standard input".into()
+            );
+        }
+        let mode = match mode {
+            "f" => TarMode::Full,
+            "i" | "0" => TarMode::Index,
+            "headerball" => TarMode::Headers,
+            other => return Err(format!("--tar takes f, i or headerball, not {other:?}")),
+        };
+        Ok(Self { mode, map })
+    }
 }
 
 /// What becomes of the bytes of files in the source.
-fn data(words: &Words, from: &From) -> Result<Data, String> {
-    let (mode, map) = tar_mode(words.source.tar.as_deref());
-    let import = words.source.clean.as_ref().or(words.source.incremental.as_ref());
+fn data(words: &SourceWords, from: &From, mode: TarMode) -> Data {
     match (from, mode) {
-        (From::Tar(None), _) if map.is_some() => {
-            Err("--tar: a map takes a tar that can be read again, not standard input".into())
-        }
-        (From::Tar(_), "headerball") => Ok(Data::Omitted),
-        (From::Tar(_), "i") => Ok(Data::Refer),
-        (From::Tar(_), "f") | (From::Directory(_), _) => Ok(Data::Take),
-        (From::Tar(_), other) => Err(format!("--tar takes f, i or headerball, not {other:?}")),
-        (From::Images(_), _) if import.is_none() => Ok(Data::Refer),
-        (From::Images(_), _) => Ok(Data::Take),
+        (From::Tar(_), TarMode::Headers) => Data::Omitted,
+        (From::Tar(_), TarMode::Index) => Data::Refer,
+        (From::Images(_), _) if words.clean.is_none() && words.incremental.is_none() => Data::Refer,
+        _ => Data::Take,
     }
 }
 
@@ -295,7 +318,7 @@ fn workers(words: &Words) -> NonZeroUsize {
     args::workers(asked.and_then(NonZeroUsize::new))
 }
 
-fn read_options(words: &Words, from: &From) -> Result<source::Options, String> {
+fn read_options(words: &Words, data: Data) -> Result<source::Options, String> {
     let SourceWords { ungzip, unxz, .. } = &words.source;
     let raw_copy = ungzip.iter().chain(unxz).find(|path| !path.is_empty());
     Ok(source::Options {
@@ -303,7 +326,7 @@ fn read_options(words: &Words, from: &From) -> Result<source::Options, String> {
         xattrs: words.layout.xattr_tolerance >= 0,
         dereference_hard_links: words.source.hard_dereference,
         aufs: words.source.aufs,
-        data: data(words, from)?,
+        data,
         tar_end: TarEnd::Anywhere,
         raw_copy: raw_copy.map(PathBuf::from),
         spool_dir: lith::temporary_directory(&words.image),
