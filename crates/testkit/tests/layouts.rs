@@ -16,7 +16,7 @@ use lith::{
     format::{features::Compat, file_type::FileType, inode::Layout, kernel::KernelVersion},
     reader::{Image, Inode, Place},
     source::Source,
-    tree::{InodeIndex, MemoryContents, Metadata, Name, Timestamp, Tree, Xattr},
+    tree::{InodeIndex, Kind, MemoryContents, Metadata, Name, Timestamp, Tree, Xattr},
 };
 use lith_testkit::{
     chunks, compare, image, layouts,
@@ -149,6 +149,30 @@ fn inodes_have_the_form_that_is_asked_for() {
     let made = timed(&[("a", 0, 0), ("b", 0, 7), ("c", 0, 9)]);
     let read = forms(&made, &form(InodeForm::Compact)).unwrap();
     assert_eq!(read, [(32, 0); 4]);
+}
+
+/// Attributes that reach from the superblock's block into others, where no data keeps inodes apart from them.
+#[test]
+fn shared_attributes_of_any_size_keep_their_bytes() {
+    let deflated = image::compressed(Compressor::Deflate { level: 1 }, 1 << 16);
+    let metabox = image::with_metabox(image::plain(), "lz4", 4096);
+    let bases = [image::plain(), image::with_48_bits(image::plain()), deflated, metabox];
+    let sizes = (2500..3100).step_by(9).chain((6500..7200).step_by(90)).chain([20_000, 65_535]);
+    for (size, base) in sizes.flat_map(|size| bases.iter().map(move |base| (size, base))) {
+        let mut tree = Tree::new(Metadata::default());
+        let value = noise::bytes(Texture::Noise, 3, size).into();
+        let xattr = Xattr { name: b"user.large"[..].into(), value };
+        let xattrs = tree.xattrs.intern(vec![xattr]);
+        for name in [&b"a"[..], b"b"] {
+            let metadata = Metadata { xattrs, ..Metadata::default() };
+            tree.add(InodeIndex::ROOT, Name::new(name).unwrap(), metadata, Kind::Fifo).unwrap();
+        }
+        let made = (tree, MemoryContents::default());
+        for root_xattr_size in [0, 534] {
+            let options = Options { share_xattrs: Some(0), root_xattr_size, ..base.clone() };
+            drop(open(&made, &options));
+        }
+    }
 }
 
 #[test]

@@ -68,7 +68,12 @@ impl Placement {
         };
         let start = start.next_multiple_of(Nid::SLOT);
         let mut positions = match root_end {
-            Some(root_end) => Positions::new_behind_root(records, head_end, root_end, start),
+            Some(root_end) => {
+                // Nothing is free behind the root if shared attributes follow it in its block.
+                let is_shared = root_end / size == metadata_start / size;
+                let spare = if is_shared { start } else { root_end };
+                Positions::new_behind_root(records, head_end, spare, start)
+            }
             None => Positions::new(records, start),
         };
         positions.place_all(records);
@@ -213,10 +218,9 @@ impl Positions {
         Self::with_root(root, records, open, meta_blkaddr)
     }
 
-    /// With the root from `root` to `root_end`, where other small inodes can follow it, and all others from
-    /// `start`.
-    fn new_behind_root(records: &Records<'_>, root: u64, root_end: u64, start: u64) -> Self {
-        let open = OpenBlocks::new(start, root_end, records.block());
+    /// With the root at `root`, and all others from `start`, or where its block is free from `spare` on.
+    fn new_behind_root(records: &Records<'_>, root: u64, spare: u64, start: u64) -> Self {
+        let open = OpenBlocks::new(start, spare, records.block());
         Self::with_root(root, records, open, Blkaddr(0))
     }
 

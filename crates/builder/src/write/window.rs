@@ -46,9 +46,16 @@ impl<'a> Window<'a> {
 
     /// Puts bytes into their place.
     pub(crate) fn put(&mut self, position: u64, bytes: &[u8]) -> Result<(), BuildError> {
-        let Some(behind) = position.checked_sub(self.base) else {
-            return self.write(bytes, position);
-        };
+        // What lies before the window is written at once, and what reaches into it is kept like the rest.
+        let before = usize::try_from(self.base.saturating_sub(position)).unwrap_or(usize::MAX);
+        let (before, bytes) = bytes.split_at(before.min(bytes.len()));
+        if !before.is_empty() {
+            self.write(before, position)?;
+        }
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let behind = position.saturating_sub(self.base);
         let behind = usize::try_from(behind).unwrap_or(usize::MAX);
         let end = behind.saturating_add(bytes.len());
         if self.bytes.len() < end {
@@ -85,6 +92,21 @@ impl<'a> Window<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_begins_before_the_window_is_not_wiped_by_it() {
+        let file = tempfile::tempfile().unwrap();
+        let mut window = Window::new(Target::Image((&file).into()), 100, 1000);
+        window.put(0, &[1; 50]).unwrap();
+        window.put(90, &[2; 30]).unwrap();
+        window.put(300, &[]).unwrap();
+        window.finish(200).unwrap();
+        let bytes = [[1; 50].as_slice(), &[0; 40], &[2; 30], &[0; 80]].concat();
+        let mut found = vec![9; 200];
+        file.read_exact_at(&mut found, 0).unwrap();
+        assert!(found == bytes);
+        assert_eq!(file.metadata().unwrap().len(), 200);
+    }
 
     #[test]
     fn what_is_put_out_of_order_comes_out_in_place() {
