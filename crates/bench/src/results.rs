@@ -1,0 +1,304 @@
+//! What was measured, as it is kept: values that tell all that tables and plots show, with no need to measure again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// All that one call has measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// Where it was measured, and when.
+    pub machine: Machine,
+    /// The command line that repeats it, without paths of this machine.
+    pub command: String,
+    /// How often each thing was measured, after one round to warm up.
+    pub repeat: u32,
+    /// Who took part, and in which version.
+    pub programs: Vec<Program>,
+    /// What was left out, and why.
+    pub left_out: Vec<String>,
+    /// The suites that ran, in order.
+    pub suites: Vec<Suite>,
+}
+
+/// The machine that measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The day, `2026-01-31`.
+    pub date: String,
+    /// Release of the kernel.
+    pub kernel: String,
+    /// Model of the processor.
+    pub cpu: String,
+    /// Processors that the kernel schedules on.
+    pub cores: usize,
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Whether all caches were dropped before each reading, which needs root.
+    pub cold: bool,
+}
+
+/// A program that took part.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// As it is called.
+    pub name: String,
+    /// What it says of its version.
+    pub version: String,
+}
+
+/// Tables that belong together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Suite {
+    /// As it is named on the command line.
+    pub name: String,
+    /// A headline.
+    pub title: String,
+    /// What it shows, and which published comparison it repeats, if any.
+    pub about: String,
+    /// Its tables, in order.
+    pub tables: Vec<Table>,
+}
+
+/// One thing that all rows did in turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// A short name, the only such of its suite: `sequential-data`.
+    pub name: String,
+    /// A headline.
+    pub title: String,
+    /// What was done, as a command where it is one.
+    pub about: String,
+    /// What it was done to.
+    pub corpus: Corpus,
+    /// The columns to show, in order.
+    pub shown: Vec<Metric>,
+    /// Who did it, in order.
+    pub rows: Vec<Row>,
+    /// A picture of it, if one tells more than the table.
+    pub plot: Option<Plot>,
+}
+
+/// Files that were measured on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Corpus {
+    /// Its name.
+    pub name: String,
+    /// Inodes.
+    pub inodes: u64,
+    /// Bytes of all regular files, hard links counted once.
+    pub bytes: u64,
+}
+
+/// One contestant of a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// Who: `lith, kernel`, `SquashFS, kernel`. Rows of the same series have the same colour in a plot.
+    pub series: String,
+    /// With what: `lz4hc,12 4 KiB`. Rows of different series with the same variant stand side by side in a plot.
+    pub variant: String,
+    /// The commands that made the image and that mounted or ran it, with capital words in place of paths.
+    pub commands: Vec<String>,
+    /// One for each round; the same index is the same round in all rows of a table.
+    pub samples: Vec<Sample>,
+    /// The row that this one is compared with: its index.
+    pub against: Option<usize>,
+    /// What its numbers should be.
+    pub targets: Vec<Target>,
+}
+
+/// What one round gave.
+pub type Sample = BTreeMap<Metric, f64>;
+
+/// Something that is measured. Times are in seconds, sizes in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// Bytes of an image; for filesystems that are written to, bytes in use.
+    Size,
+    /// Bytes of the image in relation to those of the corpus.
+    RelativeSize,
+    /// What compression saves: the share of the corpus that the image does not need.
+    Saving,
+    /// Seconds from beginning to end.
+    Wall,
+    /// Seconds of CPU of who reads or builds, in user space and the kernel.
+    Cpu,
+    /// Seconds of CPU of the server, for filesystems in user space.
+    ServerCpu,
+    /// Seconds that all processors were busy: kernels decode in threads that are nobody's.
+    MachineCpu,
+    /// Bytes per second that came out.
+    Rate,
+    /// The most memory of the process, in bytes; of the server for filesystems in user space.
+    PeakMemory,
+    /// The memory of the server after reading.
+    Resident,
+    /// By how much the kernel's memory grew, page cache of the files themselves left out.
+    KernelMemory,
+    /// Bytes that were read from the device below the image.
+    Fetched,
+    /// Requests to that device.
+    Requests,
+    /// Bytes fetched in relation to those asked for.
+    Amplification,
+}
+
+/// What a number of a row should be.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// Of what.
+    pub metric: Metric,
+    /// Whether the limit is for the number in relation to that of the row it is compared with, or for the number alone.
+    pub relative: bool,
+    /// The limit.
+    pub limit: Limit,
+}
+
+/// A limit that is met on one side.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Limit {
+    /// No less than this.
+    Least(f64),
+    /// No more than this.
+    Most(f64),
+}
+
+/// How a table is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Plot {
+    /// A group of bars for each variant, in it a bar for each series.
+    Bars(Metric),
+    /// A point for each row, joined by series.
+    Points {
+        /// From left to right.
+        x: Metric,
+        /// From bottom to top.
+        y: Metric,
+    },
+}
+
+impl Row {
+    /// Who and with what, in one text.
+    #[must_use]
+    pub fn label(&self) -> String {
+        if self.variant.is_empty() {
+            return self.series.clone();
+        }
+        format!("{}, {}", self.series, self.variant)
+    }
+
+    /// The metric's value in each round that has it.
+    pub fn values(&self, metric: Metric) -> impl Iterator<Item = f64> + '_ {
+        self.samples.iter().filter_map(move |sample| sample.get(&metric).copied())
+    }
+
+    /// The median of the rounds.
+    #[must_use]
+    pub fn median(&self, metric: Metric) -> Option<f64> {
+        median(self.values(metric))
+    }
+
+    /// The least and the most of the rounds.
+    #[must_use]
+    pub fn range(&self, metric: Metric) -> Option<(f64, f64)> {
+        let least = self.values(metric).reduce(f64::min)?;
+        Some((least, self.values(metric).reduce(f64::max)?))
+    }
+
+    /// The median of what this row's value is in relation to the other's in the same round.
+    #[must_use]
+    pub fn ratio(&self, other: &Self, metric: Metric) -> Option<f64> {
+        let pairs = self.samples.iter().zip(&other.samples);
+        let ratios = pairs.filter_map(|(own, other)| {
+            let (own, other) = (own.get(&metric)?, other.get(&metric)?);
+            (*other > 0.0).then(|| own / other)
+        });
+        median(ratios)
+    }
+}
+
+impl Table {
+    /// The row that a row is compared with.
+    #[must_use]
+    pub fn against(&self, row: &Row) -> Option<&Row> {
+        row.against.and_then(|index| self.rows.get(index))
+    }
+
+    /// A target's number and whether it is met; nothing if it was not measured.
+    #[must_use]
+    pub fn verdict(&self, row: &Row, target: &Target) -> Option<(f64, bool)> {
+        let value = if target.relative {
+            row.ratio(self.against(row)?, target.metric)?
+        } else {
+            row.median(target.metric)?
+        };
+        Some((value, target.limit.is_met(value)))
+    }
+}
+
+impl Limit {
+    /// Whether a number is on the right side.
+    #[must_use]
+    pub fn is_met(self, value: f64) -> bool {
+        match self {
+            Self::Least(least) => value >= least,
+            Self::Most(most) => value <= most,
+        }
+    }
+}
+
+/// The middle value, or what lies halfway between the two middle ones.
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) =
+        (sorted.get(sorted.len().checked_sub(1)? / 2)?, sorted.get(sorted.len() / 2)?);
+    Some(f64::midpoint(*low, *high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(walls: &[f64]) -> Row {
+        let samples = walls.iter().map(|wall| Sample::from([(Metric::Wall, *wall)])).collect();
+        Row {
+            series: "lith".into(),
+            variant: "4 KiB".into(),
+            commands: Vec::new(),
+            samples,
+            against: None,
+            targets: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn medians_lie_in_the_middle() {
+        assert_eq!(row(&[]).median(Metric::Wall), None);
+        assert_eq!(row(&[3.0]).median(Metric::Wall), Some(3.0));
+        assert_eq!(row(&[9.0, 1.0, 2.0]).median(Metric::Wall), Some(2.0));
+        assert_eq!(row(&[9.0, 1.0, 2.0, 4.0]).median(Metric::Wall), Some(3.0));
+        assert_eq!(row(&[9.0, 1.0]).median(Metric::Size), None);
+        assert_eq!(row(&[9.0, 1.0, 2.0]).range(Metric::Wall), Some((1.0, 9.0)));
+    }
+
+    #[test]
+    fn ratios_are_taken_round_by_round() {
+        // The machine was slow in the second round.
+        let (own, other) = (row(&[1.0, 10.0, 1.1]), row(&[2.0, 20.0, 2.0]));
+        assert_eq!(own.ratio(&other, Metric::Wall), Some(0.5));
+        assert_eq!(own.ratio(&row(&[0.0, 0.0, 0.0]), Metric::Wall), None);
+    }
+
+    #[test]
+    fn results_survive_being_kept() {
+        let target = Target { metric: Metric::Wall, relative: true, limit: Limit::Most(0.9) };
+        let row = Row { against: Some(0), targets: vec![target], ..row(&[1.5]) };
+        let text = serde_json::to_string(&row).unwrap();
+        assert!(text.contains(r#""most":0.9"#), "{text}");
+        assert_eq!(serde_json::from_str::<Row>(&text).unwrap(), row);
+    }
+}
