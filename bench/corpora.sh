@@ -3,6 +3,7 @@
 #
 #   debian        root filesystem of a minimal Debian: thousands of small files, some large libraries
 #   libreoffice   an application of large shared objects
+#   office        a whole root filesystem that can run it, and a document for it to convert
 #   silesia7      seven files of the Silesia corpus as one tar file; needs LITH_SILESIA, the folder with their zips
 #   linux         the kernel's source: 78,000 small text files
 #   linuxtar      the same as one tar file; needs the corpus linux
@@ -35,6 +36,26 @@ make_libreoffice() {
         dpkg -x "$deb" "$1"
     done
     rm -rf "$debs"
+}
+
+make_office() {
+    bootstrap bookworm "$1" --include=libreoffice-writer-nogui
+    rm -rf "$1"/var/cache/apt/archives/*.deb "$1"/var/lib/apt/lists/*
+    # Fifty pages of text in the one format of its that needs no packer.
+    {
+        printf '<?xml version="1.0" encoding="UTF-8"?>\n<office:document'
+        for name in office text; do
+            printf ' xmlns:%s="urn:oasis:names:tc:opendocument:xmlns:%s:1.0"' $name $name
+        done
+        printf ' office:version="1.3" office:mimetype="application/vnd.oasis.opendocument.text"><office:body><office:text>'
+        line=0
+        while [ $line -lt 500 ]; do
+            printf '<text:p>Paragraph %s of a document that is converted to see how long an application takes to start. ' $line
+            printf 'It is long enough to be laid out on some pages, and short enough not to matter.</text:p>\n'
+            line=$((line + 1))
+        done
+        printf '</office:text></office:body></office:document>\n'
+    } >"$1/document.fodt"
 }
 
 make_silesia7() {
@@ -95,10 +116,10 @@ for number in range(2000):
 END
 }
 
-[ $# -gt 0 ] || set -- debian libreoffice silesia7 linux linuxtar text site random
+[ $# -gt 0 ] || set -- debian libreoffice office silesia7 linux linuxtar text site random
 for name; do
     case $name in
-    debian) need_root ;;
+    debian | office) need_root ;;
     libreoffice | silesia7 | linux | linuxtar | text | site | random) ;;
     *) die "no corpus is called $name" ;;
     esac

@@ -130,6 +130,8 @@ pub enum Metric {
     MachineCpu,
     /// Bytes per second that came out.
     Rate,
+    /// Bytes per second of CPU that came out.
+    CpuRate,
     /// The most memory of the process, in bytes; of the server for filesystems in user space.
     PeakMemory,
     /// The memory of the server after reading.

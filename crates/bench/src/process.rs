@@ -1,0 +1,94 @@
+//! What does it take to run a command?
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+    process::{Command, ExitStatus, Stdio},
+    time::Instant,
+};
+
+use wait4::Wait4;
+
+use crate::error::Error;
+
+/// Bytes of output that are told of when a command fails.
+const TOLD: u64 = 4096;
+
+/// What a command took.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Usage {
+    /// Seconds from beginning to end.
+    pub(crate) wall: f64,
+    /// Seconds of CPU of it and all that it waited for.
+    pub(crate) cpu: f64,
+    /// The most memory of any of these processes.
+    pub(crate) peak: u64,
+}
+
+/// Runs a command to its end, whose output nobody wants; an end with a failure is an error that tells what it said of it.
+pub(crate) fn run(command: &mut Command) -> Result<Usage, Error> {
+    let text = text_of(command);
+    let fail = |error: io::Error| Error::Command {
+        command: text.clone(),
+        why: error.to_string(),
+        output: String::new(),
+    };
+    let mut log = tempfile::tempfile().map_err(fail)?;
+    let errors = log.try_clone().map_err(fail)?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
+    let start = Instant::now();
+    let mut child = command.spawn().map_err(fail)?;
+    let ended = child.wait4().map_err(fail)?;
+    let wall = start.elapsed().as_secs_f64();
+    if !ended.status.success() {
+        return Err(ended_with(&text, ended.status, &mut log));
+    }
+    let usage = ended.rusage;
+    Ok(Usage { wall, cpu: (usage.utime + usage.stime).as_secs_f64(), peak: usage.maxrss })
+}
+
+/// The error of a command that has failed.
+pub(crate) fn ended_with(command: &str, status: ExitStatus, log: &mut File) -> Error {
+    Error::Command { command: command.into(), why: status.to_string(), output: end_of(log) }
+}
+
+/// The last that was printed to a log.
+fn end_of(log: &mut File) -> String {
+    let mut bytes = Vec::new();
+    let length = log.seek(SeekFrom::End(0)).unwrap_or(0);
+    let read = log
+        .seek(SeekFrom::Start(length.saturating_sub(TOLD)))
+        .and_then(|_| log.take(TOLD).read_to_end(&mut bytes));
+    match read {
+        Ok(_) => String::from_utf8_lossy(&bytes).trim().to_owned(),
+        Err(error) => format!("(what it printed can't be read: {error})"),
+    }
+}
+
+/// A command as one would type it, but for quotes.
+pub(crate) fn text_of(command: &Command) -> String {
+    let words = [command.get_program()].into_iter().chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_measured_with_what_it_waited_for() {
+        let script = "n=0; while [ $n -lt 200000 ]; do n=$((n + 1)); done";
+        let usage = run(Command::new("sh").args(["-c", &format!("sh -c '{script}'; :")])).unwrap();
+        assert!(usage.cpu > 0.0 && usage.wall >= usage.cpu / 2.0, "{usage:?}");
+        assert!(usage.peak > 100_000, "{usage:?}");
+    }
+
+    #[test]
+    fn a_failure_tells_what_was_said() {
+        let error = run(Command::new("sh").args(["-c", "echo so >&2; exit 3"])).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("exit status: 3") && text.ends_with("\n  so"), "{text}");
+        let error = run(&mut Command::new("/there/is/none")).unwrap_err().to_string();
+        assert!(error.starts_with("/there/is/none: "), "{error}");
+    }
+}

@@ -1,0 +1,275 @@
+//! What is read, in which order, and what does that take?
+
+use std::{
+    fs::{self, File},
+    os::unix::fs::FileExt,
+    path::Path,
+    process::Command,
+    thread,
+    time::Instant,
+};
+
+use rustix::fs::{Advice, fadvise};
+
+use crate::{
+    corpus::{Corpus, SEED},
+    error::{Error, failed},
+    mount::{self, Mounted},
+    process::{self, Usage},
+    results::{Metric, Sample},
+    workplace::Workplace,
+};
+
+/// What is done with a mounted tree.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Reading {
+    /// A shell command, in which `$FOLDER` is the tree and `$LIST` a file of paths in it.
+    Shell {
+        command: &'static str,
+        list: List,
+        /// Whether it reads the content of everything, so that bytes per second mean something.
+        reads_all: bool,
+        /// Whether it has run once already, with nothing dropped since.
+        is_warm: bool,
+    },
+    /// Reads of the largest file.
+    File(Pattern),
+}
+
+/// Which paths a command is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum List {
+    None,
+    /// So many regular files, at random.
+    Files(usize),
+    /// Everything, at random.
+    All,
+}
+
+/// Where a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    pub(crate) order: Order,
+    /// Bytes of one read.
+    pub(crate) piece: u32,
+    /// How many reads at most; without a number as many as there are.
+    pub(crate) most: Option<usize>,
+    /// Threads, each of which does its share.
+    pub(crate) threads: usize,
+}
+
+/// In which order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// From the beginning to the end.
+    Sequential,
+    /// Each piece once, the next one anywhere.
+    Random,
+    /// The first piece of each stretch of so many bytes.
+    Stride(u32),
+}
+
+impl Reading {
+    /// What a table says of it.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Shell { command, .. } => (*command).into(),
+            Self::File(pattern) => pattern.text(),
+        }
+    }
+
+    /// What is missing here for it.
+    pub(crate) fn lacks(&self, place: &Workplace) -> Option<String> {
+        match self {
+            Self::Shell { command, .. } if command.contains("chroot") && !place.is_root => {
+                Some("chroot needs root".into())
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads a mounted tree and tells what that took. The list, if there is one, is in a file.
+    pub(crate) fn take(
+        &self,
+        place: &Workplace,
+        mounted: &Mounted,
+        corpus: &Corpus,
+        list: &Path,
+    ) -> Result<Sample, Error> {
+        if let Self::Shell { is_warm: true, .. } = self {
+            self.run(place, &mounted.folder, corpus, list)?;
+        }
+        let before = mounted.counters();
+        let (usage, asked) = self.run(place, &mounted.folder, corpus, list)?;
+        let after = mounted.counters();
+        let mut sample = Sample::from([
+            (Metric::Wall, usage.wall),
+            (Metric::Cpu, usage.cpu),
+            (Metric::MachineCpu, after.machine_cpu - before.machine_cpu),
+        ]);
+        if let Some(memory) = mounted.memory() {
+            sample.insert(Metric::ServerCpu, after.server_cpu - before.server_cpu);
+            sample.insert(Metric::PeakMemory, number(memory.peak));
+            sample.insert(Metric::Resident, number(memory.resident));
+        }
+        if mounted.counts() {
+            sample.insert(Metric::Fetched, number(after.fetched - before.fetched));
+            sample.insert(Metric::Requests, number(after.requests - before.requests));
+        }
+        if let Some(asked) = asked {
+            sample.insert(Metric::Rate, number(asked) / usage.wall.max(1e-9));
+            if mounted.counts() {
+                let fetched = number(after.fetched - before.fetched);
+                sample.insert(Metric::Amplification, fetched / number(asked));
+            }
+            let gone = number(before.free) - number(after.free) - number(asked);
+            sample.insert(Metric::KernelMemory, gone.max(0.0));
+        }
+        Ok(sample)
+    }
+
+    /// What it took, and how many bytes it has asked for if that is known.
+    fn run(
+        &self,
+        place: &Workplace,
+        folder: &Path,
+        corpus: &Corpus,
+        list: &Path,
+    ) -> Result<(Usage, Option<u64>), Error> {
+        match self {
+            Self::Shell { command, reads_all, .. } => {
+                let usage = process::run(&mut shell(place, command, folder, list))?;
+                Ok((usage, reads_all.then_some(corpus.facts.bytes)))
+            }
+            Self::File(pattern) => pattern.read(&folder.join(&corpus.file)),
+        }
+    }
+
+    /// Has the programs that read in memory, so that loading them is nobody's fault.
+    pub(crate) fn warm_up(&self, place: &Workplace, list: &Path) {
+        if let Self::Shell { command, .. } = self
+            && !command.contains("chroot")
+        {
+            // That files of the list aren't there is all the same.
+            let _failed = process::run(&mut shell(place, command, &place.warm(), list));
+        }
+    }
+}
+
+fn shell(place: &Workplace, command: &str, folder: &Path, list: &Path) -> Command {
+    let mut shell = Command::new("timeout");
+    shell.args(["900", "sh", "-c", command]).current_dir(place.warm());
+    shell.env("FOLDER", folder).env("LIST", list).env("LC_ALL", "C");
+    shell
+}
+
+impl Pattern {
+    fn text(self) -> String {
+        let Self { order, piece, most, threads } = self;
+        let order = match order {
+            Order::Sequential => "one after the other".to_owned(),
+            Order::Random => "at random".to_owned(),
+            Order::Stride(step) => format!("the first of each {} KiB", step >> 10),
+        };
+        let size = if piece >> 20 > 0 {
+            format!("{} MiB", piece >> 20)
+        } else {
+            format!("{} KiB", piece >> 10)
+        };
+        let reads = most.map_or_else(|| "all reads".to_owned(), |most| format!("{most} reads"));
+        let threads = if threads > 1 { format!(", by {threads} threads") } else { String::new() };
+        format!("{reads} of {size}, {order}{threads}")
+    }
+
+    /// Where the reads of a file of so many bytes begin.
+    fn positions(self, size: u64) -> Vec<u64> {
+        let piece = u64::from(self.piece);
+        let step = if let Order::Stride(step) = self.order { u64::from(step) } else { piece };
+        let mut positions: Vec<u64> = (0..size / step).map(|number| number * step).collect();
+        if self.order == Order::Random {
+            fastrand::Rng::with_seed(SEED).shuffle(&mut positions);
+        }
+        positions.truncate(self.most.unwrap_or(usize::MAX));
+        positions
+    }
+
+    /// Reads, and tells what it took and how many bytes were asked for.
+    fn read(self, path: &Path) -> Result<(Usage, Option<u64>), Error> {
+        let size = fs::metadata(path).map_err(failed("look at", path))?.len();
+        let positions = self.positions(size);
+        let share = positions.len().div_ceil(self.threads.max(1)).max(1);
+        let cpu = mount::cpu_of("self");
+        let start = Instant::now();
+        let results: Vec<_> = thread::scope(|scope| {
+            let shares =
+                positions.chunks(share).map(|share| scope.spawn(|| self.read_at(path, share)));
+            shares.collect::<Vec<_>>().into_iter().map(thread::ScopedJoinHandle::join).collect()
+        });
+        let wall = start.elapsed().as_secs_f64();
+        let cpu = mount::cpu_of("self") - cpu;
+        for result in results {
+            result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        }
+        let asked = positions.len() as u64 * u64::from(self.piece);
+        Ok((Usage { wall, cpu, peak: 0 }, Some(asked)))
+    }
+
+    fn read_at(self, path: &Path, positions: &[u64]) -> Result<(), Error> {
+        let file = File::open(path).map_err(failed("open", path))?;
+        if self.order == Order::Random {
+            // As those who read at random tell the kernel; where it is refused they read without.
+            let _refused = fadvise(&file, 0, None, Advice::Random);
+        }
+        let mut bytes = vec![0; self.piece as usize];
+        for position in positions {
+            file.read_exact_at(&mut bytes, *position).map_err(failed("read", path))?;
+        }
+        Ok(())
+    }
+}
+
+/// A count as a number to calculate with.
+#[expect(clippy::cast_precision_loss, reason = "what is measured has fewer digits")]
+pub(crate) const fn number(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(order: Order, most: Option<usize>) -> Pattern {
+        Pattern { order, piece: 4096, most, threads: 2 }
+    }
+
+    #[test]
+    fn random_reads_hit_each_piece_once() {
+        let mut positions = pattern(Order::Random, None).positions(1_000_000);
+        assert_eq!(positions.len(), 244);
+        assert!(!positions.is_sorted());
+        assert_eq!(positions[..9], pattern(Order::Random, Some(9)).positions(1_000_000));
+        positions.sort_unstable();
+        assert_eq!(positions, pattern(Order::Sequential, None).positions(1_000_000));
+        assert_eq!(pattern(Order::Stride(1 << 17), None).positions(300_000), [0, 1 << 17]);
+    }
+
+    #[test]
+    fn a_file_is_read_by_all_threads() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), vec![7; 100_000]).unwrap();
+        let (usage, asked) = pattern(Order::Random, None).read(file.path()).unwrap();
+        assert_eq!(asked, Some(24 * 4096));
+        assert!(usage.wall > 0.0);
+        assert!(pattern(Order::Random, None).read(Path::new("/there/is/none")).is_err());
+    }
+
+    #[test]
+    fn patterns_are_told_in_words() {
+        assert_eq!(
+            pattern(Order::Random, Some(9)).text(),
+            "9 reads of 4 KiB, at random, by 2 threads"
+        );
+        let all = Pattern { order: Order::Sequential, piece: 1 << 20, most: None, threads: 1 };
+        assert_eq!(all.text(), "all reads of 1 MiB, one after the other");
+    }
+}

@@ -1,0 +1,205 @@
+//! Of what does a suite consist, and how are its parts measured?
+
+use std::{fs, path::Path};
+
+use crate::{
+    corpus::Corpus,
+    error::{Error, failed},
+    image::{self, Image, Recipe},
+    mount::{Mount, Mounted},
+    process::Usage,
+    reading::{List, Reading, number},
+    results::{Metric, Plot, Sample, Target},
+    workplace::{Words, Workplace, programs_of},
+};
+
+/// Tables that belong together.
+#[derive(Clone, Debug)]
+pub(crate) struct Suite {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) tables: Vec<Table>,
+}
+
+/// One thing that is done by all entries in turn.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) corpus: String,
+    pub(crate) shown: &'static [Metric],
+    pub(crate) plot: Option<Plot>,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// One who does it.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) series: &'static str,
+    pub(crate) variant: String,
+    pub(crate) task: Task,
+    /// The series that it is compared with, in the same variant.
+    pub(crate) against: Option<&'static str>,
+    pub(crate) targets: Vec<Target>,
+}
+
+/// What is done.
+#[derive(Clone, Debug)]
+pub(crate) enum Task {
+    /// An image is made.
+    Build(Recipe),
+    /// A command is run, which may read IMAGE and write DIR.
+    Run { image: Recipe, command: String },
+    /// An image is mounted and read.
+    Read { image: Recipe, mount: Mount, reading: Reading },
+}
+
+impl Entry {
+    pub(crate) fn label(&self) -> String {
+        format!("{}, {}", self.series, self.variant)
+    }
+}
+
+impl Task {
+    /// What a table says that is done.
+    pub(crate) fn about(&self) -> String {
+        match self {
+            Self::Build(_) => "an image is made".into(),
+            Self::Run { .. } => "a command is run on the image".into(),
+            Self::Read { reading, .. } => reading.text(),
+        }
+    }
+
+    /// The command lines, with capital words in place of paths.
+    pub(crate) fn commands(&self) -> Vec<String> {
+        match self {
+            Self::Build(recipe) => vec![recipe.text()],
+            Self::Run { image, command } => vec![image.text(), command.clone()],
+            Self::Read { image, mount, .. } => vec![image.text(), mount.text()],
+        }
+    }
+
+    /// What is missing here for it.
+    pub(crate) fn lacks(&self, place: &Workplace) -> Option<String> {
+        match self {
+            Self::Build(recipe) => recipe.lacks(place),
+            Self::Run { image, command } => image.lacks(place).or_else(|| {
+                let missing =
+                    programs_of(command).find(|name| place.programs.find(name).is_none())?;
+                Some(format!("no {missing} here"))
+            }),
+            Self::Read { image, mount, reading } => {
+                image.lacks(place).or_else(|| mount.lacks(place)).or_else(|| reading.lacks(place))
+            }
+        }
+    }
+
+    /// The image that it reads, made if it is not there.
+    pub(crate) fn prepare(
+        &self,
+        place: &Workplace,
+        corpus: &Corpus,
+        say: &dyn Fn(&str),
+    ) -> Result<Option<Image>, Error> {
+        let recipe = match self {
+            Self::Build(_) => return Ok(None),
+            Self::Run { image, .. } | Self::Read { image, .. } => image,
+        };
+        image::image_of(place, recipe, corpus, say).map(Some)
+    }
+
+    /// Does it once.
+    pub(crate) fn measure(
+        &self,
+        place: &Workplace,
+        corpus: &Corpus,
+        image: Option<&Image>,
+    ) -> Result<Sample, Error> {
+        let mut sample = match (self, image) {
+            (Self::Build(recipe), _) => build(place, corpus, recipe)?,
+            (Self::Run { command, .. }, Some(image)) => run(place, corpus, image, command)?,
+            (Self::Read { mount, reading, .. }, Some(image)) => {
+                read(place, corpus, image, (mount, reading))?
+            }
+            (Self::Run { .. } | Self::Read { .. }, None) => Sample::new(),
+        };
+        if let Some(image) = image {
+            add_size(&mut sample, image.size, corpus);
+        }
+        Ok(sample)
+    }
+}
+
+fn build(place: &Workplace, corpus: &Corpus, recipe: &Recipe) -> Result<Sample, Error> {
+    let output = place.output("image");
+    remove(&output)?;
+    place.settle(false);
+    let usage = recipe.make(place, corpus, &output)?;
+    let mut sample = sample_of(&usage, corpus);
+    if let Recipe::Command(_) = recipe {
+        let size = fs::metadata(&output).map_err(failed("look at", &output))?.len();
+        add_size(&mut sample, size, corpus);
+    }
+    remove(&output)?;
+    Ok(sample)
+}
+
+fn run(place: &Workplace, corpus: &Corpus, image: &Image, command: &str) -> Result<Sample, Error> {
+    let output = place.output("tree");
+    remove(&output)?;
+    place.settle(true);
+    let words = Words { image: image.path.clone(), mount: output.clone(), ..Words::default() };
+    let (mut command, _) =
+        place.command(command, &words).ok_or_else(|| Error::no_program(command))?;
+    let usage = crate::process::run(&mut command)?;
+    remove(&output)?;
+    Ok(sample_of(&usage, corpus))
+}
+
+fn read(
+    place: &Workplace,
+    corpus: &Corpus,
+    image: &Image,
+    (mount, reading): (&Mount, &Reading),
+) -> Result<Sample, Error> {
+    let list = place.output("list");
+    if let Reading::Shell { list: wanted, .. } = reading {
+        match wanted {
+            List::None => {}
+            List::Files(most) => corpus.list(Some(*most), &list)?,
+            List::All => corpus.list(None, &list)?,
+        }
+    }
+    place.settle(true);
+    reading.warm_up(place, &list);
+    let mounted = Mounted::new(place, mount, image)?;
+    reading.take(place, &mounted, corpus, &list)
+}
+
+fn sample_of(usage: &Usage, corpus: &Corpus) -> Sample {
+    let bytes = number(corpus.facts.bytes);
+    Sample::from([
+        (Metric::Wall, usage.wall),
+        (Metric::Cpu, usage.cpu),
+        (Metric::PeakMemory, number(usage.peak)),
+        (Metric::Rate, bytes / usage.wall.max(1e-9)),
+        (Metric::CpuRate, bytes / usage.cpu.max(1e-9)),
+    ])
+}
+
+fn add_size(sample: &mut Sample, size: u64, corpus: &Corpus) {
+    let relative = number(size) / number(corpus.facts.bytes.max(1));
+    sample.insert(Metric::Size, number(size));
+    sample.insert(Metric::RelativeSize, relative);
+    sample.insert(Metric::Saving, 1.0 - relative);
+}
+
+fn remove(path: &Path) -> Result<(), Error> {
+    let removed = match fs::symlink_metadata(path) {
+        Err(_) => return Ok(()),
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+    };
+    removed.map_err(failed("remove", path))
+}
