@@ -64,6 +64,12 @@ impl Corpora {
         set.map_or_else(home, PathBuf::from)
     }
 
+    /// The names of those that `bench/corpora.sh` makes.
+    #[must_use]
+    pub fn default_names() -> Names {
+        Names::known()
+    }
+
     /// The corpora in `folder`, or `given` in place of all of them. What has to be made lies in `made`.
     pub(crate) fn new(folder: PathBuf, given: Option<PathBuf>, made: PathBuf) -> Self {
         let known = Names::known();

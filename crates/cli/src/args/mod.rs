@@ -3,6 +3,7 @@
 //! Each verb has a file here that turns words into a typed request; nothing behind it looks at words again.
 
 pub(crate) mod applets;
+pub(crate) mod bench;
 pub(crate) mod build;
 pub(crate) mod c_number;
 pub(crate) mod cat;
@@ -79,6 +80,7 @@ pub(crate) enum Verb {
     Map(map::Map),
     Diff(diff::Diff),
     Dump(dump::Dump),
+    Bench(bench::Bench),
     Applets(applets::Applets),
     Completions(completions::Completions),
     Man(man::Man),

@@ -1,6 +1,7 @@
 //! How is each verb carried out?
 
 mod applets;
+mod bench;
 pub(crate) mod build;
 pub(crate) mod cat;
 mod census;
@@ -38,6 +39,7 @@ pub(crate) fn run(verb: Verb) -> anyhow::Result<Outcome> {
         Verb::Map(request) => map::run(&request),
         Verb::Diff(request) => diff::run(&request),
         Verb::Dump(request) => dump::run(&request),
+        Verb::Bench(request) => bench::run(&request),
         Verb::Applets(request) => applets::run(&request),
         Verb::Completions(request) => completions::run(&request),
         Verb::Man(request) => man::run(&request),

@@ -1,0 +1,61 @@
+//! How is lith compared with others, and where does the outcome go?
+
+use std::{
+    env, fs,
+    io::{self, Write},
+    os::unix::process::CommandExt,
+    path::Path,
+    process::Command,
+};
+
+use anyhow::Context;
+use lith_bench::{Corpora, results::Results};
+
+use crate::{args::bench::Bench, exit::Outcome, output};
+
+/// Set in the environment of a process that has mounts of its own.
+const OWN_MOUNTS: &str = "LITH_BENCH_OWN_MOUNTS";
+
+/// Measures, and writes what came out.
+pub(crate) fn run(request: &Bench) -> anyhow::Result<Outcome> {
+    let mut output = output::stdout()?;
+    if request.list {
+        for (name, title) in lith_bench::list(&Corpora::default_names()) {
+            writeln!(output, "{name:<14} {title}")?;
+        }
+        output.flush()?;
+        return Ok(Outcome::Success);
+    }
+    let has_own_mounts = env::var_os(OWN_MOUNTS).is_some();
+    if !has_own_mounts && rustix::process::geteuid().is_root() {
+        enter_own_mounts();
+    }
+    fs::create_dir_all(&request.out)
+        .with_context(|| format!("cannot create {}", request.out.display()))?;
+    let say = |text: &str| {
+        // That nobody reads it must not end hours of work.
+        let _unread = writeln!(io::stderr(), "{text}");
+    };
+    let results = lith_bench::run(&request.options(has_own_mounts)?, &say)?;
+    write(&request.out, &results)?;
+    output.flush()?;
+    Ok(Outcome::Success)
+}
+
+/// Starts over in a mount namespace of its own, so that nothing it mounts outlives it. Where that can't be done it goes
+/// on without.
+fn enter_own_mounts() {
+    let Ok(program) = env::current_exe() else { return };
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private"]).arg(program);
+    let _not_done = command.args(env::args_os().skip(1)).env(OWN_MOUNTS, "1").exec();
+}
+
+fn write(folder: &Path, results: &Results) -> anyhow::Result<()> {
+    let files = [("results.json", serde_json::to_string_pretty(results)?)];
+    for (name, text) in files {
+        let path = folder.join(name);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
