@@ -1,8 +1,7 @@
 //! How does lith compare with other filesystems?
 //!
 //! [`run()`] makes images of the same content by lith and by its rivals, mounts and reads them in turn, and returns
-//! [`results`]: plain values that need no machine any more. [`render`] shows
-//! them.
+//! [`results`]: plain values that need no machine any more. [`render`] shows them.
 #![forbid(unsafe_code)]
 
 mod corpus;

@@ -180,7 +180,7 @@ fn rounds(repeat: u32) -> String {
     match repeat {
         0 | 1 => "one after a first to warm up".to_owned(),
         _ => format!(
-            "{repeat} after a first to warm up; numbers are medians, with the least and the most in brackets"
+            "{repeat} after a first to warm up; numbers are medians, with the least and the most in brackets where they differ"
         ),
     }
 }

@@ -62,6 +62,13 @@ pub(super) fn cells(grid: &Grid) -> String {
     lines.map(|cells: Vec<String>| barred(&cells)).collect::<Vec<_>>().join("\n")
 }
 
+/// A picture in a file.
+pub(super) fn picture(title: &str, path: &str) -> String {
+    let plain = !path.contains([' ', '(', ')']);
+    let path = if plain { path.to_owned() } else { format!("<{path}>") };
+    format!("![{}]({path})", line(title))
+}
+
 /// Paragraphs and blocks with blank lines between them.
 fn joined(parts: impl IntoIterator<Item = String>) -> String {
     let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -154,6 +161,12 @@ mod tests {
     fn fences_are_longer_than_what_they_hold() {
         assert_eq!(fenced(&["a"]), "```\na\n```");
         assert_eq!(fenced(&["a ```` b"]), "`````\na ```` b\n`````");
+    }
+
+    #[test]
+    fn paths_with_blanks_are_bracketed() {
+        assert_eq!(picture("a]", "b/c.svg"), "![a\\]](b/c.svg)");
+        assert_eq!(picture("a", "b c.svg"), "![a](<b c.svg>)");
     }
 
     #[test]

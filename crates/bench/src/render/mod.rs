@@ -1,5 +1,7 @@
 //! How are results shown: as Markdown, as a page of HTML, as pictures, as JSON, and inside documents?
 
+#[cfg(test)]
+mod browser;
 pub mod documents;
 mod grid;
 mod html;

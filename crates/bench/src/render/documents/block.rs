@@ -95,7 +95,7 @@ impl Block {
     ) -> Option<String> {
         let name = format!("{}-{}-{}.svg", marker.file, suite.name, table.name);
         self.pictures.push((name.clone(), plot::svg(table)?));
-        Some(format!("![{}](<{prefix}{name}>)", markdown::line(&table.title)))
+        Some(markdown::picture(&table.title, &format!("{prefix}{name}")))
     }
 
     fn add(&mut self, text: &str) {

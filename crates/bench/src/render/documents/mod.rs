@@ -22,7 +22,7 @@ mod marker;
 use std::{
     collections::BTreeMap,
     fs, io,
-    path::{Component, Path, PathBuf},
+    path::{self, Component, Path, PathBuf},
 };
 
 pub use error::{DocumentError, MarkerError};
@@ -62,8 +62,10 @@ fn changed(document: &Path, results: &Path) -> Result<Vec<(PathBuf, String)>, Do
     let read = |source| DocumentError::Read { path: document.to_owned(), source };
     let place = document.canonicalize().map_err(read)?;
     let text = fs::read_to_string(&place).map_err(read)?;
+    // A folder that is missing matters as soon as a marker asks for what is in it.
     let folder = results
         .canonicalize()
+        .or_else(|_| path::absolute(results))
         .map_err(|source| DocumentError::Read { path: results.to_owned(), source })?;
 
     let mut writer = Writer::new(&place, &folder);

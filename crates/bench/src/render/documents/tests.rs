@@ -81,7 +81,7 @@ fn a_picture_lies_in_the_folder_of_results() {
         written(&format!("<!-- bench: made build/lz4 picture -->\n{END}\n"));
     assert!(update(&document, &results).unwrap());
     let text = fs::read_to_string(&document).unwrap();
-    assert!(text.contains("![Builds of \\| a folder](<runs/made-build-lz4.svg>)"), "{text}");
+    assert!(text.contains("![Builds of \\| a folder](runs/made-build-lz4.svg)"), "{text}");
     let picture = fs::read_to_string(results.join("made-build-lz4.svg")).unwrap();
     assert_eq!(Some(picture), svg(&samples::table()));
 }
@@ -96,7 +96,7 @@ fn a_suite_and_the_header_are_those_of_the_whole_report() {
     let (about, table) = rest.split_once("`lith build -zlz4`").unwrap();
     assert!(text.contains(about), "{text}");
     assert!(text.contains(table.split_once("\n\n## ").unwrap().0), "{text}");
-    assert!(text.contains("](<runs/made-build-lz4.svg>)"), "{text}");
+    assert!(text.contains("](runs/made-build-lz4.svg)"), "{text}");
 }
 
 #[test]
