@@ -129,23 +129,13 @@ impl Grid {
     }
 }
 
-/// What is said above a table of it.
-pub(super) fn caption(table: &Table, selection: &Selection) -> String {
+/// What is said above a table, in paragraphs.
+pub(super) fn caption(table: &Table, selection: &Selection) -> Vec<String> {
     let corpus = &table.corpus;
-    let mut sentences = Vec::new();
-    if !table.about.is_empty() {
-        sentences.push(sentence(&table.about));
-    }
-    sentences.push(format!(
-        "Corpus `{}`: {} inodes, {}.",
-        corpus.name,
-        units::count(corpus.inodes),
-        units::bytes(corpus.bytes)
-    ));
-    if let Some(ratio) = Ratio::of(table, &selection.metrics(table), selection) {
-        sentences.push(ratio.explanation());
-    }
-    sentences.join(" ")
+    let (inodes, bytes) = (units::count(corpus.inodes), units::bytes(corpus.bytes));
+    let done = format!("Done to `{}` ({inodes} inodes, {bytes}): {}", corpus.name, table.about);
+    let ratio = Ratio::of(table, &selection.metrics(table), selection);
+    [done].into_iter().chain(ratio.map(|ratio| ratio.explanation())).collect()
 }
 
 /// What holds for all tables: each line a name and what it says.
@@ -200,7 +190,8 @@ impl Ratio {
             .map(|row| row.series.as_str())
             .collect();
         let first = bases.first()?;
-        let preferred = metrics.iter().find(|metric| is_cost(**metric)).or_else(|| metrics.first());
+        let first_of = |told: fn(Metric) -> bool| metrics.iter().find(|metric| told(**metric));
+        let preferred = first_of(is_cost).or_else(|| first_of(is_rate)).or_else(|| metrics.first());
         let base = (bases.len() == 1).then(|| (*first).to_owned());
         Some(Self { metric: *preferred?, base })
     }
@@ -232,10 +223,13 @@ impl Ratio {
     }
 }
 
-/// Whether the metric is time or space, of which less is better.
+/// Whether the metric is a whole's time or space.
 fn is_cost(metric: Metric) -> bool {
-    use Metric::{Cpu, MachineCpu, RelativeSize, ServerCpu, Size, Wall};
-    matches!(metric, Size | RelativeSize | Wall | Cpu | ServerCpu | MachineCpu)
+    matches!(metric, Metric::Size | Metric::RelativeSize | Metric::Wall)
+}
+
+fn is_rate(metric: Metric) -> bool {
+    matches!(metric, Metric::Rate | Metric::CpuRate)
 }
 
 fn verdicts(table: &Table, row: &Row) -> String {
@@ -257,9 +251,4 @@ fn chosen<'a>(wanted: &'a [String], present: Vec<&'a str>) -> Vec<&'a str> {
         return present;
     }
     wanted.iter().map(String::as_str).filter(|name| present.contains(name)).collect()
-}
-
-fn sentence(text: &str) -> String {
-    let text = text.trim_end();
-    if text.ends_with(['.', '!', '?', ':']) { text.to_owned() } else { format!("{text}.") }
 }

@@ -54,7 +54,7 @@ struct Section<'a> {
 struct Part<'a> {
     id: String,
     title: &'a str,
-    caption: Vec<Piece>,
+    caption: Vec<Vec<Piece>>,
     svg: Option<String>,
     heads: Vec<Head>,
     rows: Vec<Vec<Cell>>,
@@ -116,7 +116,7 @@ impl<'a> Part<'a> {
         Self {
             id: format!("{}-{}", suite.name, table.name),
             title: &table.title,
-            caption: pieces(&grid::caption(table, &all)),
+            caption: grid::caption(table, &all).iter().map(|text| pieces(text)).collect(),
             svg: plot::svg(table),
             heads,
             rows,

@@ -36,8 +36,9 @@ pub(super) fn header(results: &Results) -> String {
 
 /// A table and what it is about.
 pub(super) fn table_with_caption(table: &Table, selection: &Selection) -> String {
-    let caption = prose(&grid::caption(table, selection));
-    joined([caption, cells(&Grid::long(table, selection))])
+    let caption = grid::caption(table, selection);
+    let caption = caption.iter().map(|paragraph| prose(paragraph));
+    joined(caption.chain([cells(&Grid::long(table, selection))]))
 }
 
 /// All commands of a suite.

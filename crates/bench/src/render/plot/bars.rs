@@ -33,7 +33,9 @@ type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64
 /// One bar: its number in the axis's unit, and the least and the most of all rounds.
 struct Bar {
     group: usize,
-    series: usize,
+    /// Its place among the bars of the group, and how many these are.
+    slot: (usize, usize),
+    colour: RGBColor,
     value: f64,
     range: (f64, f64),
     label: String,
@@ -49,60 +51,61 @@ struct Labels {
 pub(super) fn draw(table: &Table, metric: Metric) -> Option<String> {
     let has = |row: &&Row| row.median(metric).is_some();
     let rows: Vec<&Row> = table.rows.iter().filter(has).collect();
-    let present = |names: Vec<&'_ str>, part: fn(&Row) -> &str| -> Vec<String> {
-        let present = names.into_iter().filter(|name| rows.iter().any(|row| part(row) == *name));
-        present.map(str::to_owned).collect()
-    };
-    let series = present(table.series(), |row| &row.series);
-    let variants = present(table.variants(), |row| &row.variant);
-    let names: Vec<&str> = series.iter().map(String::as_str).collect();
-    let colours = colours::of_series(&names);
+    let mut series = table.series();
+    series.retain(|name| rows.iter().any(|row| row.series == *name));
+    let mut variants = table.variants();
+    variants.retain(|name| rows.iter().any(|row| row.variant == *name));
+    let colours = colours::of_series(&series);
 
-    let largest =
-        rows.iter().filter_map(|row| row.range(metric)).map(|range| range.1).fold(0.0, f64::max);
-    let scale = Scale::of(metric, largest);
-    let bars = bars(table, metric, scale, (&series, &variants))?;
+    let ranges = rows.iter().filter_map(|row| row.range(metric));
+    let scale = Scale::of(metric, ranges.map(|range| range.1).fold(0.0, f64::max));
+    let keys: Vec<_> = series.iter().copied().zip(colours).collect();
+    let groups = variants.iter().enumerate();
+    let bars: Vec<Bar> = groups
+        .flat_map(|(group, variant)| bars(table, (group, variant), &keys, (metric, scale)))
+        .collect();
+    let most = bars.iter().map(|bar| bar.slot.1).max()?;
 
-    let wide = variants.len() * (series.len() * THIN + 6).max(18);
+    let wide = variants.len() * (most * THIN + 6).max(18);
     let width = WIDTH.max(i32::try_from(wide).ok()? + SIDE + 2 * MARGIN);
     let group = (width - SIDE - 2 * MARGIN) / i32::try_from(variants.len()).ok()?;
     let labels = Labels::of(&variants, group);
 
-    let keys = names.iter().zip(&colours);
-    let keys = keys.map(|(name, colour)| Key { name, colour: *colour, mark: Mark::Square });
+    let keys = keys.into_iter().map(|(name, colour)| Key { name, colour, mark: Mark::Square });
     let frame = Frame::new(&table.title, keys.collect(), width);
-    let picture =
-        Picture { bars, colours, labels, groups: variants.len(), axis: scale.axis(metric) };
+    let picture = Picture { bars, most, labels, groups: variants.len(), axis: scale.axis(metric) };
     frame.picture(HEIGHT + picture.labels.height() + MARGIN, |root, area| picture.draw(root, area))
 }
 
+/// The bars of a group, in the order of their series.
 fn bars(
     table: &Table,
-    metric: Metric,
-    scale: Scale,
-    (series, variants): (&[String], &[String]),
-) -> Option<Vec<Bar>> {
-    let mut bars = Vec::new();
-    for (group, variant) in variants.iter().enumerate() {
-        for (index, name) in series.iter().enumerate() {
-            let Some(row) = table.row(name, variant) else { continue };
-            let Some((value, (least, most))) = row.median(metric).zip(row.range(metric)) else {
-                continue;
-            };
-            bars.push(Bar {
-                group,
-                series: index,
-                value: value / scale.divisor,
-                range: (least / scale.divisor, most / scale.divisor),
-                label: scale.label(value),
-            });
-        }
+    (group, variant): (usize, &str),
+    series: &[(&str, RGBColor)],
+    (metric, scale): (Metric, Scale),
+) -> Vec<Bar> {
+    let bar = |(name, colour): &(&str, RGBColor)| {
+        let row = table.row(name, variant)?;
+        let (value, (least, most)) = row.median(metric).zip(row.range(metric))?;
+        Some(Bar {
+            group,
+            slot: (0, 0),
+            colour: *colour,
+            value: value / scale.divisor,
+            range: (least / scale.divisor, most / scale.divisor),
+            label: scale.label(value),
+        })
+    };
+    let mut bars: Vec<Bar> = series.iter().filter_map(bar).collect();
+    let all = bars.len();
+    for (index, bar) in bars.iter_mut().enumerate() {
+        bar.slot = (index, all);
     }
-    (!bars.is_empty()).then_some(bars)
+    bars
 }
 
 impl Labels {
-    fn of(variants: &[String], group: i32) -> Self {
+    fn of(variants: &[&str], group: i32) -> Self {
         let room = group - 8;
         let lines: Vec<_> = variants.iter().map(|name| text::wrapped(name, SMALL, room)).collect();
         let fits = |lines: &Vec<String>| {
@@ -143,7 +146,8 @@ impl Labels {
 
 struct Picture {
     bars: Vec<Bar>,
-    colours: Vec<RGBColor>,
+    /// Bars of the fullest group.
+    most: usize,
     labels: Labels,
     groups: usize,
     axis: String,
@@ -192,15 +196,14 @@ impl Picture {
     fn bar(&self, root: &Area<'_>, chart: &Chart<'_, '_>, bar: &Bar) -> Drawn {
         let group = chart.plotting_area().dim_in_pixel().0;
         let thick = f64::from(THICK) * number(self.groups) / f64::from(group);
-        let series = number(self.colours.len());
-        let share = (FILLED / series).min(thick);
-        let left = number(bar.group) + (1.0 - share * series) / 2.0 + share * number(bar.series);
+        let share = (FILLED / number(self.most)).min(thick);
+        let (slot, slots) = bar.slot;
+        let left = number(bar.group) + (1.0 - share * number(slots)) / 2.0 + share * number(slot);
         let (x0, base) = chart.backend_coord(&(left, 0.0));
         let (x1, top) = chart.backend_coord(&(left + share, bar.value));
-        let colour = self.colours.get(bar.series).copied().unwrap_or(INK);
         root.draw(&Rectangle::new(
             [(x0, top.min(base)), (x1 - 1, top.max(base))],
-            colour.filled(),
+            bar.colour.filled(),
         ))?;
 
         let middle = i32::midpoint(x0, x1);
