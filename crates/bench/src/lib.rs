@@ -1,7 +1,7 @@
 //! How does lith compare with other filesystems?
 //!
 //! [`run()`] makes images of the same content by lith and by its rivals, mounts and reads them in turn, and returns
-//! [`results`]: plain values that need no machine any more.
+//! [`results`]: plain values that need no machine any more. [`render`] shows them.
 #![forbid(unsafe_code)]
 
 mod corpus;
@@ -12,6 +12,7 @@ mod mount;
 mod process;
 mod program;
 mod reading;
+pub mod render;
 pub mod results;
 mod run;
 mod suite;

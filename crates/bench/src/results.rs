@@ -1,6 +1,6 @@
 //! What was measured, as it is kept: values that tell all that tables and plots show, with no need to measure again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -182,6 +182,22 @@ pub enum Plot {
     },
 }
 
+impl Results {
+    /// The suite of that name.
+    #[must_use]
+    pub fn suite(&self, name: &str) -> Option<&Suite> {
+        self.suites.iter().find(|suite| suite.name == name)
+    }
+}
+
+impl Suite {
+    /// The table of that name.
+    #[must_use]
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+}
+
 impl Row {
     /// Who and with what, in one text.
     #[must_use]
@@ -223,6 +239,24 @@ impl Row {
 }
 
 impl Table {
+    /// The row of a series with a variant, the first one if there are more.
+    #[must_use]
+    pub fn row(&self, series: &str, variant: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| row.series == series && row.variant == variant)
+    }
+
+    /// All series, in the order of their first rows.
+    #[must_use]
+    pub fn series(&self) -> Vec<&str> {
+        distinct(self.rows.iter().map(|row| row.series.as_str()))
+    }
+
+    /// All variants, in the order of their first rows.
+    #[must_use]
+    pub fn variants(&self) -> Vec<&str> {
+        distinct(self.rows.iter().map(|row| row.variant.as_str()))
+    }
+
     /// The row that a row is compared with.
     #[must_use]
     pub fn against(&self, row: &Row) -> Option<&Row> {
@@ -250,6 +284,12 @@ impl Limit {
             Self::Most(most) => value <= most,
         }
     }
+}
+
+/// Each text once, in the order of their first appearance.
+fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut seen = BTreeSet::new();
+    texts.filter(|text| seen.insert(*text)).collect()
 }
 
 /// The middle value, or what lies halfway between the two middle ones.

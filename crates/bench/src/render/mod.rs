@@ -1,0 +1,19 @@
+//! How are results shown: as Markdown, as a page of HTML, as pictures, as JSON, and inside documents?
+
+#[cfg(test)]
+mod browser;
+pub mod documents;
+mod grid;
+mod html;
+mod json;
+mod markdown;
+mod plot;
+mod prose;
+#[cfg(test)]
+mod samples;
+mod units;
+
+pub use html::{RenderError, html};
+pub use json::{LoadError, json, load};
+pub use markdown::markdown;
+pub use plot::svg;
