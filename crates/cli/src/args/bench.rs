@@ -53,7 +53,15 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "DIR", default_value = "lith-bench")]
     pub(crate) out: PathBuf,
 
-    /// A folder with corpora [default: $LITH_CORPORA, or ~/.cache/lith-bench]
+    /// Measure nothing: write the marked tables and pictures of this document anew, from kept results
+    #[arg(long, value_name = "DOCUMENT", conflicts_with_all = ["suites", "list"])]
+    pub(crate) update: Vec<PathBuf>,
+
+    /// Where documents find the results that they name, each as NAME.json
+    #[arg(long, value_name = "DIR", default_value = "docs/benchmarks", requires = "update")]
+    pub(crate) results: PathBuf,
+
+    /// A folder with corpora [default: `$LITH_CORPORA`, or `~/.cache/lith-bench`]
     #[arg(long, value_name = "DIR")]
     corpora: Option<PathBuf>,
 
@@ -86,7 +94,7 @@ impl Bench {
             only_corpus,
             lith,
             chroot: Some(chroot).filter(|chroot| has_own_mounts && chroot.is_dir()),
-            work: self.work.clone().unwrap_or_else(|| self.default_work(&corpora)),
+            work: self.work.clone().unwrap_or_else(|| default_work(&corpora)),
             images: self.images.clone(),
             command: self.command(),
             corpora,
@@ -108,11 +116,6 @@ impl Bench {
         Ok((Some(folder), None))
     }
 
-    /// Where there are no corpora there's no folder of theirs.
-    fn default_work(&self, corpora: &Path) -> PathBuf {
-        if corpora.is_dir() { corpora.to_owned() } else { env::temp_dir() }
-    }
-
     /// The command that repeats it elsewhere: paths mean nothing there.
     fn command(&self) -> String {
         let mut words = vec!["lith bench".to_owned()];
@@ -129,4 +132,9 @@ impl Bench {
         words.push(format!("--repeat {}", self.repeat));
         words.join(" ")
     }
+}
+
+/// Where there are no corpora there's no folder of theirs.
+fn default_work(corpora: &Path) -> PathBuf {
+    if corpora.is_dir() { corpora.to_owned() } else { env::temp_dir() }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::Context;
-use lith_bench::{Corpora, results::Results};
+use lith_bench::{Corpora, render, results::Results};
 
 use crate::{args::bench::Bench, exit::Outcome, output};
 
@@ -26,6 +26,15 @@ pub(crate) fn run(request: &Bench) -> anyhow::Result<Outcome> {
         output.flush()?;
         return Ok(Outcome::Success);
     }
+    if !request.update.is_empty() {
+        for document in &request.update {
+            let changed = render::documents::update(document, &request.results)?;
+            let what = if changed { "changed" } else { "as the results say" };
+            writeln!(output, "{}: {what}", document.display())?;
+        }
+        output.flush()?;
+        return Ok(Outcome::Success);
+    }
     let has_own_mounts = env::var_os(OWN_MOUNTS).is_some();
     if !has_own_mounts && rustix::process::geteuid().is_root() {
         enter_own_mounts();
@@ -38,6 +47,7 @@ pub(crate) fn run(request: &Bench) -> anyhow::Result<Outcome> {
     };
     let results = lith_bench::run(&request.options(has_own_mounts)?, &say)?;
     write(&request.out, &results)?;
+    output.write_all(render::markdown(&results).as_bytes())?;
     output.flush()?;
     Ok(Outcome::Success)
 }
@@ -52,7 +62,11 @@ fn enter_own_mounts() {
 }
 
 fn write(folder: &Path, results: &Results) -> anyhow::Result<()> {
-    let files = [("results.json", serde_json::to_string_pretty(results)?)];
+    let files = [
+        ("results.json", render::json(results)?),
+        ("results.md", render::markdown(results)),
+        ("results.html", render::html(results)?),
+    ];
     for (name, text) in files {
         let path = folder.join(name);
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
