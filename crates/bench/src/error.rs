@@ -35,6 +35,9 @@ pub enum Error {
         /// Names there are.
         known: String,
     },
+    /// Somebody wants it to end.
+    #[error("interrupted")]
+    Interrupted,
     /// There is nothing to measure on.
     #[error("{0}")]
     NoCorpus(String),

@@ -115,7 +115,7 @@ impl Mounted {
             return Ok(Self { folder: point, server: None, counter });
         }
         let folder = found.outside(&point);
-        let server = Server::start(&mut command, &folder)?;
+        let server = Server::start(&command, &folder)?;
         let counter = place.has_disk().then(|| counter_of_mount(&place.images())).flatten();
         let counter = counter.or_else(|| counter_below(&image.path));
         Ok(Self { folder, server: Some(server), counter })
@@ -154,8 +154,9 @@ impl Mounted {
 }
 
 impl Server {
-    fn start(command: &mut Command, folder: &Path) -> Result<Self, Error> {
+    fn start(command: &Command, folder: &Path) -> Result<Self, Error> {
         let text = process::text_of(command);
+        let mut command = ending_with_us(command);
         let mut log =
             tempfile::tempfile().map_err(failed("create a file in", std::env::temp_dir()))?;
         let output = || log.try_clone().map_or_else(|_| Stdio::null(), Stdio::from);
@@ -202,6 +203,24 @@ impl Drop for Mounted {
             server.end(&self.folder);
         }
     }
+}
+
+/// The command in a form that ends with this process, however that ends, where the system has what it takes.
+fn ending_with_us(command: &Command) -> Command {
+    let is_there = Command::new("setpriv").arg("--version").stdout(Stdio::null()).status();
+    let mut bound = match is_there {
+        Ok(status) if status.success() => {
+            let mut setpriv = Command::new("setpriv");
+            setpriv.args(["--pdeathsig", "KILL"]).arg(command.get_program());
+            setpriv
+        }
+        _ => Command::new(command.get_program()),
+    };
+    bound.args(command.get_args()).env("LC_ALL", "C");
+    if let Some(folder) = command.get_current_dir() {
+        bound.current_dir(folder);
+    }
+    bound
 }
 
 /// Ends a process after a long time, unless what it returns is dropped before.

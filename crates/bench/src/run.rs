@@ -3,6 +3,10 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use crate::{
@@ -44,6 +48,8 @@ pub struct Options {
     pub images: Option<PathBuf>,
     /// The command line, to be told in the results.
     pub command: String,
+    /// Set by whoever wants it to end early, which leaves nothing behind.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// Measures, and tells what it is at.
@@ -73,6 +79,9 @@ pub fn run(options: &Options, say: &dyn Fn(&str)) -> Result<results::Results, Er
     let mut run =
         Run { options, place: &place, corpora: &corpora, left_out, names: BTreeSet::new(), say };
     let suites = chosen.iter().filter_map(|suite| run.suite(suite)).collect();
+    if options.stop.load(Ordering::Relaxed) {
+        return Err(Error::Interrupted);
+    }
     let names = std::mem::take(&mut run.names);
     Ok(results::Results {
         machine: machine::here(place.is_root),
@@ -115,7 +124,9 @@ impl Run<'_> {
     }
 
     fn table(&mut self, suite: &Suite, table: &Table) -> Option<results::Table> {
-        if self.options.only_corpus.as_ref().is_some_and(|only| *only != table.corpus) {
+        if self.must_stop()
+            || self.options.only_corpus.as_ref().is_some_and(|only| *only != table.corpus)
+        {
             return None;
         }
         let entries: Vec<_> =
@@ -135,9 +146,15 @@ impl Run<'_> {
         let mut contestants = self.prepare(&name, &corpus, entries);
         // The first round warms up.
         for round in 0..=self.options.repeat {
-            contestants.retain_mut(|contestant| self.round(&name, &corpus, round, contestant));
+            contestants.retain_mut(|contestant| {
+                !self.must_stop() && self.round(&name, &corpus, round, contestant)
+            });
         }
         (!contestants.is_empty()).then(|| finished(table, corpus, contestants))
+    }
+
+    fn must_stop(&self) -> bool {
+        self.options.stop.load(Ordering::Relaxed)
     }
 
     /// Whether an entry is asked for.
@@ -169,6 +186,9 @@ impl Run<'_> {
     ) -> Vec<Contestant<'e>> {
         let mut contestants = Vec::new();
         for entry in entries {
+            if self.must_stop() {
+                break;
+            }
             match entry.task.prepare(self.place, corpus, self.say) {
                 Ok(image) => {
                     let commands = entry.task.commands();

@@ -3,6 +3,7 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
+    sync::{Arc, atomic::AtomicBool},
 };
 
 use anyhow::Context;
@@ -80,7 +81,11 @@ pub(crate) struct Bench {
 
 impl Bench {
     /// What to measure. Without mounts of its own this process leaves the chroot alone.
-    pub(crate) fn options(&self, has_own_mounts: bool) -> anyhow::Result<Options> {
+    pub(crate) fn options(
+        &self,
+        has_own_mounts: bool,
+        stop: Arc<AtomicBool>,
+    ) -> anyhow::Result<Options> {
         let corpora = self.corpora.clone().unwrap_or_else(Corpora::default_folder);
         let chroot = self.chroot.clone().unwrap_or_else(|| corpora.join("sid"));
         let lith = env::current_exe().context("cannot find this program")?;
@@ -97,6 +102,7 @@ impl Bench {
             work: self.work.clone().unwrap_or_else(|| default_work(&corpora)),
             images: self.images.clone(),
             command: self.command(),
+            stop,
             corpora,
         })
     }

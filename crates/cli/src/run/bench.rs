@@ -6,10 +6,12 @@ use std::{
     os::unix::process::CommandExt,
     path::Path,
     process::Command,
+    sync::{Arc, atomic::AtomicBool},
 };
 
 use anyhow::Context;
 use lith_bench::{Corpora, render, results::Results};
+use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::{args::bench::Bench, exit::Outcome, output};
 
@@ -45,7 +47,12 @@ pub(crate) fn run(request: &Bench) -> anyhow::Result<Outcome> {
         // That nobody reads it must not end hours of work.
         let _unread = writeln!(io::stderr(), "{text}");
     };
-    let results = lith_bench::run(&request.options(has_own_mounts)?, &say)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .context("cannot wait for signals")?;
+    }
+    let results = lith_bench::run(&request.options(has_own_mounts, stop)?, &say)?;
     write(&request.out, &results)?;
     output.write_all(render::markdown(&results).as_bytes())?;
     output.flush()?;

@@ -4,6 +4,7 @@
 mod applet_inspect;
 mod applet_mkfs;
 mod applet_mount;
+mod bench;
 mod build;
 mod diff;
 mod errors;
