@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::units;
-use crate::results::{Machine, Metric, Results, Row, Suite, Table};
+use crate::results::{Machine, Metric, Program, Results, Row, Suite, Table};
 
 /// Cells as plain text.
 pub(super) struct Grid {
@@ -143,9 +143,7 @@ pub(super) fn facts(results: &Results) -> Vec<(&'static str, String)> {
     let Machine { date, kernel, cpu, cores, memory, cold } = &results.machine;
     let cores = if *cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };
     let caches = if *cold { "cold: all are dropped before each reading" } else { "warm" };
-    let programs = results.programs.iter();
-    let programs: Vec<_> =
-        programs.map(|program| format!("{} {}", program.name, program.version)).collect();
+    let programs: Vec<_> = results.programs.iter().map(program).collect();
     let facts = [
         ("Date", date.clone()),
         ("Machine", format!("{cores} of {cpu}, {} of memory", units::bytes(*memory))),
@@ -156,6 +154,15 @@ pub(super) fn facts(results: &Results) -> Vec<(&'static str, String)> {
         ("Left out", results.left_out.join("; ")),
     ];
     facts.into_iter().filter(|(_, text)| !text.is_empty()).collect()
+}
+
+/// A program and its version, which often begins with the program's name.
+fn program(program: &Program) -> String {
+    let Program { name, version } = program;
+    if version.contains(name.as_str()) {
+        return version.trim().to_owned();
+    }
+    format!("{name} {version}").trim().to_owned()
 }
 
 /// The commands of a suite, each once.
@@ -218,6 +225,9 @@ impl Ratio {
         let Some(ratio) = row.ratio(other, self.metric) else { return String::new() };
         match self.base {
             Some(_) => units::times(ratio),
+            None if row.variant == other.variant => {
+                format!("{} of {}", units::times(ratio), other.series)
+            }
             None => format!("{} of {}", units::times(ratio), other.label()),
         }
     }
@@ -251,4 +261,38 @@ fn chosen<'a>(wanted: &'a [String], present: Vec<&'a str>) -> Vec<&'a str> {
         return present;
     }
     wanted.iter().map(String::as_str).filter(|name| present.contains(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::samples, *};
+
+    #[test]
+    fn programs_are_named_once() {
+        let told = |name: &str, version: &str| {
+            program(&Program { name: name.into(), version: version.into() })
+        };
+        assert_eq!(told("lith", "0.1.0"), "lith 0.1.0");
+        assert_eq!(told("mkfs.x", "mkfs.x 1.0 "), "mkfs.x 1.0");
+        assert_eq!(told("cp", ""), "cp");
+    }
+
+    #[test]
+    fn rows_with_different_bases_name_them() {
+        let mut table = samples::table();
+        table.rows[0].against = Some(2);
+        let grid = Grid::long(&table, &Selection::default());
+        let column = grid.heads.iter().position(|head| head.text == "time / the other's").unwrap();
+        let cells: Vec<_> = grid.rows.iter().map(|row| row[column].as_str()).collect();
+        assert_eq!(cells, ["2.00x of lith", "", "0.50x of mkfs.x", "1.00x of mkfs.x"]);
+        table.rows[0].against = Some(3);
+        let grid = Grid::long(&table, &Selection::default());
+        assert_eq!(grid.rows[0][column], "0.76x of lith, zstd|3 & more");
+    }
+
+    #[test]
+    fn what_nobody_has_measured_is_no_column() {
+        let grid = Grid::long(&samples::table(), &Selection::default());
+        assert!(grid.heads.iter().all(|head| !head.text.contains("server")));
+    }
 }

@@ -48,16 +48,31 @@ pub(super) fn width(text: &str, pixels: i32) -> i32 {
 /// Lines of whole words that are no wider than that, unless a single word is.
 pub(super) fn wrapped(text: &str, pixels: i32, most: i32) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in &words(text) {
         match lines.last_mut() {
             Some(line) if width(line, pixels) + width(word, pixels) + pixels <= most => {
                 line.push(' ');
                 line.push_str(word);
             }
-            _ => lines.push(word.to_owned()),
+            _ => lines.push(word.clone()),
         }
     }
     lines
+}
+
+/// The words of a text, in which a number and its unit are one.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match words.last_mut() {
+            Some(number) if number.bytes().all(|letter| letter.is_ascii_digit()) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 /// The text, its end cut off if it is longer than that many letters.
@@ -78,6 +93,7 @@ mod tests {
     fn lines_hold_whole_words() {
         assert_eq!(wrapped("lz4hc,12 4 KiB", SMALL, 80), ["lz4hc,12", "4 KiB"]);
         assert_eq!(wrapped("lz4hc,12 4 KiB", SMALL, 200), ["lz4hc,12 4 KiB"]);
+        assert_eq!(wrapped("lz4, 64 KiB", SMALL, 60), ["lz4,", "64 KiB"]);
         assert_eq!(wrapped("unbreakable", SMALL, 10), ["unbreakable"]);
         assert!(wrapped("", SMALL, 10).is_empty());
     }
