@@ -20,8 +20,10 @@ use crate::{
     physical,
 };
 
-/// Files in each ranking.
+/// Files of each ranking that are told as the largest.
 const LARGEST: usize = 25;
+/// Files of each ranking that are told in their folders.
+const IN_FOLDERS: usize = 400;
 /// Types that are told apart.
 const TYPES: usize = 4096;
 /// Files whose first bytes are looked at.
@@ -45,8 +47,8 @@ impl Gathering<'_> {
             folders: Folders::new(),
             types: BTreeMap::new(),
             metadata: Claims::new(steps),
-            by_bytes: Ranking::new(LARGEST),
-            by_stored: Ranking::new(LARGEST),
+            by_bytes: Ranking::new(IN_FOLDERS),
+            by_stored: Ranking::new(IN_FOLDERS),
             looks: LOOKS,
         };
         gathering.claim_tables(image)?;
@@ -110,19 +112,21 @@ impl Gathering<'_> {
 
     /// What was gathered, but for what the packed inode holds besides.
     pub(crate) fn finish(
-        self,
+        mut self,
         image: &Image,
         data: &[Claims<Class>],
         duplicates: Duplicates,
     ) -> Result<Details, FactsError> {
-        let by_bytes = self.by_bytes.finish(&self.folders);
-        let by_stored = self.by_stored.finish(&self.folders);
+        let large: BTreeMap<_, _> = self.by_bytes.iter().chain(self.by_stored.iter()).collect();
+        let folders = self.folders.root(large.into_values());
+        let by_bytes = self.by_bytes.finish(&self.folders, LARGEST);
+        let by_stored = self.by_stored.finish(&self.folders, LARGEST);
         let types = self.types.into_iter();
         let mut types: Vec<_> =
             types.map(|(name, all)| TypeSums { name: name.into_owned(), all }).collect();
         types.sort_by_key(|sums| Reverse((sums.all.stored, sums.all.bytes)));
         Ok(Details {
-            folders: self.folders.into_root(),
+            folders,
             types,
             packed_rest: 0,
             largest: Largest { by_bytes, by_stored },

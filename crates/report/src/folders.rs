@@ -2,7 +2,10 @@
 
 use std::cmp::Reverse;
 
-use crate::facts::{Folder, Named, Sums};
+use crate::{
+    facts::{Folder, FolderFile, Named, Sums},
+    largest::MetFile,
+};
 
 /// The most folders that are told.
 const FOLDERS: usize = 1000;
@@ -35,6 +38,13 @@ struct Node {
     sums: Sums,
     /// Of the files in it.
     own: Sums,
+}
+
+impl Node {
+    /// Whether it may be told: it is not too deep, and holds something unless it is the root.
+    fn is_told(&self) -> bool {
+        self.level < LEVELS && (self.level == 0 || self.sums.bytes > 0 || self.sums.stored > 0)
+    }
 }
 
 impl Folders {
@@ -82,8 +92,8 @@ impl Folders {
         names.join(&b'/')
     }
 
-    /// The root with those folders below it that hold most, before and after compression.
-    pub(crate) fn into_root(mut self) -> Folder {
+    /// The root with those folders below it that hold most, before and after compression, and the large files in them.
+    pub(crate) fn root<'a>(&mut self, large: impl Iterator<Item = MetFile<'a>>) -> Folder {
         self.sum_up();
         let total = self.all.first().map(|root| root.sums).unwrap_or_default();
         let mut order: Vec<_> = self
@@ -95,11 +105,10 @@ impl Folders {
         // What is in a folder weighs no more than that, and has a larger number.
         order.sort_unstable();
         let told = order.into_iter().map(|(_, index)| index);
-        let told =
-            told.filter(|index| self.all.get(*index).is_some_and(|node| node.level < LEVELS));
+        let told = told.filter(|index| self.all.get(*index).is_some_and(Node::is_told));
         let mut told: Vec<_> = told.take(FOLDERS).collect();
         told.sort_unstable();
-        self.assemble(&told)
+        self.assemble(&told, large)
     }
 
     fn sum_up(&mut self) {
@@ -118,19 +127,25 @@ impl Folders {
     }
 
     /// The root with the folders of these numbers, which are in order and hold the folders that each is in.
-    fn assemble(&self, told: &[usize]) -> Folder {
-        let folder = |node: &Node| {
-            let (name, rest) = (Named(node.name.to_vec()), node.sums);
-            Folder { name, all: node.sums, rest, folders: Vec::new() }
-        };
+    fn assemble<'a>(&self, told: &[usize], large: impl Iterator<Item = MetFile<'a>>) -> Folder {
         let nodes = told.iter().filter_map(|index| self.all.get(*index));
-        let mut folders: Vec<Option<Folder>> = nodes.map(|node| Some(folder(node))).collect();
+        let mut folders: Vec<_> =
+            nodes.map(|node| Some(Folder::empty(&node.name, node.sums))).collect();
+        for MetFile { folder, name, sums } in large {
+            let place = told.binary_search(&folder.0).ok();
+            let Some(folder) = place.and_then(|place| folders.get_mut(place)?.as_mut()) else {
+                continue;
+            };
+            let (name, Sums { bytes, stored, .. }) = (Named(name.to_vec()), sums);
+            folder.large_files.push(FolderFile { name, bytes, stored });
+            folder.rest = difference(&folder.rest, &sums);
+        }
         // From the last to the first each is complete when it moves into the one that it is in.
         for place in (1..told.len()).rev() {
             let taken = folders.get_mut(place).and_then(Option::take);
             let node = told.get(place).and_then(|index| self.all.get(*index));
             let (Some(mut taken), Some(node)) = (taken, node) else { continue };
-            taken.folders.sort_by_key(|folder| Reverse(folder.all.stored));
+            taken.sort();
             let parent = told.binary_search(&node.parent.0).ok();
             let parent = parent.and_then(|place| folders.get_mut(place)?.as_mut());
             if let Some(parent) = parent {
@@ -139,15 +154,22 @@ impl Folders {
             }
         }
         let root = folders.into_iter().next().flatten();
-        let empty = Sums::default();
-        let mut root = root.unwrap_or_else(|| Folder {
-            name: Named(Vec::new()),
-            all: empty,
-            rest: empty,
-            folders: Vec::new(),
-        });
-        root.folders.sort_by_key(|folder| Reverse(folder.all.stored));
+        let mut root = root.unwrap_or_else(|| Folder::empty(b"", Sums::default()));
+        root.sort();
         root
+    }
+}
+
+impl Folder {
+    /// A folder of which nothing is told so far but its sums.
+    fn empty(name: &[u8], all: Sums) -> Self {
+        let (large_files, folders) = (Vec::new(), Vec::new());
+        Self { name: Named(name.to_vec()), all, rest: all, large_files, folders }
+    }
+
+    fn sort(&mut self) {
+        self.folders.sort_by_key(|folder| Reverse(folder.all.stored));
+        self.large_files.sort_by_key(|file| Reverse(file.stored));
     }
 }
 
@@ -177,6 +199,7 @@ mod tests {
     fn check(folder: &Folder) {
         let mut sum = folder.rest;
         folder.folders.iter().for_each(|inner| sum.add(&inner.all));
+        folder.large_files.iter().for_each(|file| sum.add(&file.sums()));
         assert_eq!(sum, folder.all);
         folder.folders.iter().for_each(check);
     }
@@ -193,8 +216,11 @@ mod tests {
         folders.count(FolderIndex::ROOT, &sums(10));
         assert_eq!(folders.path(lib, b"x"), b"/usr/lib/x");
         assert_eq!(folders.path(FolderIndex::ROOT, b"x"), b"/x");
-        let root = folders.into_root();
+        let large = MetFile { folder: bin, name: b"sh", sums: sums(40) };
+        let root = folders.root([large].into_iter());
         check(&root);
+        let bin = &root.folders[0].folders[1];
+        assert_eq!((&*bin.large_files[0].name.0, bin.rest.files), (&b"sh"[..], 0));
         assert_eq!((root.all.bytes, root.all.files, root.rest.bytes), (152, 4, 10));
         let names: Vec<_> = root.folders[0].folders.iter().map(|f| &*f.name.0).collect();
         assert_eq!(names, [&b"lib"[..], b"bin"]);
@@ -215,7 +241,7 @@ mod tests {
             let folder = folders.add(FolderIndex::ROOT, &number.to_le_bytes());
             folders.count(folder, &sums(number.into()));
         }
-        let root = folders.into_root();
+        let root = folders.root([].into_iter());
         check(&root);
         assert!(root.folders.len() > 900 && root.folders.len() <= FOLDERS);
         assert_eq!(root.all.files, 5001);

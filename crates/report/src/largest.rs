@@ -16,6 +16,14 @@ pub(crate) struct Ranking {
     seen: u64,
 }
 
+/// A file that was met in a folder.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MetFile<'a> {
+    pub(crate) folder: FolderIndex,
+    pub(crate) name: &'a [u8],
+    pub(crate) sums: Sums,
+}
+
 /// A file by what it is ranked by; of two that are equal the one met first is the larger.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Ranked {
@@ -48,9 +56,17 @@ impl Ranking {
         }
     }
 
-    /// All, the largest first.
-    pub(crate) fn finish(self, folders: &Folders) -> Vec<LargeFile> {
-        let sorted = self.files.into_sorted_vec().into_iter();
+    /// All in any order, each with its number: that of files met before is smaller.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, MetFile<'_>)> {
+        self.files.iter().map(|Reverse(file)| {
+            let sums = Sums { files: 1, bytes: file.bytes, stored: file.stored };
+            (file.met.0, MetFile { folder: file.folder, name: &file.name, sums })
+        })
+    }
+
+    /// The first so many, the largest first.
+    pub(crate) fn finish(self, folders: &Folders, most: usize) -> Vec<LargeFile> {
+        let sorted = self.files.into_sorted_vec().into_iter().take(most);
         let file = |Reverse(Ranked { bytes, stored, folder, name, .. })| LargeFile {
             path: Located(folders.path(folder, &name)),
             bytes,
@@ -72,7 +88,9 @@ mod tests {
             let sums = Sums { files: 1, bytes, stored: 0 };
             ranking.see(bytes, &sums, (FolderIndex::ROOT, name.as_bytes()));
         }
-        let paths: Vec<_> = ranking.finish(&folders).into_iter().map(|file| file.path.0).collect();
+        assert_eq!(ranking.iter().map(|(number, _)| number).sum::<u64>(), 1 + 2 + 5);
+        let paths: Vec<_> =
+            ranking.finish(&folders, 5).into_iter().map(|file| file.path.0).collect();
         assert_eq!(paths, [b"/b", b"/e", b"/a"]);
     }
 }

@@ -32,8 +32,8 @@ mod walk;
 pub use error::{EstimateError, FactsError, PageError};
 pub use facts::{
     Algorithm, ClassSums, Contents, Details, Device, DeviceSlot, Duplicates, Facts, Features,
-    Folder, Kernel, LargeFile, Largest, Located, Named, Region, Repeats, Requirement, Summary,
-    Sums, Tally, TypeSums,
+    Folder, FolderFile, Kernel, LargeFile, Largest, Located, Named, Region, Repeats, Requirement,
+    Summary, Sums, Tally, TypeSums,
 };
 pub use gather::{census, gather};
 pub use page::{GENERATOR, page};

@@ -74,10 +74,32 @@ pub struct Folder {
     /// Sums over all below it.
     #[serde(flatten)]
     pub all: Sums,
-    /// Sums over the files in it and in the folders in it that are too small to be told.
+    /// Sums over the files in it that are not told, and over all in the folders in it that are not.
     pub rest: Sums,
+    /// Large files in it, those that take most first.
+    pub large_files: Vec<FolderFile>,
     /// Larger folders in it, those that take most first.
     pub folders: Vec<Folder>,
+}
+
+/// A large file in a folder.
+#[derive(Clone, Debug, Serialize)]
+pub struct FolderFile {
+    /// Its name.
+    #[serde(flatten)]
+    pub name: Named,
+    /// Its bytes.
+    pub bytes: u64,
+    /// What it takes where it is stored.
+    pub stored: u64,
+}
+
+impl FolderFile {
+    /// The sums over this one file.
+    #[must_use]
+    pub const fn sums(&self) -> Sums {
+        Sums { files: 1, bytes: self.bytes, stored: self.stored }
+    }
 }
 
 /// Files of one type.

@@ -1,5 +1,6 @@
-//! Who else says what an image holds?
+//! Who else says what an image holds, or what a page shows?
 
+pub mod browser;
 pub mod fuse;
 pub mod kernel;
 pub mod stats;
