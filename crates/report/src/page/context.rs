@@ -9,7 +9,10 @@ use super::{
     words::{change, grouped, percent, shown},
 };
 use crate::{
-    facts::{Contents, Details, Duplicates, Facts, Folder, LargeFile, Summary, Sums, TypeSums},
+    facts::{
+        Contents, Details, Duplicates, Facts, Folder, FolderFile, LargeFile, Summary, Sums,
+        TypeSums,
+    },
     number::{Bytes, Count, Share},
     presets::Estimates,
 };
@@ -83,6 +86,7 @@ struct FolderRow {
     files: String,
     sums: Row,
     folders: Vec<FolderRow>,
+    large_files: Vec<(String, Row)>,
 }
 
 #[derive(Debug, Serialize)]
@@ -275,11 +279,13 @@ fn duplicate_rows(duplicates: &Duplicates) -> Vec<(&'static str, String, String)
 
 impl FolderRow {
     fn new(folder: &Folder, whole: &Sums) -> Self {
+        let file = |file: &FolderFile| (shown(&file.name.0), Row::new(&file.sums(), whole));
         Self {
             name: shown(&folder.name.0),
             files: Count(folder.all.files, "file").to_string(),
             sums: Row::new(&folder.all, whole),
             folders: folder.folders.iter().map(|inner| Self::new(inner, whole)).collect(),
+            large_files: folder.large_files.iter().map(file).collect(),
         }
     }
 }
