@@ -72,6 +72,34 @@ impl FileType {
         }
     }
 
+    /// The kind in words, as `stat` names it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Regular => "regular file",
+            Self::Directory => "directory",
+            Self::Symlink => "symbolic link",
+            Self::CharDevice => "character device",
+            Self::BlockDevice => "block device",
+            Self::Fifo => "fifo",
+            Self::Socket => "socket",
+        }
+    }
+
+    /// The kind in one word, for machines.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Regular => "file",
+            Self::Directory => "directory",
+            Self::Symlink => "symlink",
+            Self::CharDevice => "char",
+            Self::BlockDevice => "block",
+            Self::Fifo => "fifo",
+            Self::Socket => "socket",
+        }
+    }
+
     /// The value of a dirent's `file_type` for this kind.
     #[must_use]
     pub const fn dirent_type(self) -> u8 {

@@ -1,6 +1,6 @@
 //! Which bytes does a file have?
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use crate::{
     decode::Stream,
@@ -86,6 +86,16 @@ impl<'a> File<'a> {
     #[must_use]
     pub fn size(&self) -> u64 {
         self.inode.size
+    }
+
+    /// What the inode takes of its metadata space, with its xattrs and the table of its extents; what of its bytes lies
+    /// there is told by those.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if it would end beyond all addresses.
+    pub fn footprint(&self) -> Result<Range<u64>, Error> {
+        let end = self.map.table_end(self.image, &self.inode);
+        Ok(self.inode.position..end.map_err(|fault| fault.of(self.inode.nid))?)
     }
 
     /// Fills `buf` with the bytes from `position` on. The more is asked for at once, the faster: extents that are

@@ -1,5 +1,7 @@
 //! Which extended attributes does an inode have?
 
+use std::ops::Range;
+
 use lith_format::{
     features::Compat,
     xattr::{ENTRY_HEADER_SIZE, Entry, XattrBody, XattrName, entry_size, shared_position},
@@ -47,6 +49,15 @@ impl Image {
         })?;
         keep_first(&mut xattrs);
         Ok(xattrs)
+    }
+
+    /// Where the extended attributes lie that an inode shares with others, and in which space.
+    ///
+    /// # Errors
+    /// As [`Self::xattrs`].
+    pub fn shared_xattrs(&self, inode: &Inode) -> Result<(Space, Vec<Range<u64>>), Error> {
+        let ranges = if inode.xattr_icount == 0 { Ok(Vec::new()) } else { self.find_shared(inode) };
+        Ok((self.shared_space(), ranges.map_err(|fault| fault.of(inode.nid))?))
     }
 
     /// The value of one extended attribute, by its whole name.
@@ -111,15 +122,30 @@ impl Image {
         }
     }
 
+    fn find_shared(&self, inode: &Inode) -> Result<Vec<Range<u64>>, Fault> {
+        let mut bytes = vec![0; inode.xattr_size()];
+        self.read_metadata(inode.space, inode.xattr_position()?, &mut bytes)?;
+        let mut view = View::new(self, self.shared_space());
+        let ids = XattrBody::parse(&bytes)?.shared_ids();
+        ids.map(|id| self.locate_shared(&mut view, id)).collect()
+    }
+
     fn load_shared(&self, view: &mut View<'_>, id: u32) -> Result<Vec<u8>, Fault> {
+        let Range { start, end } = self.locate_shared(view, id)?;
+        // An entry has less than 128 KiB.
+        let mut bytes = vec![0; usize::try_from(end - start).unwrap_or(0)];
+        view.read(start, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn locate_shared(&self, view: &mut View<'_>, id: u32) -> Result<Range<u64>, Fault> {
         let sb = &self.superblock;
         let position = shared_position(sb.xattr_blkaddr, id, sb.block);
         let position = position.ok_or(Corruption::Address)?;
         let mut header = [0; ENTRY_HEADER_SIZE];
         view.read(position, &mut header)?;
-        let mut bytes = vec![0; entry_size(header)];
-        view.read(position, &mut bytes)?;
-        Ok(bytes)
+        let end = position.checked_add(entry_size(header) as u64).ok_or(Corruption::Address)?;
+        Ok(position..end)
     }
 }
 

@@ -66,9 +66,9 @@ fn measure(browser: &Browser, page: &str, width: u32) -> Measured {
     let page = page.replace("</body>", concat!(include_str!("measure.html"), "</body>"));
     let path = folder.path().join("page.html");
     fs::write(&path, page).unwrap();
-    let seen = browser.open(&path, (width, 800));
-    assert!(seen.complaints.is_empty(), "{:?}", seen.complaints);
-    let (_, rest) = seen.document.split_once("<pre id=\"measured\">").unwrap();
+    let seen = browser.look(&path, (width, 800));
+    assert!(seen.console.is_empty(), "{:?}", seen.console);
+    let (_, rest) = seen.dom.split_once("<pre id=\"measured\">").unwrap();
     let (found, _) = rest.split_once("</pre>").unwrap();
     serde_json::from_slice(&decoded(found)).unwrap()
 }
@@ -111,9 +111,9 @@ fn a_picture_is_a_file_of_its_own() {
     let path = folder.path().join("plot.svg");
     for table in [samples::table(), samples::points()] {
         fs::write(&path, svg(&table).unwrap()).unwrap();
-        let seen = browser.open(&path, (800, 600));
-        assert!(!seen.document.contains("parsererror"), "{}", seen.document);
-        assert!(seen.document.contains("</svg>"));
+        let seen = browser.look(&path, (800, 600));
+        assert!(!seen.dom.contains("parsererror"), "{}", seen.dom);
+        assert!(seen.dom.contains("</svg>"));
     }
 }
 
@@ -123,7 +123,7 @@ fn a_page_as_it_is_breaks_no_policy_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page.html");
     fs::write(&path, html(&samples::results()).unwrap()).unwrap();
-    let seen = browser.open(&path, (360, 800));
-    assert_eq!(seen.complaints, Vec::<String>::new());
-    assert!(seen.document.contains("Results of lith bench"));
+    let seen = browser.look(&path, (360, 800));
+    assert_eq!(seen.console, Vec::<String>::new());
+    assert!(seen.dom.contains("Results of lith bench"));
 }

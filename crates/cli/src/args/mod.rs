@@ -21,7 +21,8 @@ pub(crate) mod man;
 pub(crate) mod map;
 pub(crate) mod mount;
 pub(crate) mod mount_options;
-mod preset;
+pub(crate) mod preset;
+pub(crate) mod report;
 mod rule;
 pub(crate) mod stat;
 pub(crate) mod tar;
@@ -77,6 +78,7 @@ pub(crate) enum Verb {
     Umount(umount::Umount),
     Check(check::Check),
     Info(info::Info),
+    Report(report::Report),
     Map(map::Map),
     Diff(diff::Diff),
     Dump(dump::Dump),

@@ -2,9 +2,12 @@
 
 use clap::ValueEnum;
 use lith::{
+    builder::{Compression, Options},
     codec::{Compressor, LzmaEffort},
     format::kernel::KernelVersion,
 };
+
+use super::extended::Extended;
 
 /// A choice between time to build, size, and time to read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -27,6 +30,9 @@ const SMALL_SINCE: KernelVersion = KernelVersion::new(6, 1);
 const WIDE_SINCE: KernelVersion = KernelVersion::new(6, 15);
 /// The first kernel that reads compressed inodes.
 const METADATA_SINCE: KernelVersion = KernelVersion::new(6, 17);
+
+/// The least part of a file that compression must save, in percent, if nothing else is said.
+pub(crate) const MIN_SAVING: u8 = 2;
 
 impl Preset {
     /// The encoder, where the oldest kernel knows it.
@@ -64,6 +70,22 @@ impl Preset {
         self == Self::Smallest && kernel >= METADATA_SINCE
     }
 
+    /// All that it stands for.
+    pub(crate) fn options(self, kernel: KernelVersion) -> Result<Options, String> {
+        let compressor = self.compressor(kernel);
+        let compression = |pcluster| Compression { compressor, pcluster, min_saving: MIN_SAVING };
+        let metabox = self.metadata_pcluster(kernel);
+        let mut options = Options {
+            kernel,
+            compression: Some(compression(self.pcluster(kernel))),
+            metabox: metabox.map(|pcluster| compression(Some(pcluster))),
+            pack_directories: self.packs_directories(kernel),
+            ..Options::default()
+        };
+        Extended::parse(&[self.extended(kernel).to_owned()])?.apply(&mut options);
+        Ok(options)
+    }
+
     /// The words of `-E`.
     pub(crate) fn extended(self, kernel: KernelVersion) -> &'static str {
         match self {
@@ -80,26 +102,26 @@ impl Preset {
 
 #[cfg(test)]
 mod tests {
-    use lith::builder::{Compression, Options};
+    use clap::{Args, Command, FromArgMatches};
 
     use super::*;
-    use crate::args::extended::Extended;
+    use crate::args::build::Build;
 
     #[test]
-    fn every_preset_suits_every_kernel() {
+    fn every_preset_suits_every_kernel_and_is_what_build_makes_of_its_name() {
         for preset in Preset::value_variants() {
-            for kernel in [(5, 4), (5, 10), (5, 15), (6, 1), (6, 12), (6, 15), (6, 17), (7, 0)] {
-                let kernel = KernelVersion::new(kernel.0, kernel.1);
-                let mut options = Options { kernel, ..Options::default() };
-                let (compressor, pcluster) = (preset.compressor(kernel), preset.pcluster(kernel));
-                options.compression = Some(Compression { compressor, pcluster, min_saving: 2 });
-                let pcluster = preset.metadata_pcluster(kernel);
-                let metabox = |_| Some(Compression { compressor, pcluster, min_saving: 2 });
-                options.metabox = pcluster.and_then(metabox);
-                options.pack_directories = preset.packs_directories(kernel);
-                let words = [preset.extended(kernel).to_owned()];
-                Extended::parse(&words).unwrap().apply(&mut options);
+            for kernel in ["5.4", "5.10", "5.15", "6.1", "6.12", "6.15", "6.17", "7.0"] {
+                let options = preset.options(kernel.parse().unwrap()).unwrap();
                 options.check().unwrap_or_else(|error| panic!("{preset:?}, {kernel}: {error}"));
+                let name = preset.to_possible_value().unwrap();
+                let words =
+                    ["lith", "source", "image", "--preset", name.get_name(), "--kernel", kernel];
+                let command = Build::augment_args(Command::new("lith"));
+                let build = command.try_get_matches_from(words).unwrap();
+                let build = Build::from_arg_matches(&build).unwrap().how.image;
+                let build = Options { memory: options.memory, ..build };
+                let (found, expected) = (format!("{options:?}"), format!("{build:?}"));
+                assert_eq!(found, expected, "{preset:?}, {kernel}");
             }
         }
     }

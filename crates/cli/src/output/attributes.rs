@@ -41,19 +41,6 @@ const fn letter(file_type: FileType) -> char {
     }
 }
 
-/// A kind of file, in words.
-pub(crate) const fn kind_name(file_type: FileType) -> &'static str {
-    match file_type {
-        FileType::Regular => "regular file",
-        FileType::Directory => "directory",
-        FileType::Symlink => "symbolic link",
-        FileType::CharDevice => "character device",
-        FileType::BlockDevice => "block device",
-        FileType::Fifo => "fifo",
-        FileType::Socket => "socket",
-    }
-}
-
 /// A moment in UTC: `2024-01-31 12:00:00`, with nanoseconds and zone as `{:#}`. Beyond the calendar it is `@` and
 /// seconds since 1970.
 #[derive(Clone, Copy, Debug)]

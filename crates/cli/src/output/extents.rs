@@ -50,7 +50,7 @@ impl From<&Extent> for ExtentRecord {
             length: extent.len,
             physical,
             stored: extent.plen,
-            kind: kind_name(extent.kind),
+            kind: extent.kind.name(),
             partial: matches!(extent.kind, ExtentKind::Compressed { partial: true, .. }),
             interlaced: matches!(extent.kind, ExtentKind::Plain { interlaced: true }),
             device,
@@ -86,19 +86,6 @@ impl fmt::Display for Range {
                 write!(f, "{first:>11}..{last:>11}")
             }
         }
-    }
-}
-
-/// How an extent is stored, in one word.
-pub(crate) const fn kind_name(kind: ExtentKind) -> &'static str {
-    match kind {
-        ExtentKind::Hole => "hole",
-        ExtentKind::Flat => "flat",
-        ExtentKind::Inline => "inline",
-        ExtentKind::Chunk => "chunk",
-        ExtentKind::Plain { .. } => "plain",
-        ExtentKind::Compressed { algorithm, .. } => algorithm.name(),
-        ExtentKind::Fragment => "fragment",
     }
 }
 

@@ -1,7 +1,8 @@
 //! How is what was found shown?
 
 pub(crate) mod attributes;
-pub(crate) mod census;
+pub(crate) mod contents;
+pub(crate) mod details;
 pub(crate) mod difference;
 pub(crate) mod error;
 pub(crate) mod extents;

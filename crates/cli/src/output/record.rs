@@ -2,10 +2,7 @@
 
 use std::borrow::Cow;
 
-use lith::{
-    format::{file_type::FileType, inode::InodeData},
-    reader::Inode,
-};
+use lith::{format::inode::InodeData, reader::Inode};
 use serde::Serialize;
 
 use super::json;
@@ -51,7 +48,7 @@ impl<'a> Record<'a> {
             path: json::text(path),
             path_hex: json::hex_unless_text(path),
             nid: inode.nid.0,
-            kind: kind(inode.file_type),
+            kind: inode.file_type.word(),
             mode: format!("{:04o}", inode.mode & 0o7777),
             nlink: inode.nlink,
             uid: inode.uid,
@@ -63,18 +60,5 @@ impl<'a> Record<'a> {
             target: target.map(json::text),
             target_hex: target.and_then(json::hex_unless_text),
         }
-    }
-}
-
-/// A kind of file, in one word.
-pub(crate) const fn kind(file_type: FileType) -> &'static str {
-    match file_type {
-        FileType::Regular => "file",
-        FileType::Directory => "directory",
-        FileType::Symlink => "symlink",
-        FileType::CharDevice => "char",
-        FileType::BlockDevice => "block",
-        FileType::Fifo => "fifo",
-        FileType::Socket => "socket",
     }
 }

@@ -1,25 +1,40 @@
 //! What does an image say about itself, and what is in it?
 
-use std::io::Write;
+use std::{env, io::Write, sync::Arc};
 
+use lith_report::{Facts, Summary, census, gather};
+
+use super::{presets, subject::Subject};
 use crate::{
     args::info::Info,
     exit::Outcome,
-    output::{self, census::Contents, info::Description, json},
-    run::{census, subject::Subject},
+    output::{self, info::FactsText, json},
 };
 
 /// Describes an image.
 pub(crate) fn run(request: &Info) -> anyhow::Result<Outcome> {
     let subject = Subject::open(&request.image)?;
-    let contents = if request.superblock { None } else { Some(census::count(&subject)?) };
-    let description = Description::new(&subject.image, contents.map(Contents::from));
+    let mut facts = look(&subject, request)?;
+    if request.presets {
+        let image = Arc::new(subject.image);
+        facts.presets = Some(presets::estimate(&image, &facts, &env::temp_dir())?);
+    }
     let mut output = output::stdout()?;
     if request.json {
-        json::write_pretty(&mut output, &description)?;
+        json::write_pretty(&mut output, &facts)?;
     } else {
-        write!(output, "{description}")?;
+        write!(output, "{}", FactsText(&facts))?;
     }
     output.flush()?;
     Ok(Outcome::Success)
+}
+
+fn look(subject: &Subject<'_>, request: &Info) -> anyhow::Result<Facts> {
+    let image = &subject.image;
+    if request.all {
+        return gather(image).map_err(|error| subject.failed(error));
+    }
+    let counted = (!request.superblock).then(|| census(image)).transpose();
+    let contents = counted.map_err(|error| subject.failed(error))?;
+    Ok(Facts { summary: Summary::new(image), contents, details: None, presets: None })
 }

@@ -4,7 +4,6 @@ mod applets;
 mod bench;
 pub(crate) mod build;
 pub(crate) mod cat;
-mod census;
 mod check;
 mod completions;
 mod diff;
@@ -15,6 +14,8 @@ mod ls;
 mod man;
 mod map;
 mod mount;
+mod presets;
+mod report;
 mod stat;
 pub(crate) mod subject;
 mod tar;
@@ -36,6 +37,7 @@ pub(crate) fn run(verb: Verb) -> anyhow::Result<Outcome> {
         Verb::Umount(request) => umount::run(&request),
         Verb::Check(request) => check::run(&request),
         Verb::Info(request) => info::run(&request),
+        Verb::Report(request) => report::run(&request),
         Verb::Map(request) => map::run(&request),
         Verb::Diff(request) => diff::run(&request),
         Verb::Dump(request) => dump::run(&request),

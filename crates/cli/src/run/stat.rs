@@ -18,7 +18,7 @@ use crate::{
     exit::Outcome,
     output::{
         self, Stdout,
-        attributes::{ModeString, Time, kind_name},
+        attributes::{ModeString, Time},
         json,
         record::Record,
     },
@@ -122,7 +122,7 @@ impl<'a> Facts<'a> {
             write!(output, " -> {}", DisplayPath(target))?;
         }
         let Stored { extents, stored } = self.stored;
-        let kind = kind_name(inode.file_type);
+        let kind = inode.file_type.name();
         writeln!(output)?;
         writeln!(
             output,

@@ -77,7 +77,10 @@ impl<'a> Subject<'a> {
     }
 
     /// An error without a path of the image.
-    pub(crate) fn failed(&self, error: Error) -> anyhow::Error {
+    pub(crate) fn failed(
+        &self,
+        error: impl std::error::Error + Send + Sync + 'static,
+    ) -> anyhow::Error {
         anyhow::Error::new(error).context(Place(self.place).to_string())
     }
 }

@@ -22,6 +22,7 @@ fn a_missing_file_is_named_in_one_line() {
         (args!["stat", nothing, "/x"].to_vec(), 1),
         (args!["map", nothing, "/x"].to_vec(), 1),
         (args!["info", nothing].to_vec(), 1),
+        (args!["report", "-o", sample.path("new"), nothing].to_vec(), 1),
         (args!["dump", nothing].to_vec(), 1),
         (args!["tar", "-o", sample.path("new"), nothing].to_vec(), 1),
         (args!["extract", nothing, sample.path("new")].to_vec(), 1),

@@ -7,7 +7,7 @@ use crate::{
     sample::{lith, printed},
 };
 
-const VERBS: [&str; 13] = [
+const VERBS: [&str; 14] = [
     "build",
     "ls",
     "cat",
@@ -16,6 +16,7 @@ const VERBS: [&str; 13] = [
     "tar",
     "check",
     "info",
+    "report",
     "map",
     "diff",
     "dump",

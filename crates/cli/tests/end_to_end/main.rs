@@ -12,4 +12,5 @@ mod export;
 mod help;
 mod inspect;
 mod mount;
+mod report;
 mod sample;

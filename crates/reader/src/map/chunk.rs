@@ -57,6 +57,12 @@ impl Chunks {
         Ok(Extent { la, len, kind: ExtentKind::Chunk, place, plen: len })
     }
 
+    /// Where the table ends.
+    pub(super) fn table_end(&self, image: &Image, inode: &Inode) -> Option<u64> {
+        let count = self.format.count(inode.size, image.superblock().block);
+        self.table.checked_add(count.checked_mul(self.format.unit() as u64)?)
+    }
+
     fn load(&self, view: &mut View<'_>, number: u64) -> Result<Chunk, Fault> {
         let mut entry = [0; 8];
         let (entry, _) = entry.split_at_mut(self.format.unit());

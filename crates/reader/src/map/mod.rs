@@ -82,6 +82,22 @@ pub enum Place {
     },
 }
 
+impl ExtentKind {
+    /// How the bytes are stored, in one word: the algorithm's name for those that are compressed.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hole => "hole",
+            Self::Flat => "flat",
+            Self::Inline => "inline",
+            Self::Chunk => "chunk",
+            Self::Plain { .. } => "plain",
+            Self::Compressed { algorithm, .. } => algorithm.name(),
+            Self::Fragment => "fragment",
+        }
+    }
+}
+
 impl Extent {
     /// The first byte of the file behind it.
     #[must_use]
@@ -115,6 +131,18 @@ impl Map {
             // Inodes without content have no map; an empty one does no harm.
             InodeData::Device(_) | InodeData::None => Self::Flat(Flat::default()),
         })
+    }
+
+    /// Where the table ends that tells where the bytes are, in the inode's metadata space: where it would begin if there
+    /// is none.
+    pub(crate) fn table_end(&self, image: &Image, inode: &Inode) -> Result<u64, Fault> {
+        let start = inode.layout_position()?;
+        let end = match self {
+            Self::Flat(_) => Some(start),
+            Self::Chunks(chunks) => chunks.table_end(image, inode),
+            Self::Compressed(compressed) => compressed.table_end(start),
+        };
+        Ok(end.ok_or(Corruption::Address)?)
     }
 
     /// Whether no byte of the file can be in a hole.

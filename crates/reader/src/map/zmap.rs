@@ -85,6 +85,16 @@ impl Compressed {
         }
     }
 
+    /// Where the table ends whose header, if there is one, begins at `header_at`.
+    pub(super) fn table_end(&self, header_at: u64) -> Option<u64> {
+        match self {
+            Self::Empty => Some(header_at),
+            Self::Fragment { .. } => header_at.checked_add(MapHeader::SIZE as u64),
+            Self::Indexes(table, ..) => table.start().checked_add(table.size()),
+            Self::Records(table, _) => table.start().checked_add(table.size()),
+        }
+    }
+
     /// The extents from the one that holds byte `la` on.
     pub(super) fn walk<'a>(&self, view: View<'a>, la: u64) -> Walk<'a> {
         match *self {

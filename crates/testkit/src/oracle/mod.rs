@@ -1,4 +1,4 @@
-//! Who else says what an image holds?
+//! Who else says what an image holds, or what a page shows?
 
 pub mod browser;
 pub mod fuse;

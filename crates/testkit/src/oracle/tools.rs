@@ -102,6 +102,12 @@ fn chroot_wrapper() -> Option<PathBuf> {
 /// Whether the `PATH` has a program.
 #[must_use]
 pub fn is_in_path(program: &str) -> bool {
+    find_in_path(program).is_some()
+}
+
+/// Where in the `PATH` a program is.
+#[must_use]
+pub fn find_in_path(program: &str) -> Option<PathBuf> {
     let path: OsString = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file())
 }

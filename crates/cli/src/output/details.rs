@@ -1,0 +1,131 @@
+//! How is told what takes how much of an image, and where?
+
+use std::fmt;
+
+use lith::tree::DisplayPath;
+use lith_report::{Details, Device, Estimates, Folder, LargeFile, Sums};
+
+use super::number::{Bytes, Count, Share};
+
+/// Folders, types and levels of folders that are shown; JSON has more.
+const ROWS: usize = 40;
+const LEVELS: usize = 3;
+/// Folders that take a smaller part, one by this, are not shown.
+const SMALL: u64 = 200;
+
+/// What takes how much, as text.
+pub(crate) struct DetailsText<'a>(pub(crate) &'a Details);
+
+impl fmt::Display for DetailsText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let details = self.0;
+        heading(f, "folder")?;
+        self.folder(f, &details.folders, "", 0)?;
+        heading(f, "type")?;
+        for sums in details.types.iter().take(ROWS) {
+            row(f, &sums.all, &sums.name)?;
+        }
+        let rest = details.types.get(ROWS..).unwrap_or_default();
+        if !rest.is_empty() {
+            let mut all = Sums::default();
+            for sums in rest {
+                all.add(&sums.all);
+            }
+            row(f, &all, &Count(rest.len() as u64, "other type").to_string())?;
+        }
+        if details.packed_rest > 0 {
+            let rest = Bytes(details.packed_rest);
+            writeln!(f, "and {rest} in the packed inode that are no file's")?;
+        }
+        largest(f, "largest files", &details.largest.by_bytes)?;
+        largest(f, "files that take most", &details.largest.by_stored)?;
+        self.duplicates(f)?;
+        details.devices_map.iter().try_for_each(|device| map(f, device))
+    }
+}
+
+impl DetailsText<'_> {
+    fn folder(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        folder: &Folder,
+        above: &str,
+        level: usize,
+    ) -> fmt::Result {
+        let name = DisplayPath(&folder.name.0);
+        let path = if level == 0 { "/".to_owned() } else { format!("{above}{name}/") };
+        row(f, &folder.all, &path)?;
+        let whole = self.0.folders.all;
+        let is_large =
+            |sums: &Sums| sums.bytes > whole.bytes / SMALL || sums.stored > whole.stored / SMALL;
+        let inside = folder.folders.iter().filter(|inner| is_large(&inner.all));
+        for inner in inside.filter(|_| level < LEVELS) {
+            self.folder(f, inner, &path, level + 1)?;
+        }
+        Ok(())
+    }
+
+    fn duplicates(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let duplicates = &self.0.duplicates;
+        writeln!(f, "\nstored once instead of several times")?;
+        for (what, repeats) in [
+            ("hard links", duplicates.hard_links),
+            ("equal files", duplicates.whole_files),
+            ("files in part", duplicates.parts),
+        ] {
+            writeln!(f, "{what:<14} {:>9} {:>16} bytes", repeats.count, repeats.bytes)?;
+        }
+        Ok(())
+    }
+}
+
+fn heading(f: &mut fmt::Formatter<'_>, what: &str) -> fmt::Result {
+    writeln!(f, "\n{:>9} {:>16} {:>16} {:>9}  {what}", "files", "bytes", "stored", "share")
+}
+
+fn row(f: &mut fmt::Formatter<'_>, sums: &Sums, name: &str) -> fmt::Result {
+    let Sums { files, bytes, stored } = *sums;
+    let share = Share(stored, bytes).to_string();
+    writeln!(f, "{files:>9} {bytes:>16} {stored:>16} {share:>9}  {name}")
+}
+
+fn largest(f: &mut fmt::Formatter<'_>, what: &str, files: &[LargeFile]) -> fmt::Result {
+    writeln!(f, "\n{:>16} {:>16} {:>9}  {what}", "bytes", "stored", "share")?;
+    for LargeFile { path, bytes, stored } in files {
+        let (path, share) = (DisplayPath(&path.0), Share(*stored, *bytes).to_string());
+        writeln!(f, "{bytes:>16} {stored:>16} {share:>9}  {path}")?;
+    }
+    Ok(())
+}
+
+fn map(f: &mut fmt::Formatter<'_>, device: &Device) -> fmt::Result {
+    let what = match device.number {
+        0 => "what lies in the image".to_owned(),
+        number => format!("what lies on device {number}"),
+    };
+    writeln!(f, "\n{:>9} {:>16} {:>9}  {what}", "regions", "bytes", "share")?;
+    for sums in &device.classes {
+        let share = Share(sums.bytes, device.size).to_string();
+        writeln!(f, "{:>9} {:>16} {share:>9}  {}", sums.regions, sums.bytes, sums.class.name())?;
+    }
+    Ok(())
+}
+
+/// How large an image would be if it were made in other ways, as text.
+pub(crate) struct EstimatesText<'a>(pub(crate) &'a Estimates);
+
+impl fmt::Display for EstimatesText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Estimates { sample_bytes, is_whole, now, presets, .. } = self.0;
+        let how = match is_whole {
+            true => "built".to_owned(),
+            false => format!("estimated by {} of content", Bytes(*sample_bytes)),
+        };
+        writeln!(f, "\n{:>16} {:>9}  preset, {how}", "image", "of now")?;
+        for estimate in presets {
+            let share = Share(estimate.image, *now).to_string();
+            writeln!(f, "{:>16} {share:>9}  {}", estimate.image, estimate.name)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! How does an image become a web page about it?
+
+use std::{
+    env,
+    fs::File,
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use anyhow::Context;
+use lith_report::{Facts, GENERATOR, gather, page};
+
+use super::{presets, subject::Subject};
+use crate::{
+    args::report::Report,
+    exit::Outcome,
+    output::{
+        self, directory_of,
+        error::{Place, harmless},
+        number::Bytes,
+        progress::{Bar, Position},
+        target::Target,
+    },
+};
+
+/// Bytes of a file that tell whether it is a page about an image.
+const HEAD: u64 = 4096;
+
+/// Makes a page about an image.
+pub(crate) fn run(request: &Report) -> anyhow::Result<Outcome> {
+    let output = output(request)?;
+    let facts = facts(request, output.as_deref())?;
+    let image = request.image.image.as_path();
+    let name = image.file_name().unwrap_or(image.as_os_str());
+    let page = page(name.as_encoded_bytes(), &facts)?;
+    let Some(path) = output else {
+        let mut output = output::stdout()?;
+        output.write_all(page.as_bytes())?;
+        output.flush()?;
+        return Ok(Outcome::Success);
+    };
+    write(&path, &page)?;
+    if !request.quiet {
+        let mut output = output::stdout()?;
+        writeln!(output, "{}: {}", Place(&path), Bytes(page.len() as u64))?;
+        output.flush()?;
+    }
+    Ok(Outcome::Success)
+}
+
+/// Where the page goes; nothing for standard output.
+fn output(request: &Report) -> anyhow::Result<Option<PathBuf>> {
+    if let Some(path) = &request.output {
+        return Ok((path.as_os_str() != "-").then(|| path.clone()));
+    }
+    let name = request.image.image.file_name();
+    let name = name.with_context(|| format!("{}: no file", Place(&request.image.image)))?;
+    let path = Path::new(name).with_extension("html");
+    if is_other(&path) {
+        anyhow::bail!("{}: is no report, and not replaced unless -o names it", Place(&path));
+    }
+    Ok(Some(path))
+}
+
+/// Whether there is a file that is no page about an image.
+fn is_other(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return path.symlink_metadata().is_ok() };
+    let mut head = Vec::new();
+    let read = file.take(HEAD).read_to_end(&mut head);
+    read.is_err() || !String::from_utf8_lossy(&head).contains(GENERATOR)
+}
+
+fn facts(request: &Report, output: Option<&Path>) -> anyhow::Result<Facts> {
+    let tries = Arc::new(AtomicBool::new(false));
+    let what = Arc::clone(&tries);
+    let _bar = Bar::new(!request.quiet, move || Position {
+        what: if what.load(Ordering::Relaxed) { "trying presets" } else { "reading the image" },
+        done: 0,
+        total: 0,
+    });
+    let subject = Subject::open(&request.image)?;
+    let mut facts = gather(&subject.image).map_err(|error| subject.failed(error))?;
+    if request.no_presets {
+        return Ok(facts);
+    }
+    tries.store(true, Ordering::Relaxed);
+    let folder = output.map_or_else(env::temp_dir, |path| directory_of(path).to_owned());
+    match presets::estimate(&Arc::new(subject.image), &facts, &folder) {
+        Ok(estimates) => facts.presets = Some(estimates),
+        // A page about a damaged image is worth having without them.
+        Err(error) => {
+            let place = Place(&request.image.image);
+            let error = format!("{error:#}");
+            eprintln!("lith: {place}: other presets can't be tried: {}", harmless(&error));
+        }
+    }
+    Ok(facts)
+}
+
+fn write(path: &Path, page: &str) -> anyhow::Result<()> {
+    let place = || Place(path).to_string();
+    let created: io::Result<Target> = Target::create(path);
+    let mut target = created.with_context(|| format!("{}: cannot create", place()))?;
+    target.write_all(page.as_bytes()).with_context(place)?;
+    target.commit().with_context(|| format!("{}: cannot put into place", place()))
+}

@@ -1,0 +1,156 @@
+//! What does an image say about itself?
+
+use lith_format::{
+    compression::Configs,
+    features::{Compat, Incompat},
+    kernel::{self, Reason},
+    superblock::Superblock,
+};
+use lith_reader::Image;
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::{names, number::Bytes};
+
+/// What an image says about itself, for people and machines alike.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Bytes of the primary device.
+    pub size: u64,
+    /// Its UUID.
+    pub uuid: String,
+    /// The volume's name.
+    pub label: String,
+    /// Bytes of a block.
+    pub block_size: u32,
+    /// Blocks of the primary device.
+    pub blocks: u64,
+    /// Inodes.
+    pub inodes: u64,
+    /// The root's NID.
+    pub root_nid: u64,
+    /// Seconds since 1970.
+    pub made: i64,
+    /// What it has that not every image has.
+    pub features: Features,
+    /// What compressed data is compressed by.
+    pub algorithms: Vec<Algorithm>,
+    /// Further devices.
+    pub devices: Vec<DeviceSlot>,
+    /// Which kernels mount it.
+    pub kernel: Kernel,
+}
+
+/// Features by name.
+#[derive(Clone, Debug, Serialize)]
+pub struct Features {
+    /// Those that a kernel must know.
+    pub incompat: Vec<&'static str>,
+    /// Those that it may ignore.
+    pub compat: Vec<&'static str>,
+}
+
+/// An algorithm.
+#[derive(Clone, Debug, Serialize)]
+pub struct Algorithm {
+    /// Its name.
+    pub name: &'static str,
+    /// What its decoder must hold, in words.
+    pub needs: String,
+}
+
+/// A further device.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceSlot {
+    /// What it is known by.
+    pub tag: String,
+    /// Its blocks.
+    pub blocks: u64,
+}
+
+/// Which kernels mount an image.
+#[derive(Clone, Debug, Serialize)]
+pub struct Kernel {
+    /// The oldest one.
+    pub oldest: String,
+    /// All that asks for more than the first kernel with EROFS.
+    pub reasons: Vec<Requirement>,
+}
+
+/// Why a kernel must not be older.
+#[derive(Clone, Debug, Serialize)]
+pub struct Requirement {
+    /// The first kernel that will do.
+    pub since: String,
+    /// What asks for it.
+    pub what: String,
+}
+
+impl Summary {
+    /// What `image` says.
+    #[must_use]
+    pub fn new(image: &Image) -> Self {
+        let sb = image.superblock();
+        let slots = image.device_map().slots.iter();
+        let devices = slots.map(|slot| DeviceSlot {
+            tag: names::text(slot.tag()).into_owned(),
+            blocks: slot.blocks,
+        });
+        Self {
+            size: image.device_size(0),
+            uuid: Uuid::from_bytes(sb.uuid).to_string(),
+            label: names::text(sb.label()).into_owned(),
+            block_size: sb.block.size(),
+            blocks: sb.blocks,
+            inodes: sb.inos,
+            root_nid: sb.root_nid.0,
+            made: sb.epoch.saturating_add(sb.build_time.into()),
+            features: Features::new(sb),
+            algorithms: algorithms(image.configs(), sb.block.size()),
+            devices: devices.collect(),
+            kernel: Kernel::new(sb),
+        }
+    }
+}
+
+impl Features {
+    fn new(sb: &Superblock) -> Self {
+        let incompat = Incompat::features(sb.incompat).map(|feature| feature.name);
+        let compat = Compat::features(sb.compat).map(|feature| feature.name);
+        Self { incompat: incompat.collect(), compat: compat.collect() }
+    }
+}
+
+fn algorithms(configs: &Configs, block: u32) -> Vec<Algorithm> {
+    let lz4 = configs.lz4.map(|lz4| {
+        let pcluster = u64::from(lz4.max_pcluster_blocks) * u64::from(block);
+        let (distance, pcluster) = (lz4.max_distance, Bytes(pcluster));
+        ("lz4", format!("pclusters of at most {pcluster}, matches at most {distance} bytes away"))
+    });
+    let lzma = configs
+        .lzma
+        .map(|lzma| ("lzma", format!("a dictionary of {}", Bytes(lzma.dict_size.into()))));
+    let deflate =
+        configs.deflate.map(|deflate| ("deflate", format!("window bits {}", deflate.window_bits)));
+    let zstd = configs.zstd.map(|zstd| {
+        let window = 1_u64.checked_shl(zstd.window_log.into()).unwrap_or(u64::MAX);
+        ("zstd", format!("a window of {}", Bytes(window)))
+    });
+    let all = [lz4, lzma, deflate, zstd].into_iter().flatten();
+    all.map(|(name, needs)| Algorithm { name, needs }).collect()
+}
+
+impl Kernel {
+    fn new(sb: &Superblock) -> Self {
+        let mut requirements = kernel::requirements(sb);
+        requirements.sort_by_key(|requirement| std::cmp::Reverse(requirement.since));
+        let reasons = requirements.iter().map(|requirement| Requirement {
+            since: requirement.since.to_string(),
+            what: match requirement.reason {
+                Reason::Feature(feature) => format!("feature {}", feature.name),
+                other => other.to_string(),
+            },
+        });
+        Self { oldest: kernel::min_kernel(sb).to_string(), reasons: reasons.collect() }
+    }
+}

@@ -1,0 +1,249 @@
+//! What do the folders of an image hold?
+
+use std::cmp::Reverse;
+
+use crate::{
+    facts::{Folder, FolderFile, Named, Sums},
+    largest::MetFile,
+};
+
+/// The most folders that are told.
+const FOLDERS: usize = 1000;
+/// Folders in one another that are told.
+const LEVELS: usize = 10;
+/// Folders that a path has at most, and its bytes; of a longer one the end is told.
+const PATH_LEVELS: usize = 2048;
+const PATH_BYTES: usize = 4096;
+
+/// A folder's number; that of the root is 0, and each has a larger one than the folder it is in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct FolderIndex(usize);
+
+impl FolderIndex {
+    pub(crate) const ROOT: Self = Self(0);
+}
+
+/// All folders of an image.
+#[derive(Debug)]
+pub(crate) struct Folders {
+    all: Vec<Node>,
+}
+
+#[derive(Debug)]
+struct Node {
+    parent: FolderIndex,
+    name: Box<[u8]>,
+    level: usize,
+    /// Of the files in it; after [`Folders::sum_up`] of all below it.
+    sums: Sums,
+    /// Of the files in it.
+    own: Sums,
+}
+
+impl Node {
+    /// Whether it may be told: it is not too deep, and holds something unless it is the root.
+    fn is_told(&self) -> bool {
+        self.level < LEVELS && (self.level == 0 || self.sums.bytes > 0 || self.sums.stored > 0)
+    }
+}
+
+impl Folders {
+    pub(crate) fn new() -> Self {
+        let mut folders = Self { all: Vec::new() };
+        folders.push(FolderIndex::ROOT, b"", 0);
+        folders
+    }
+
+    fn push(&mut self, parent: FolderIndex, name: &[u8], level: usize) {
+        let (sums, own) = (Sums::default(), Sums::default());
+        self.all.push(Node { parent, name: name.into(), level, sums, own });
+    }
+
+    /// Adds a folder in another one.
+    pub(crate) fn add(&mut self, parent: FolderIndex, name: &[u8]) -> FolderIndex {
+        let index = FolderIndex(self.all.len());
+        let level = self.all.get(parent.0).map_or(0, |node| node.level.saturating_add(1));
+        self.push(parent, name, level);
+        index
+    }
+
+    /// Counts what is in a folder.
+    pub(crate) fn count(&mut self, folder: FolderIndex, sums: &Sums) {
+        if let Some(node) = self.all.get_mut(folder.0) {
+            node.own.add(sums);
+        }
+    }
+
+    /// The path of a name in a folder, from the root on.
+    pub(crate) fn path(&self, folder: FolderIndex, name: &[u8]) -> Vec<u8> {
+        let (mut names, mut at, mut length) = (vec![name], folder, name.len());
+        while at != FolderIndex::ROOT {
+            let Some(node) = self.all.get(at.0) else { break };
+            length = length.saturating_add(node.name.len()).saturating_add(1);
+            if length > PATH_BYTES || names.len() > PATH_LEVELS {
+                names.push(b"...");
+                break;
+            }
+            names.push(&node.name);
+            at = node.parent;
+        }
+        names.push(b"");
+        names.reverse();
+        names.join(&b'/')
+    }
+
+    /// The root with those folders below it that hold most, before and after compression, and the large files in them.
+    pub(crate) fn root<'a>(&mut self, large: impl Iterator<Item = MetFile<'a>>) -> Folder {
+        self.sum_up();
+        let total = self.all.first().map(|root| root.sums).unwrap_or_default();
+        let mut order: Vec<_> = self
+            .all
+            .iter()
+            .enumerate()
+            .map(|(index, node)| (Reverse(weight(&node.sums, &total)), index))
+            .collect();
+        // What is in a folder weighs no more than that, and has a larger number.
+        order.sort_unstable();
+        let told = order.into_iter().map(|(_, index)| index);
+        let told = told.filter(|index| self.all.get(*index).is_some_and(Node::is_told));
+        let mut told: Vec<_> = told.take(FOLDERS).collect();
+        told.sort_unstable();
+        self.assemble(&told, large)
+    }
+
+    fn sum_up(&mut self) {
+        for node in &mut self.all {
+            node.sums = node.own;
+        }
+        for index in (1..self.all.len()).rev() {
+            let Some((parent, sums)) = self.all.get(index).map(|node| (node.parent, node.sums))
+            else {
+                break;
+            };
+            if let Some(parent) = self.all.get_mut(parent.0) {
+                parent.sums.add(&sums);
+            }
+        }
+    }
+
+    /// The root with the folders of these numbers, which are in order and hold the folders that each is in.
+    fn assemble<'a>(&self, told: &[usize], large: impl Iterator<Item = MetFile<'a>>) -> Folder {
+        let nodes = told.iter().filter_map(|index| self.all.get(*index));
+        let mut folders: Vec<_> =
+            nodes.map(|node| Some(Folder::empty(&node.name, node.sums))).collect();
+        for MetFile { folder, name, sums } in large {
+            let place = told.binary_search(&folder.0).ok();
+            let Some(folder) = place.and_then(|place| folders.get_mut(place)?.as_mut()) else {
+                continue;
+            };
+            let (name, Sums { bytes, stored, .. }) = (Named(name.to_vec()), sums);
+            folder.large_files.push(FolderFile { name, bytes, stored });
+            folder.rest = difference(&folder.rest, &sums);
+        }
+        // From the last to the first each is complete when it moves into the one that it is in.
+        for place in (1..told.len()).rev() {
+            let taken = folders.get_mut(place).and_then(Option::take);
+            let node = told.get(place).and_then(|index| self.all.get(*index));
+            let (Some(mut taken), Some(node)) = (taken, node) else { continue };
+            taken.sort();
+            let parent = told.binary_search(&node.parent.0).ok();
+            let parent = parent.and_then(|place| folders.get_mut(place)?.as_mut());
+            if let Some(parent) = parent {
+                parent.rest = difference(&parent.rest, &taken.all);
+                parent.folders.push(taken);
+            }
+        }
+        let root = folders.into_iter().next().flatten();
+        let mut root = root.unwrap_or_else(|| Folder::empty(b"", Sums::default()));
+        root.sort();
+        root
+    }
+}
+
+impl Folder {
+    /// A folder of which nothing is told so far but its sums.
+    fn empty(name: &[u8], all: Sums) -> Self {
+        let (large_files, folders) = (Vec::new(), Vec::new());
+        Self { name: Named(name.to_vec()), all, rest: all, large_files, folders }
+    }
+
+    fn sort(&mut self) {
+        self.folders.sort_by_key(|folder| Reverse(folder.all.stored));
+        self.large_files.sort_by_key(|file| Reverse(file.stored));
+    }
+}
+
+/// How much of everything sums are, before and after compression together.
+fn weight(sums: &Sums, total: &Sums) -> u128 {
+    let bytes = u128::from(sums.bytes) * u128::from(total.stored.max(1));
+    bytes.saturating_add(u128::from(sums.stored) * u128::from(total.bytes.max(1)))
+}
+
+fn difference(all: &Sums, part: &Sums) -> Sums {
+    Sums {
+        files: all.files.saturating_sub(part.files),
+        bytes: all.bytes.saturating_sub(part.bytes),
+        stored: all.stored.saturating_sub(part.stored),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(bytes: u64) -> Sums {
+        Sums { files: 1, bytes, stored: bytes / 2 }
+    }
+
+    /// Whether the sums of a folder are those of what is in it.
+    fn check(folder: &Folder) {
+        let mut sum = folder.rest;
+        folder.folders.iter().for_each(|inner| sum.add(&inner.all));
+        folder.large_files.iter().for_each(|file| sum.add(&file.sums()));
+        assert_eq!(sum, folder.all);
+        folder.folders.iter().for_each(check);
+    }
+
+    #[test]
+    fn sums_hold_for_all_levels() {
+        let mut folders = Folders::new();
+        let usr = folders.add(FolderIndex::ROOT, b"usr");
+        let lib = folders.add(usr, b"lib");
+        let bin = folders.add(usr, b"bin");
+        folders.count(lib, &sums(100));
+        folders.count(bin, &sums(40));
+        folders.count(usr, &sums(2));
+        folders.count(FolderIndex::ROOT, &sums(10));
+        assert_eq!(folders.path(lib, b"x"), b"/usr/lib/x");
+        assert_eq!(folders.path(FolderIndex::ROOT, b"x"), b"/x");
+        let large = MetFile { folder: bin, name: b"sh", sums: sums(40) };
+        let root = folders.root([large].into_iter());
+        check(&root);
+        let bin = &root.folders[0].folders[1];
+        assert_eq!((&*bin.large_files[0].name.0, bin.rest.files), (&b"sh"[..], 0));
+        assert_eq!((root.all.bytes, root.all.files, root.rest.bytes), (152, 4, 10));
+        let names: Vec<_> = root.folders[0].folders.iter().map(|f| &*f.name.0).collect();
+        assert_eq!(names, [&b"lib"[..], b"bin"]);
+    }
+
+    #[test]
+    fn only_so_many_folders_are_told() {
+        let mut folders = Folders::new();
+        let mut deep = FolderIndex::ROOT;
+        for _ in 0..10_000 {
+            deep = folders.add(deep, b"d");
+        }
+        folders.count(deep, &sums(5));
+        let path = folders.path(deep, b"end");
+        assert!(path.starts_with(b"/.../d/") && path.ends_with(b"/d/end"), "{path:?}");
+        assert!(path.len() < 5000);
+        for number in 0..5000_u32 {
+            let folder = folders.add(FolderIndex::ROOT, &number.to_le_bytes());
+            folders.count(folder, &sums(number.into()));
+        }
+        let root = folders.root([].into_iter());
+        check(&root);
+        assert!(root.folders.len() > 900 && root.folders.len() <= FOLDERS);
+        assert_eq!(root.all.files, 5001);
+    }
+}

@@ -1,0 +1,37 @@
+//! How do names of any bytes get into JSON?
+
+use std::{borrow::Cow, fmt::Write as _};
+
+/// Bytes as text; bytes that are no UTF-8 become U+FFFD.
+#[must_use]
+pub fn text(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
+}
+
+/// The bytes in hexadecimal digits if [`text`] does not tell them all.
+#[must_use]
+pub fn hex_unless_text(bytes: &[u8]) -> Option<String> {
+    str::from_utf8(bytes).err().map(|_not_utf8| hex(bytes))
+}
+
+/// The bytes in hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut digits, byte| {
+        // Writing to a string can't fail.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text_are_told_twice() {
+        assert_eq!((text(b"\xc3\xbc"), hex_unless_text(b"\xc3\xbc")), ("ü".into(), None));
+        let odd = (text(b"a\xff"), hex_unless_text(b"a\xff"));
+        assert_eq!(odd, ("a\u{fffd}".into(), Some("61ff".to_owned())));
+    }
+}

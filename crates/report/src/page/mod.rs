@@ -1,0 +1,38 @@
+//! How do facts about an image become a web page?
+//!
+//! The page is one file that loads nothing and has no scripts. Treemaps and maps are drawn here, in parts of a width that
+//! only the browser knows.
+
+mod context;
+mod strip;
+mod treemap;
+mod words;
+
+use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
+
+use self::context::Page;
+use crate::{Facts, PageError};
+
+/// What each page says near its beginning that it was made by; a version follows.
+pub const GENERATOR: &str = "lith report";
+
+const TEMPLATE: &str = include_str!("template.html");
+const STYLE: &str = include_str!("style.css");
+
+/// A web page about an image of this name.
+///
+/// # Errors
+/// [`PageError`] if the template does not suit the facts, which no image should bring about.
+pub fn page(name: &[u8], facts: &Facts) -> Result<String, PageError> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::Html);
+    environment.set_trim_blocks(true);
+    environment.set_lstrip_blocks(true);
+    let style = Value::from_safe_string(STYLE.to_owned());
+    let page = Value::from_serialize(Page::new(name, facts));
+    let template = environment.template_from_named_str("page.html", TEMPLATE)?;
+    Ok(template.render(
+        context! { style, page, generator => GENERATOR, version => env!("CARGO_PKG_VERSION") },
+    )?)
+}

@@ -1,0 +1,159 @@
+//! How is the map of a device drawn?
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::words::percent;
+use crate::{
+    Class,
+    facts::{Device, Region},
+    number::{Bytes, Share},
+};
+
+/// Rows of a map, and cells of a row.
+const ROWS: u64 = 16;
+const CELLS: u64 = 160;
+
+/// A map of a device.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Map {
+    name: String,
+    rows: Vec<Row>,
+    /// Bytes of a row, and of a cell.
+    row_bytes: String,
+    legend: Vec<Entry>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Row {
+    start: String,
+    runs: Vec<Run>,
+}
+
+/// Cells in a row that hold the same.
+#[derive(Clone, Debug, Serialize)]
+struct Run {
+    x: String,
+    width: String,
+    class: Class,
+    title: &'static str,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Entry {
+    class: Class,
+    name: &'static str,
+    bytes: String,
+    share: String,
+    width: String,
+}
+
+impl Map {
+    /// The map of a device; nothing of an empty one.
+    pub(super) fn new(device: &Device) -> Option<Self> {
+        if device.size == 0 {
+            return None;
+        }
+        let cells = cells(device);
+        let rows = cells.chunks(usize::try_from(CELLS).unwrap_or(1)).zip(0..);
+        let row = |(cells, number): (&[Class], u64)| Row {
+            start: Bytes(boundary(device.size, number * CELLS)).to_string(),
+            runs: runs(cells),
+        };
+        let entry = |sums: &crate::facts::ClassSums| Entry {
+            class: sums.class,
+            name: sums.class.name(),
+            bytes: Bytes(sums.bytes).to_string(),
+            share: Share(sums.bytes, device.size).to_string(),
+            width: percent(sums.bytes, device.size),
+        };
+        Some(Self {
+            name: match device.number {
+                0 => "The image".to_owned(),
+                number => format!("Device {number}"),
+            },
+            rows: rows.map(row).collect(),
+            row_bytes: Bytes(device.size.div_ceil(ROWS)).to_string(),
+            legend: device.classes.iter().map(entry).collect(),
+        })
+    }
+}
+
+/// The first byte of a cell.
+fn boundary(size: u64, cell: u64) -> u64 {
+    let byte = u128::from(size) * u128::from(cell) / u128::from(ROWS * CELLS);
+    u64::try_from(byte).unwrap_or(size)
+}
+
+/// What most of the bytes of each cell hold.
+fn cells(device: &Device) -> Vec<Class> {
+    let mut regions = device.regions.iter().copied().peekable();
+    let mut last = Class::Unused;
+    let cell = |number: u64| {
+        let end = boundary(device.size, number + 1);
+        let mut start = boundary(device.size, number);
+        let mut sums = BTreeMap::<Class, u64>::new();
+        while start < end {
+            let Some(Region { start: first, bytes, class }) = regions.peek().copied() else {
+                break;
+            };
+            let stop = first.saturating_add(bytes).min(end);
+            *sums.entry(class).or_default() += stop.saturating_sub(start);
+            start = stop.max(start);
+            if first.saturating_add(bytes) <= end {
+                regions.next();
+            }
+        }
+        // Of a device with fewer bytes than cells some cells have none.
+        last = sums.into_iter().max_by_key(|(_, bytes)| *bytes).map_or(last, |(class, _)| class);
+        last
+    };
+    (0..ROWS * CELLS).map(cell).collect()
+}
+
+fn runs(cells: &[Class]) -> Vec<Run> {
+    let mut at = 0;
+    let run = |cells: &[Class]| {
+        let (first, count) = (at, cells.len() as u64);
+        at += count;
+        let class = cells.first().copied().unwrap_or(Class::Unused);
+        let (x, width) = (percent(first, CELLS), percent(count, CELLS));
+        Run { x, width, class, title: class.name() }
+    };
+    cells.chunk_by(|one, next| one == next).map(run).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(size: u64, regions: &[(u64, u64, Class)]) -> Device {
+        let region = |(start, bytes, class): &(u64, u64, Class)| Region {
+            start: *start,
+            bytes: *bytes,
+            class: *class,
+        };
+        let regions = regions.iter().map(region).collect();
+        Device { number: 0, size, classes: Vec::new(), regions }
+    }
+
+    #[test]
+    fn cells_show_what_most_of_their_bytes_hold() {
+        let size = ROWS * CELLS * 10;
+        let regions = [(0, 16, Class::Inodes), (16, 10, Class::Lz4), (26, size - 26, Class::Zstd)];
+        let cells = cells(&device(size, &regions));
+        assert_eq!(cells.len() as u64, ROWS * CELLS);
+        assert_eq!(cells[..4], [Class::Inodes, Class::Inodes, Class::Lz4, Class::Zstd]);
+        let runs = runs(&cells[..160]);
+        assert_eq!(runs.len(), 3);
+        assert_eq!((&*runs[1].x, &*runs[1].width), ("1.250%", "0.625%"));
+    }
+
+    #[test]
+    fn tiny_devices_have_maps_too() {
+        let map = Map::new(&device(3, &[(0, 1, Class::Inodes), (1, 2, Class::Plain)])).unwrap();
+        assert_eq!(map.rows.len() as u64, ROWS);
+        assert!(Map::new(&device(0, &[])).is_none());
+    }
+}

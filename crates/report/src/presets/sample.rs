@@ -1,0 +1,216 @@
+//! Which part of an image's content stands for all of it?
+
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
+
+use lith_source::Source;
+use lith_tree::{
+    Content, ContentError, Contents, DataRange, InodeIndex, Kind, Metadata, Name, Tree,
+};
+
+/// Runs of neighbours in a sample.
+const RUNS: u64 = 8;
+
+/// A tree of pieces of another one's files: as if all content were in a row, runs at even distances of it.
+#[derive(Debug)]
+pub(crate) struct Sample {
+    /// A folder for each run, with the pieces' paths.
+    pub(crate) tree: Tree,
+    /// The pieces in the order in which they were added.
+    pub(crate) pieces: Vec<Piece>,
+    /// The number of each piece by its inode in the tree.
+    numbers: HashMap<InodeIndex, usize>,
+}
+
+/// A piece of a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    /// The file in the tree that it is from.
+    pub(crate) file: InodeIndex,
+    start: u64,
+    len: u64,
+}
+
+impl Piece {
+    /// Its bytes in the file.
+    pub(crate) const fn range(&self) -> Range<u64> {
+        self.start..self.start + self.len
+    }
+}
+
+impl Sample {
+    /// A sample of so many bytes; nothing if a tree has no more than that.
+    pub(crate) fn new(tree: &Tree, bytes: u64) -> Option<Self> {
+        let files = files(tree);
+        let total = files.iter().fold(0, |sum: u64, (_, size)| sum.saturating_add(*size));
+        if total <= bytes {
+            return None;
+        }
+        let mut sample = Self {
+            tree: Tree::new(tree.get(InodeIndex::ROOT).metadata),
+            pieces: Vec::new(),
+            numbers: HashMap::new(),
+        };
+        sample.tree.xattrs = tree.xattrs.clone();
+        for number in 0..RUNS {
+            let start = total / RUNS * number;
+            sample.add_run(tree, &files, number, start..start + bytes / RUNS)?;
+        }
+        Some(sample)
+    }
+
+    /// Bytes in all pieces.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.pieces.iter().map(|piece| piece.len).sum()
+    }
+
+    /// The bytes of its files, those of `source`.
+    pub(crate) const fn contents<'a>(&'a self, source: &'a Source) -> SampleContents<'a> {
+        SampleContents { sample: self, source }
+    }
+
+    /// Adds what of the files lies in a range of all content.
+    fn add_run(
+        &mut self,
+        tree: &Tree,
+        files: &[(InodeIndex, u64)],
+        number: u64,
+        run: Range<u64>,
+    ) -> Option<()> {
+        let name = Name::new(number.to_string().as_bytes()).ok()?;
+        let (root, metadata) = (InodeIndex::ROOT, Metadata::default());
+        let folder = self.tree.add(root, name, metadata, Kind::directory()).ok()?;
+        let (mut folders, mut before) = (HashMap::from([(root, folder)]), 0_u64);
+        for (file, size) in files {
+            let (start, end) = (before.max(run.start), (before + size).min(run.end));
+            if start < end {
+                let piece = Piece { file: *file, start: start - before, len: end - start };
+                self.add_piece(tree, piece, &mut folders)?;
+            }
+            before += size;
+        }
+        Some(())
+    }
+
+    /// Adds a piece in the folder that its file is in; `folders` has those that are there.
+    fn add_piece(
+        &mut self,
+        tree: &Tree,
+        piece: Piece,
+        folders: &mut HashMap<InodeIndex, InodeIndex>,
+    ) -> Option<()> {
+        let file = tree.get(piece.file);
+        let (mut missing, mut at) = (Vec::new(), file.parent());
+        while !folders.contains_key(&at) {
+            missing.push(at);
+            at = tree.get(at).parent();
+        }
+        let mut folder = *folders.get(&at)?;
+        for old in missing.into_iter().rev() {
+            let (name, metadata) = (tree.name(old)?.clone(), tree.get(old).metadata);
+            folder = self.tree.add(folder, name, metadata, Kind::directory()).ok()?;
+            folders.insert(old, folder);
+        }
+        let (name, kind) = (tree.name(piece.file)?.clone(), Kind::Regular { size: piece.len });
+        let inode = self.tree.add(folder, name, file.metadata, kind).ok()?;
+        self.numbers.insert(inode, self.pieces.len());
+        self.pieces.push(piece);
+        Some(())
+    }
+}
+
+/// All regular files with their sizes, in the order of the tree, each once.
+fn files(tree: &Tree) -> Vec<(InodeIndex, u64)> {
+    let mut met = HashSet::new();
+    let files = tree.walk().filter_map(|visit| match tree.get(visit.inode).kind {
+        Kind::Regular { size } => Some((visit.inode, size)),
+        _ => None,
+    });
+    files.filter(|(inode, _)| met.insert(*inode)).collect()
+}
+
+/// The bytes of a sample's files.
+#[derive(Debug)]
+pub(crate) struct SampleContents<'a> {
+    sample: &'a Sample,
+    source: &'a Source,
+}
+
+impl Contents for SampleContents<'_> {
+    fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
+        let number = self.sample.numbers.get(&inode);
+        let Some(piece) = number.and_then(|number| self.sample.pieces.get(*number)) else {
+            // A tree has no other regular files; what is asked for is no part of it.
+            return self.source.contents.open(tree, inode);
+        };
+        let whole = self.source.contents.open(&self.source.tree, piece.file)?;
+        Ok(Box::new(Cut { whole, piece: *piece }))
+    }
+}
+
+/// The bytes of a piece.
+struct Cut<'a> {
+    whole: Box<dyn Content + 'a>,
+    piece: Piece,
+}
+
+impl Content for Cut<'_> {
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), ContentError> {
+        self.whole.read_at(buf, self.piece.start + position)
+    }
+
+    fn range_at(&self, position: u64) -> Result<DataRange, ContentError> {
+        let Piece { start, len, .. } = self.piece;
+        let cut = |end: u64| (end - start).min(len);
+        Ok(match self.whole.range_at(start + position)? {
+            DataRange::Data { end } => DataRange::Data { end: cut(end) },
+            DataRange::Hole { end } => DataRange::Hole { end: cut(end) },
+        })
+    }
+
+    fn check_unchanged(&self) -> Result<(), ContentError> {
+        self.whole.check_unchanged()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lith_tree::MemoryContents;
+
+    use super::*;
+
+    fn name(text: &str) -> Name {
+        Name::new(text.as_bytes()).unwrap()
+    }
+
+    fn source() -> Source {
+        let mut tree = Tree::new(Metadata::default());
+        let mut contents = MemoryContents::default();
+        let (root, metadata) = (InodeIndex::ROOT, Metadata::default());
+        let folder = tree.add(root, name("folder"), metadata, Kind::directory()).unwrap();
+        let bytes: Vec<u8> = (0..=255_u8).cycle().take(5000).collect();
+        contents.add(&mut tree, (root, name("small")), metadata, &bytes[..100]).unwrap();
+        let file = contents.add(&mut tree, (folder, name("large")), metadata, bytes).unwrap();
+        tree.link(root, name("again"), file).unwrap();
+        Source { tree, contents: Box::new(contents), notes: Vec::new() }
+    }
+
+    #[test]
+    fn a_sample_has_runs_from_everywhere() {
+        let source = source();
+        assert!(Sample::new(&source.tree, 5100).is_none());
+        let sample = Sample::new(&source.tree, 800).unwrap();
+        assert_eq!(sample.bytes(), 800);
+        let ranges: Vec<_> = sample.pieces.iter().map(Piece::range).collect();
+        assert_eq!((ranges.len(), ranges[1].clone()), (8, 637..737));
+        let contents = sample.contents(&source);
+        let last = sample.tree.find(b"7/folder/large").unwrap();
+        let content = contents.open(&sample.tree, last).unwrap();
+        let mut bytes = [0; 100];
+        content.read_at(&mut bytes, 0).unwrap();
+        assert_eq!(usize::from(bytes[1]), (637 * 7 + 1) % 256);
+        assert_eq!(content.range_at(3).unwrap(), DataRange::Data { end: 100 });
+    }
+}

@@ -1,0 +1,248 @@
+//! Do the facts about every kind of image sum up, and does its map cover it?
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "in tests failures should be loud"
+)]
+
+use std::{fs, path::Path};
+
+use lith::{
+    device::MemoryDevice,
+    reader::{Image, Options},
+    tree::{InodeIndex, MemoryContents, Metadata, Name, Tree},
+};
+use lith_report::{Class, Details, Facts, Folder, Sums, census, gather, page};
+use lith_testkit::{chunks, golden, image, place, recipe};
+
+/// The sums over all folders, each checked against what is in it.
+fn check_folder(folder: &Folder) {
+    let mut sum = folder.rest;
+    for inner in &folder.folders {
+        sum.add(&inner.all);
+        check_folder(inner);
+    }
+    for file in &folder.large_files {
+        sum.add(&file.sums());
+    }
+    assert_eq!(sum, folder.all, "{:?}", folder.name);
+}
+
+/// Whether all sums agree, and maps have neither gaps nor overlaps.
+fn check(name: &str, image: &Image) -> Facts {
+    let facts = gather(image).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let contents = facts.contents.as_ref().unwrap();
+    assert_eq!(
+        format!("{contents:?}"),
+        format!("{:?}", census(image).unwrap()),
+        "{name}: both counts are one"
+    );
+    let details = facts.details.as_ref().unwrap();
+    check_folder(&details.folders);
+    let mut types = Sums::default();
+    for sums in &details.types {
+        types.add(&sums.all);
+    }
+    let all = details.folders.all;
+    assert_eq!(types, all, "{name}");
+    assert_eq!(all.bytes, contents.bytes, "{name}");
+    assert_eq!(all.stored + details.packed_rest, contents.stored, "{name}");
+    let stored: u64 = contents.data.values().map(|tally| tally.stored).sum();
+    assert_eq!(stored, contents.stored, "{name}");
+    check_maps(name, image, details);
+    facts
+}
+
+fn check_maps(name: &str, image: &Image, details: &Details) {
+    assert_eq!(details.devices_map.len(), image.device_map().slots.len() + 1, "{name}");
+    for device in &details.devices_map {
+        assert_eq!(device.size, image.device_size(device.number), "{name}");
+        let mut at = 0;
+        for region in &device.regions {
+            assert_eq!(region.start, at, "{name}, device {}", device.number);
+            assert!(region.bytes > 0, "{name}");
+            at += region.bytes;
+        }
+        assert_eq!(at, device.size, "{name}, device {}", device.number);
+        let sum: u64 = device.classes.iter().map(|sums| sums.bytes).sum();
+        assert_eq!(sum, device.size, "{name}, device {}", device.number);
+    }
+}
+
+#[test]
+fn sums_agree_in_every_kind_of_image() {
+    let seeds = lith_testkit::noise::bytes(lith_testkit::noise::Texture::Noise, 7, 4000);
+    let (tree, contents) = recipe::from_bytes(&seeds).follow();
+    let files = tree.walk().count() as u64;
+    for (name, options) in image::matrix(16) {
+        let bytes = image::build((&tree, &contents), &options);
+        let image = Image::open(MemoryDevice::new(bytes)).unwrap();
+        let facts = check(&name, &image);
+        assert_eq!(facts.contents.unwrap().names, files - 1, "{name}");
+        let details = facts.details.unwrap();
+        // What is left over is padding: less than the whole, and less than a block for each thing that fills blocks.
+        let unused = details.devices_map[0].classes.iter().find(|sums| sums.class == Class::Unused);
+        assert!(unused.is_none_or(|unused| unused.bytes < image.device_size(0)), "{name}");
+    }
+}
+
+#[test]
+fn sums_agree_in_images_of_others_and_on_several_devices() {
+    for golden in golden::all() {
+        let files = golden.files();
+        let devices = image::devices(&files[0], &files[1..]);
+        let image = Image::open_with(devices, Options::default()).unwrap();
+        let facts = check(&golden.name, &image);
+        let page = page(golden.name.as_bytes(), &facts).unwrap();
+        assert!(page.contains(&golden.name), "{}", golden.name);
+    }
+}
+
+/// A tree of files with these names and bytes in its root.
+fn tree(files: &[(&str, &[u8])]) -> (Tree, MemoryContents) {
+    let (mut tree, mut contents) = (Tree::new(Metadata::default()), MemoryContents::default());
+    for (name, bytes) in files {
+        let place = (InodeIndex::ROOT, Name::new(name.as_bytes()).unwrap());
+        contents.add(&mut tree, place, Metadata::default(), *bytes).unwrap();
+    }
+    (tree, contents)
+}
+
+fn noise(seed: u64, length: usize) -> Vec<u8> {
+    lith_testkit::noise::bytes(lith_testkit::noise::Texture::Noise, seed, length)
+}
+
+#[test]
+fn what_files_share_is_attributed_once_and_told() {
+    let (one, two) = (noise(1, 40_000), noise(2, 40_000));
+    let both = [&one[..], &two[..]].concat();
+    let all = [("a", &one[..]), ("b", &one), ("c", &both), ("d.bin", &two)];
+    let (mut tree, contents) = tree(&all);
+    let first = tree.find(b"a").unwrap();
+    tree.link(InodeIndex::ROOT, Name::new(b"e").unwrap(), first).unwrap();
+    let options = chunks::with(image::plain(), 4096);
+    let bytes = image::build((&tree, &contents), &options);
+    let image = Image::open(MemoryDevice::new(bytes)).unwrap();
+    let facts = check("chunks", &image);
+    let duplicates = facts.details.as_ref().unwrap().duplicates;
+    assert_eq!((duplicates.hard_links.count, duplicates.hard_links.bytes), (1, 40_000));
+    assert_eq!((duplicates.whole_files.count, duplicates.whole_files.bytes), (1, 40_000));
+    assert_eq!(duplicates.parts.count, 1);
+    // Chunks begin where files do, so of the two in one only the first is found again, but for its last chunk.
+    assert_eq!(duplicates.parts.bytes, 40_000 / 4096 * 4096);
+    let details = facts.details.unwrap();
+    let largest = &details.largest.by_bytes[0];
+    assert_eq!((&*largest.path.0, largest.bytes), (&b"/c"[..], 80_000));
+    let bin = details.types.iter().find(|sums| sums.name == ".bin").unwrap();
+    assert_eq!((bin.all.files, bin.all.bytes, bin.all.stored), (1, 40_000, 40_000));
+}
+
+#[test]
+fn bytes_of_the_map_hold_what_it_says() {
+    let text = b"words and words and words, ".repeat(4000);
+    let (tree, contents) = tree(&[("text", &text), ("noise", &noise(3, 50_000))]);
+    let options = image::compressed("zstd,3".parse().unwrap(), 64 << 10);
+    let folder = place::folder();
+    let path = folder.path().join("image");
+    image::build_at(&path, (&tree, &contents), &options);
+    let bytes = fs::read(&path).unwrap();
+    let image = Image::open(MemoryDevice::new(bytes)).unwrap();
+    let details = check("zstd", &image).details.unwrap();
+    let map = &details.devices_map[0];
+    let class_at = |at: u64| {
+        let region = map.regions.iter().find(|region| at < region.start + region.bytes);
+        region.unwrap().class
+    };
+    assert_eq!(class_at(1024), Class::Superblock);
+    assert_eq!(class_at(image.root().unwrap().position), Class::Inodes);
+    for path in ["text", "noise"] {
+        let inode = image.resolve(path.as_bytes()).unwrap();
+        for extent in image.extents(&inode).unwrap() {
+            let extent = extent.unwrap();
+            let lith::reader::Place::Device(at) = extent.place else { continue };
+            let expected = match extent.kind.name() {
+                "zstd" => Class::Zstd,
+                "plain" => Class::Plain,
+                _ => Class::Flat,
+            };
+            assert_eq!(class_at(at.pa.0), expected, "{path}");
+        }
+    }
+}
+
+#[test]
+fn an_estimate_of_a_small_image_is_no_estimate() {
+    let text = b"words and words and words, ".repeat(4000);
+    let (tree, contents) = tree(&[("text", &text)]);
+    let bytes = image::build((&tree, &contents), &image::plain());
+    let image = std::sync::Arc::new(Image::open(MemoryDevice::new(bytes)).unwrap());
+    let mut facts = gather(&image).unwrap();
+    let candidates = [("same", image::plain()), ("lz4", image::compressed(image::lz4hc(12), 4096))];
+    let candidates =
+        candidates.map(|(name, options)| lith_report::Candidate { name: name.to_owned(), options });
+    let folder = place::folder();
+    let estimates = lith_report::estimate(&image, &facts, &candidates, folder.path()).unwrap();
+    assert!(estimates.is_whole && estimates.sample_bytes == 108_000);
+    assert_eq!(estimates.presets[0].image, image.device_size(0));
+    assert!(estimates.presets[1].image < image.device_size(0) / 4);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    facts.presets = Some(estimates);
+    let page = page(b"image", &facts).unwrap();
+    assert!(page.contains("What another preset would save"));
+}
+
+#[test]
+fn an_estimate_by_a_sample_comes_near() {
+    let (mut tree, mut contents) = (Tree::new(Metadata::default()), MemoryContents::default());
+    for number in 0..600_u64 {
+        let (words, noise) = (format!("number {number} ").repeat(1300), noise(number, 13_000));
+        let name = Name::new(format!("{number}").as_bytes()).unwrap();
+        let bytes = [words.as_bytes(), &noise].concat();
+        contents.add(&mut tree, (InodeIndex::ROOT, name), Metadata::default(), bytes).unwrap();
+    }
+    let plain = image::build((&tree, &contents), &image::plain());
+    let options = image::compressed(image::lz4hc(5), 64 << 10);
+    let expected = image::build((&tree, &contents), &options).len() as u64;
+    let image = std::sync::Arc::new(Image::open(MemoryDevice::new(plain)).unwrap());
+    let facts = gather(&image).unwrap();
+    let candidates = [lith_report::Candidate { name: "lz4hc".to_owned(), options }];
+    let folder = place::folder();
+    let estimates = lith_report::estimate(&image, &facts, &candidates, folder.path()).unwrap();
+    assert!(!estimates.is_whole && estimates.sample_bytes == 8 << 20);
+    let found = estimates.presets[0].image;
+    assert!(found.abs_diff(expected) < expected / 10, "{found}, but it is {expected}");
+}
+
+#[test]
+fn names_of_any_bytes_are_text_on_the_page() {
+    let names: [&[u8]; 6] = [
+        b"<script>alert(1)<|script>",
+        b"a\"b'c&d",
+        b"new\nline",
+        b"\xff\xfe",
+        "\u{202e}gnp.exe".as_bytes(),
+        b"{{ page }}",
+    ];
+    let (mut tree, mut contents) = (Tree::new(Metadata::default()), MemoryContents::default());
+    for (number, name) in names.iter().enumerate() {
+        let folder = lith::tree::Kind::directory();
+        let name = Name::new(name).unwrap();
+        let metadata = Metadata::default();
+        let folder = tree.add(InodeIndex::ROOT, name.clone(), metadata, folder).unwrap();
+        let bytes = noise(number as u64, 9000);
+        contents.add(&mut tree, (folder, name), metadata, bytes).unwrap();
+    }
+    let bytes = image::build((&tree, &contents), &image::plain());
+    let image = Image::open(MemoryDevice::new(bytes)).unwrap();
+    let facts = gather(&image).unwrap();
+    let title = Path::new("<b>image</b>").as_os_str().as_encoded_bytes();
+    let page = page(title, &facts).unwrap();
+    assert!(!page.contains("<script") && !page.contains("<b>image") && !page.contains('\u{202e}'));
+    for shown in
+        ["&lt;script&gt;alert(1)&lt;|script&gt;", "new\\x0aline", "{{ page }}", "\\xff\\xfe"]
+    {
+        assert!(page.contains(shown), "{shown}");
+    }
+    assert!(page.contains("default-src &#x27;none&#x27;") || page.contains("default-src 'none'"));
+}

@@ -1,0 +1,80 @@
+//! Can a damaged image make gathering facts panic, hang, or eat memory?
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "in tests failures should be loud"
+)]
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+use lith::{device::MemoryDevice, reader::Image};
+use lith_report::{gather, page};
+use lith_testkit::{corpus, golden, image, mutation, recipe, tier};
+
+/// The longest that one image may take. Any is small: the time is for a machine that does much else.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Bytes of a page about a small image.
+const PAGE: usize = 2 << 20;
+
+/// Gathers facts if the image can be opened; says whether they could be.
+fn try_one(name: &str, bytes: Vec<u8>) -> bool {
+    let started = Instant::now();
+    let size = bytes.len() as u64;
+    let Ok(image) = Image::open(MemoryDevice::new(bytes)) else { return false };
+    let facts = gather(&image);
+    if let Ok(facts) = &facts {
+        let details = facts.details.as_ref().unwrap();
+        let regions = &details.devices_map.first().unwrap().regions;
+        assert_eq!(regions.iter().map(|region| region.bytes).sum::<u64>(), size, "{name}");
+        let page = page(name.as_bytes(), facts).unwrap();
+        assert!(page.len() < PAGE, "{name}: a page of {} bytes", page.len());
+    }
+    assert!(started.elapsed() < PATIENCE, "{name}: {:?}", started.elapsed());
+    facts.is_ok()
+}
+
+#[test]
+fn bad_images_are_told_about_or_refused() {
+    let folder = golden::folder().join("../bad");
+    let mut outcomes = [0, 0];
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "erofs") {
+            let told = try_one(&path.display().to_string(), fs::read(&path).unwrap());
+            outcomes[usize::from(told)] += 1;
+        }
+    }
+    assert!(outcomes[0] > 5 && outcomes[1] > 5, "{outcomes:?}");
+}
+
+#[test]
+fn what_fuzzers_found_is_told_about_or_refused() {
+    for (name, bytes) in corpus::inputs("reader_open_walk") {
+        try_one(&name, bytes);
+    }
+}
+
+#[test]
+fn damaged_images_are_told_about_or_refused() {
+    let seeds = lith_testkit::noise::bytes(lith_testkit::noise::Texture::Noise, 5, 3000);
+    let (tree, contents) = recipe::from_bytes(&seeds).follow();
+    let count = if tier::is_heavy() { 100 } else { 12 };
+    let mut outcomes = [0, 0];
+    for (number, (name, options)) in image::matrix(12).into_iter().enumerate() {
+        let bytes = image::build((&tree, &contents), &options);
+        let hot = mutation::hot_ranges(&bytes);
+        for seed in 0..count {
+            let mut damaged = bytes.clone();
+            if damaged.len() > 1032 {
+                damaged[1032] &= !1;
+            }
+            let seed = number as u64 * 1000 + seed;
+            mutation::mutate(&mut damaged, &hot, seed);
+            outcomes[usize::from(try_one(&format!("{name}, seed {seed}"), damaged))] += 1;
+        }
+    }
+    assert!(outcomes[0] > 100 && outcomes[1] > 100, "{outcomes:?}");
+}
