@@ -12,8 +12,11 @@ make_sid() {
 }
 
 need_root
-# What reads at random for read.py, on this machine itself.
-need_command fio fio
+# What lith is also compared with, on this machine itself.
+need_command mkfs.btrfs btrfs-progs
+need_command mkfs.f2fs f2fs-tools
+need_command mkfs.xfs xfsprogs
+need_command lz4 lz4
 make_whole sid make_sid
 for tool in 'mkfs.erofs -V' 'mksquashfs -version' 'squashfuse --help'; do
     # Some of these exit with a failure after printing their version.

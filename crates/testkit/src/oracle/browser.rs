@@ -39,6 +39,9 @@ pub struct Browser {
     program: PathBuf,
 }
 
+/// Seconds after which a browser is taken to hang.
+const PATIENCE: &str = "60";
+
 /// What a browser made of a page.
 #[derive(Clone, Debug)]
 pub struct Seen {
@@ -117,7 +120,9 @@ impl Browser {
         let profile = crate::place::folder();
         let mut data = OsString::from("--user-data-dir=");
         data.push(profile.path());
-        let output = Command::new(&self.program)
+        let output = Command::new("timeout")
+            .arg(PATIENCE)
+            .arg(&self.program)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
             .args(["--disable-background-networking", "--no-first-run", "--disable-dev-shm-usage"])
             .args(["--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom"])
