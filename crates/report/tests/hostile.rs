@@ -14,6 +14,9 @@ use lith::{device::MemoryDevice, reader::Image};
 use lith_report::{gather, page};
 use lith_testkit::{corpus, golden, image, mutation, recipe, tier};
 
+/// Everything.
+const WHOLE: lith_report::Options = lith_report::Options { equal_files: true };
+
 /// The longest that one image may take. Any is small: the time is for a machine that does much else.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes of a page about a small image.
@@ -24,7 +27,7 @@ fn try_one(name: &str, bytes: Vec<u8>) -> bool {
     let started = Instant::now();
     let size = bytes.len() as u64;
     let Ok(image) = Image::open(MemoryDevice::new(bytes)) else { return false };
-    let facts = gather(&image);
+    let facts = gather(&image, WHOLE);
     if let Ok(facts) = &facts {
         let details = facts.details.as_ref().unwrap();
         let regions = &details.devices_map.first().unwrap().regions;
