@@ -11,8 +11,9 @@ use lith_format::{
 use lith_reader::{File, Image};
 
 use crate::{
-    Class, FactsError,
+    Class, FactsError, Options,
     claims::Claims,
+    equal::Candidates,
     facts::{Details, Device, Duplicates, Largest, Sums, TypeSums},
     file_kind,
     folders::{FolderIndex, Folders},
@@ -39,10 +40,12 @@ pub(crate) struct Gathering<'a> {
     by_stored: Ranking,
     /// Files whose first bytes may still be looked at.
     looks: u32,
+    /// Files that may be equal, if that is asked for.
+    equal: Option<Candidates>,
 }
 
 impl Gathering<'_> {
-    pub(crate) fn new(image: &Image, steps: u64) -> Result<Self, FactsError> {
+    pub(crate) fn new(image: &Image, steps: u64, options: Options) -> Result<Self, FactsError> {
         let mut gathering = Self {
             folders: Folders::new(),
             types: BTreeMap::new(),
@@ -50,6 +53,7 @@ impl Gathering<'_> {
             by_bytes: Ranking::new(IN_FOLDERS),
             by_stored: Ranking::new(IN_FOLDERS),
             looks: LOOKS,
+            equal: options.equal_files.then(Candidates::default),
         };
         gathering.claim_tables(image)?;
         Ok(gathering)
@@ -83,16 +87,21 @@ impl Gathering<'_> {
         Ok(())
     }
 
-    /// Takes in a regular file with its sums.
+    /// Takes in a regular file with its sums. `is_repeat` says that all of it, but for what is beside its inode, is stored
+    /// as another one.
     pub(crate) fn see_file(
         &mut self,
         file: &File<'_>,
         sums: &Sums,
+        is_repeat: bool,
         (folder, name): (FolderIndex, &[u8]),
     ) {
         self.folders.count(folder, sums);
         self.by_bytes.see(sums.bytes, sums, (folder, name));
         self.by_stored.see(sums.stored, sums, (folder, name));
+        if let Some(equal) = self.equal.as_mut().filter(|_| !is_repeat) {
+            equal.see(file.inode().nid, sums, (folder, name));
+        }
         let known = file_kind::by_name(name);
         let kind = known.unwrap_or_else(|| Cow::Borrowed(self.look(file)));
         let is_told = self.types.len() < TYPES || self.types.contains_key(&kind);
@@ -117,6 +126,7 @@ impl Gathering<'_> {
         data: &[Claims<Class>],
         duplicates: Duplicates,
     ) -> Result<Details, FactsError> {
+        let equal_files = self.equal.map(|equal| equal.compare(image, &self.folders));
         let large: BTreeMap<_, _> = self.by_bytes.iter().chain(self.by_stored.iter()).collect();
         let folders = self.folders.root(large.into_values());
         let by_bytes = self.by_bytes.finish(&self.folders, LARGEST);
@@ -131,6 +141,7 @@ impl Gathering<'_> {
             packed_rest: 0,
             largest: Largest { by_bytes, by_stored },
             duplicates,
+            equal_files,
             devices_map: devices(image, &self.metadata, data)?,
         })
     }

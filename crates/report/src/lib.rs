@@ -15,6 +15,7 @@
 mod budget;
 mod claims;
 mod details;
+mod equal;
 mod error;
 mod facts;
 mod file_kind;
@@ -31,11 +32,11 @@ mod walk;
 
 pub use error::{EstimateError, FactsError, PageError};
 pub use facts::{
-    Algorithm, ClassSums, Contents, Details, Device, DeviceSlot, Duplicates, Facts, Features,
-    Folder, FolderFile, Kernel, LargeFile, Largest, Located, Named, Region, Repeats, Requirement,
-    Summary, Sums, Tally, TypeSums,
+    Algorithm, ClassSums, Contents, Details, Device, DeviceSlot, Duplicates, EqualFiles,
+    EqualGroup, Facts, Features, Folder, FolderFile, Kernel, LargeFile, Largest, Located, Named,
+    Region, Repeats, Requirement, Summary, Sums, Tally, TypeSums,
 };
-pub use gather::{census, gather};
+pub use gather::{Options, census, gather};
 pub use page::{GENERATOR, page};
 pub use physical::Class;
 pub use presets::{Candidate, Estimate, Estimates, estimate};

@@ -6,7 +6,7 @@ use lith_format::{addr::Nid, compression::Algorithm, file_type::FileType, inode:
 use lith_reader::{Extent, ExtentKind, File, Image, Inode, Place, Space};
 
 use crate::{
-    Class, FactsError,
+    Class, FactsError, Options,
     budget::Budget,
     claims::Claims,
     details::Gathering,
@@ -45,11 +45,11 @@ struct Taken {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk that only counts, or gathers details too.
-    pub(crate) fn new(image: &'a Image, detailed: bool) -> Result<Self, FactsError> {
+    /// A walk that only counts, or gathers details if there are options for them.
+    pub(crate) fn new(image: &'a Image, details: Option<Options>) -> Result<Self, FactsError> {
         let budget = Budget::new(image);
         let (steps, devices) = (budget.steps, image.device_map().slots.len() + 1);
-        let gathering = if detailed { Some(Gathering::new(image, steps)?) } else { None };
+        let gathering = details.map(|options| Gathering::new(image, steps, options)).transpose()?;
         Ok(Self {
             image,
             budget,
@@ -174,12 +174,14 @@ impl<'a> Walk<'a> {
     ) -> Result<(), FactsError> {
         let file = self.image.file(inode)?;
         self.see_metadata(inode, Some(&file))?;
-        let mut sum = Taken::default();
+        let (mut sum, mut beside) = (Taken::default(), 0_u64);
         for extent in file.extents() {
             let extent = extent?;
             let Taken { stored, again } = self.take(&extent, class_of(extent.kind))?;
             sum.stored = sum.stored.saturating_add(stored);
             sum.again = sum.again.saturating_add(again);
+            let is_beside = matches!(extent.place, Place::Metadata { .. });
+            beside = beside.saturating_add(if is_beside { stored } else { 0 });
             // What fragments take is counted with the packed inode that holds them.
             let is_fragment = extent.kind == ExtentKind::Fragment;
             self.fragments += if is_fragment { stored } else { 0 };
@@ -188,12 +190,15 @@ impl<'a> Walk<'a> {
         self.contents.bytes = self.contents.bytes.saturating_add(inode.size);
         match sum {
             Taken { again: 0, .. } => {}
-            Taken { stored: 0, again } => self.duplicates.whole_files.add(again),
+            Taken { stored, again } if stored == beside => {
+                self.duplicates.whole_files.add(again);
+            }
             Taken { again, .. } => self.duplicates.parts.add(again),
         }
         let sums = Sums { files: 1, bytes: inode.size, stored: sum.stored };
         if let Some(gathering) = &mut self.gathering {
-            gathering.see_file(&file, &sums, (folder, name));
+            let is_repeat = sum.again > 0 && sum.stored == beside;
+            gathering.see_file(&file, &sums, is_repeat, (folder, name));
         }
         Ok(())
     }

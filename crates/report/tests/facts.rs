@@ -9,12 +9,16 @@
 use std::{fs, path::Path};
 
 use lith::{
+    builder::Options,
     device::MemoryDevice,
-    reader::{Image, Options},
+    reader::{self, Image},
     tree::{InodeIndex, MemoryContents, Metadata, Name, Tree},
 };
 use lith_report::{Class, Details, Facts, Folder, Sums, census, gather, page};
 use lith_testkit::{chunks, golden, image, place, recipe};
+
+/// Everything.
+const WHOLE: lith_report::Options = lith_report::Options { equal_files: true };
 
 /// The sums over all folders, each checked against what is in it.
 fn check_folder(folder: &Folder) {
@@ -31,7 +35,7 @@ fn check_folder(folder: &Folder) {
 
 /// Whether all sums agree, and maps have neither gaps nor overlaps.
 fn check(name: &str, image: &Image) -> Facts {
-    let facts = gather(image).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let facts = gather(image, WHOLE).unwrap_or_else(|error| panic!("{name}: {error}"));
     let contents = facts.contents.as_ref().unwrap();
     assert_eq!(
         format!("{contents:?}"),
@@ -92,7 +96,7 @@ fn sums_agree_in_images_of_others_and_on_several_devices() {
     for golden in golden::all() {
         let files = golden.files();
         let devices = image::devices(&files[0], &files[1..]);
-        let image = Image::open_with(devices, Options::default()).unwrap();
+        let image = Image::open_with(devices, reader::Options::default()).unwrap();
         let facts = check(&golden.name, &image);
         let page = page(golden.name.as_bytes(), &facts).unwrap();
         assert!(page.contains(&golden.name), "{}", golden.name);
@@ -139,6 +143,29 @@ fn what_files_share_is_attributed_once_and_told() {
 }
 
 #[test]
+fn equal_files_that_are_stored_twice_are_found() {
+    let (one, two) = (noise(1, 40_000), noise(2, 40_000));
+    let (tree, contents) = tree(&[("a", &one), ("b", &two), ("c", &one), ("d", &one), ("e", b"x")]);
+    let shared = image::compressed(image::lz4hc(5), 4096);
+    let unshared = Options { share_duplicates: false, ..shared.clone() };
+    for (options, copies) in [(unshared, 2), (shared, 0)] {
+        let bytes = image::build((&tree, &contents), &options);
+        let image = Image::open(MemoryDevice::new(bytes)).unwrap();
+        let facts = check("equal", &image);
+        let equal = facts.details.as_ref().unwrap().equal_files.as_ref().unwrap();
+        assert_eq!((equal.copies, equal.bytes, equal.not_compared), (copies, copies * 40_000, 0));
+        let page = page(b"image", &facts).unwrap();
+        let told = "2 further copies of 78.1 KiB, which take ";
+        assert_eq!(page.contains(told), copies == 2);
+        let Some(group) = equal.largest.first() else { continue };
+        let paths: Vec<_> = group.paths.iter().map(|path| &*path.0).collect();
+        assert_eq!(paths, [b"/a", b"/c", b"/d"]);
+        assert_eq!((group.files, group.bytes, group.stored), (3, 40_000, equal.stored));
+        assert!((80_000..90_000).contains(&group.stored), "{}", group.stored);
+    }
+}
+
+#[test]
 fn bytes_of_the_map_hold_what_it_says() {
     let text = b"words and words and words, ".repeat(4000);
     let (tree, contents) = tree(&[("text", &text), ("noise", &noise(3, 50_000))]);
@@ -160,7 +187,7 @@ fn bytes_of_the_map_hold_what_it_says() {
         let inode = image.resolve(path.as_bytes()).unwrap();
         for extent in image.extents(&inode).unwrap() {
             let extent = extent.unwrap();
-            let lith::reader::Place::Device(at) = extent.place else { continue };
+            let reader::Place::Device(at) = extent.place else { continue };
             let expected = match extent.kind.name() {
                 "zstd" => Class::Zstd,
                 "plain" => Class::Plain,
@@ -177,7 +204,7 @@ fn an_estimate_of_a_small_image_is_no_estimate() {
     let (tree, contents) = tree(&[("text", &text)]);
     let bytes = image::build((&tree, &contents), &image::plain());
     let image = std::sync::Arc::new(Image::open(MemoryDevice::new(bytes)).unwrap());
-    let mut facts = gather(&image).unwrap();
+    let mut facts = gather(&image, WHOLE).unwrap();
     let candidates = [("same", image::plain()), ("lz4", image::compressed(image::lz4hc(12), 4096))];
     let candidates =
         candidates.map(|(name, options)| lith_report::Candidate { name: name.to_owned(), options });
@@ -205,7 +232,7 @@ fn an_estimate_by_a_sample_comes_near() {
     let options = image::compressed(image::lz4hc(5), 64 << 10);
     let expected = image::build((&tree, &contents), &options).len() as u64;
     let image = std::sync::Arc::new(Image::open(MemoryDevice::new(plain)).unwrap());
-    let facts = gather(&image).unwrap();
+    let facts = gather(&image, WHOLE).unwrap();
     let candidates = [lith_report::Candidate { name: "lz4hc".to_owned(), options }];
     let folder = place::folder();
     let estimates = lith_report::estimate(&image, &facts, &candidates, folder.path()).unwrap();
@@ -235,7 +262,7 @@ fn names_of_any_bytes_are_text_on_the_page() {
     }
     let bytes = image::build((&tree, &contents), &image::plain());
     let image = Image::open(MemoryDevice::new(bytes)).unwrap();
-    let facts = gather(&image).unwrap();
+    let facts = gather(&image, WHOLE).unwrap();
     let title = Path::new("<b>image</b>").as_os_str().as_encoded_bytes();
     let page = page(title, &facts).unwrap();
     assert!(!page.contains("<script") && !page.contains("<b>image") && !page.contains('\u{202e}'));

@@ -7,12 +7,16 @@
 
 use std::{
     fs,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use lith::{device::MemoryDevice, reader::Image};
-use lith_report::{gather, page};
-use lith_testkit::{corpus, golden, image, mutation, recipe, tier};
+use lith_report::{Candidate, estimate, gather, page};
+use lith_testkit::{corpus, golden, image, mutation, place, recipe, tier};
+
+/// Everything.
+const WHOLE: lith_report::Options = lith_report::Options { equal_files: true };
 
 /// The longest that one image may take. Any is small: the time is for a machine that does much else.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -24,7 +28,7 @@ fn try_one(name: &str, bytes: Vec<u8>) -> bool {
     let started = Instant::now();
     let size = bytes.len() as u64;
     let Ok(image) = Image::open(MemoryDevice::new(bytes)) else { return false };
-    let facts = gather(&image);
+    let facts = gather(&image, WHOLE);
     if let Ok(facts) = &facts {
         let details = facts.details.as_ref().unwrap();
         let regions = &details.devices_map.first().unwrap().regions;
@@ -34,6 +38,26 @@ fn try_one(name: &str, bytes: Vec<u8>) -> bool {
     }
     assert!(started.elapsed() < PATIENCE, "{name}: {:?}", started.elapsed());
     facts.is_ok()
+}
+
+#[test]
+fn bad_images_are_tried_with_presets_or_refused() {
+    let place = place::folder();
+    let mut outcomes = [0, 0];
+    for entry in fs::read_dir(golden::folder().join("../bad")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|ending| ending != "erofs") {
+            continue;
+        }
+        let Ok(image) = Image::open(MemoryDevice::new(fs::read(&path).unwrap())) else { continue };
+        let Ok(facts) = gather(&image, WHOLE) else { continue };
+        let options = image::compressed(image::lz4hc(1), 4096);
+        let candidate = Candidate { name: "lz4".to_owned(), options };
+        let estimates = estimate(&Arc::new(image), &facts, &[candidate], place.path());
+        outcomes[usize::from(estimates.is_ok())] += 1;
+    }
+    assert!(outcomes[0] > 2 && outcomes[1] > 2, "{outcomes:?}");
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
 }
 
 #[test]

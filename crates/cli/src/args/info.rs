@@ -25,9 +25,13 @@ pub(crate) struct Info {
     #[arg(long)]
     pub(crate) superblock: bool,
 
-    /// Tell all that `lith report` shows but the presets
+    /// Tell all that `lith report` shows but what takes long
     #[arg(short, long, conflicts_with = "superblock")]
     pub(crate) all: bool,
+
+    /// With --all, look for equal files that are stored several times: reads all files of equal sizes
+    #[arg(long, requires = "all")]
+    pub(crate) equal_files: bool,
 
     /// Tell how large the image would be with each preset, by building a sample of it; takes some seconds
     #[arg(long, conflicts_with = "superblock")]

@@ -32,6 +32,10 @@ pub(crate) struct Report {
     #[arg(long)]
     pub(crate) no_presets: bool,
 
+    /// Look for equal files that are stored several times: reads all files of equal sizes
+    #[arg(long)]
+    pub(crate) equal_files: bool,
+
     /// Don't tell what was written, nor how far the work is
     #[arg(short, long)]
     pub(crate) quiet: bool,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use lith::tree::DisplayPath;
-use lith_report::{Details, Device, Estimates, Folder, LargeFile, Sums};
+use lith_report::{Details, Device, EqualFiles, EqualGroup, Estimates, Folder, LargeFile, Sums};
 
 use super::number::{Bytes, Count, Share};
 
@@ -40,6 +40,7 @@ impl fmt::Display for DetailsText<'_> {
         largest(f, "largest files", &details.largest.by_bytes)?;
         largest(f, "files that take most", &details.largest.by_stored)?;
         self.duplicates(f)?;
+        details.equal_files.as_ref().map_or(Ok(()), |found| equal(f, found))?;
         details.devices_map.iter().try_for_each(|device| map(f, device))
     }
 }
@@ -94,6 +95,21 @@ fn largest(f: &mut fmt::Formatter<'_>, what: &str, files: &[LargeFile]) -> fmt::
     for LargeFile { path, bytes, stored } in files {
         let (path, share) = (DisplayPath(&path.0), Share(*stored, *bytes).to_string());
         writeln!(f, "{bytes:>16} {stored:>16} {share:>9}  {path}")?;
+    }
+    Ok(())
+}
+
+fn equal(f: &mut fmt::Formatter<'_>, found: &EqualFiles) -> fmt::Result {
+    let EqualFiles { copies, bytes, stored, not_compared, largest, .. } = found;
+    writeln!(f, "\nequal files stored several times")?;
+    writeln!(f, "further copies {copies:>9} {bytes:>16} bytes, stored in {stored}")?;
+    if *not_compared > 0 {
+        writeln!(f, "not compared   {not_compared:>9}")?;
+    }
+    for EqualGroup { files, stored, paths, .. } in largest {
+        let shown: Vec<_> = paths.iter().map(|path| DisplayPath(&path.0).to_string()).collect();
+        let more = if paths.len() as u64 == *files { "" } else { " ..." };
+        writeln!(f, "{files:>9} {stored:>16}  {}{more}", shown.join(" "))?;
     }
     Ok(())
 }

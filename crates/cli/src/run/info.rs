@@ -2,7 +2,7 @@
 
 use std::{env, io::Write, sync::Arc};
 
-use lith_report::{Facts, Summary, census, gather};
+use lith_report::{Facts, Options, Summary, census, gather};
 
 use super::{presets, subject::Subject};
 use crate::{
@@ -32,7 +32,8 @@ pub(crate) fn run(request: &Info) -> anyhow::Result<Outcome> {
 fn look(subject: &Subject<'_>, request: &Info) -> anyhow::Result<Facts> {
     let image = &subject.image;
     if request.all {
-        return gather(image).map_err(|error| subject.failed(error));
+        let options = Options { equal_files: request.equal_files };
+        return gather(image, options).map_err(|error| subject.failed(error));
     }
     let counted = (!request.superblock).then(|| census(image)).transpose();
     let contents = counted.map_err(|error| subject.failed(error))?;

@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::Context;
-use lith_report::{Facts, GENERATOR, gather, page};
+use lith_report::{Facts, GENERATOR, Options, gather, page};
 
 use super::{presets, subject::Subject};
 use crate::{
@@ -83,7 +83,8 @@ fn facts(request: &Report, output: Option<&Path>) -> anyhow::Result<Facts> {
         total: 0,
     });
     let subject = Subject::open(&request.image)?;
-    let mut facts = gather(&subject.image).map_err(|error| subject.failed(error))?;
+    let options = Options { equal_files: request.equal_files };
+    let mut facts = gather(&subject.image, options).map_err(|error| subject.failed(error))?;
     if request.no_presets {
         return Ok(facts);
     }

@@ -78,7 +78,11 @@ fn presets_are_tried_unless_the_image_is_damaged() {
 #[test]
 fn info_prints_the_same_facts() {
     let (_sample, image) = Sample::built();
-    let facts = json(args!["info", "--all", "--json", image]);
+    let facts = json(args!["info", "--all", "--equal-files", "--json", image]);
+    assert_eq!(facts["equal_files"]["copies"], 0);
+    assert!(
+        printed(args!["info", "--all", "--equal-files", image]).contains("\nequal files stored")
+    );
     assert_eq!(
         (&facts["folders"]["files"], &facts["folders"]["bytes"]),
         (&5.into(), &350_016.into())

@@ -41,6 +41,9 @@ pub struct Details {
     pub largest: Largest,
     /// What is stored once instead of several times.
     pub duplicates: Duplicates,
+    /// Equal files that are stored several times; nothing if they were not looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub equal_files: Option<EqualFiles>,
     /// What lies where, for each device.
     pub devices_map: Vec<Device>,
 }
@@ -173,10 +176,40 @@ impl Serialize for Named {
 pub struct Duplicates {
     /// Further names of files.
     pub hard_links: Repeats,
-    /// Files of which all that is stored is another file's.
+    /// Files of which all that is stored, but for what is beside their inodes, is another file's.
     pub whole_files: Repeats,
     /// Files of which a part is another file's, or comes several times in themselves.
     pub parts: Repeats,
+}
+
+/// Files that are equal, but stored several times.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct EqualFiles {
+    /// Contents that more than one file has.
+    pub groups: u64,
+    /// Files that have them, without one of each group.
+    pub copies: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// What those take where they are stored.
+    pub stored: u64,
+    /// Files of equal sizes that could not be compared: unreadable ones, or too much for an image of this size.
+    pub not_compared: u64,
+    /// The groups whose copies take most, those first.
+    pub largest: Vec<EqualGroup>,
+}
+
+/// Files with the same content, each of which is stored.
+#[derive(Clone, Debug, Serialize)]
+pub struct EqualGroup {
+    /// Bytes of each.
+    pub bytes: u64,
+    /// How many there are.
+    pub files: u64,
+    /// What all but the first take where they are stored.
+    pub stored: u64,
+    /// Some of them.
+    pub paths: Vec<Located>,
 }
 
 /// Repeats of one kind.

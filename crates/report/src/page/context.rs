@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     facts::{
-        Contents, Details, Duplicates, Facts, Folder, FolderFile, LargeFile, Summary, Sums,
-        TypeSums,
+        Contents, Details, Duplicates, EqualFiles, EqualGroup, Facts, Folder, FolderFile,
+        LargeFile, Summary, Sums, TypeSums,
     },
     number::{Bytes, Count, Share},
     presets::Estimates,
@@ -71,7 +71,23 @@ struct Drawn {
     by_bytes: Vec<(String, Row)>,
     by_stored: Vec<(String, Row)>,
     duplicates: Vec<(&'static str, String, String)>,
+    equal: Option<Equal>,
     maps: Vec<Map>,
+}
+
+/// Equal files that are stored several times.
+#[derive(Debug, Serialize)]
+struct Equal {
+    told: String,
+    rows: Vec<EqualRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct EqualRow {
+    paths: Vec<String>,
+    more: u64,
+    bytes: String,
+    stored: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -222,7 +238,7 @@ impl Row {
 
 impl Drawn {
     fn new(details: &Details) -> Self {
-        let Details { folders, types, packed_rest, largest, duplicates, devices_map } = details;
+        let Details { folders, types, packed_rest, largest, .. } = details;
         let whole = folders.all;
         let files = |files: &[LargeFile]| {
             let row = |file: &LargeFile| {
@@ -246,8 +262,9 @@ impl Drawn {
             packed_rest: (*packed_rest > 0).then(|| Bytes(*packed_rest).to_string()),
             by_bytes: files(&largest.by_bytes),
             by_stored: files(&largest.by_stored),
-            duplicates: duplicate_rows(duplicates),
-            maps: devices_map.iter().filter_map(Map::new).collect(),
+            duplicates: duplicate_rows(&details.duplicates),
+            equal: details.equal_files.as_ref().map(Equal::new),
+            maps: details.devices_map.iter().filter_map(Map::new).collect(),
         }
     }
 }
@@ -275,6 +292,26 @@ fn duplicate_rows(duplicates: &Duplicates) -> Vec<(&'static str, String, String)
     ];
     rows.map(|(name, repeats)| (name, grouped(repeats.count), Bytes(repeats.bytes).to_string()))
         .into()
+}
+
+impl Equal {
+    fn new(equal: &EqualFiles) -> Self {
+        let row = |group: &EqualGroup| EqualRow {
+            paths: group.paths.iter().map(|path| shown(&path.0)).collect(),
+            more: group.files.saturating_sub(group.paths.len() as u64),
+            bytes: Bytes(group.bytes).to_string(),
+            stored: Bytes(group.stored).to_string(),
+        };
+        let (bytes, stored) = (Bytes(equal.bytes), Bytes(equal.stored));
+        let told = match equal.copies {
+            0 => "None.".to_owned(),
+            1 => format!("1 further copy of {bytes}, which takes {stored}."),
+            copies => {
+                format!("{} further copies of {bytes}, which take {stored}.", grouped(copies))
+            }
+        };
+        Self { told, rows: equal.largest.iter().map(row).collect() }
+    }
 }
 
 impl FolderRow {

@@ -117,7 +117,7 @@ fn measure(
     source: &Source,
     sample: &Sample,
 ) -> Result<u64, EstimateError> {
-    let mut walk = Walk::new(image, false)?;
+    let mut walk = Walk::new(image, None)?;
     walk.see_shared_inodes()?;
     let mut stored: u64 = 0;
     for piece in &sample.pieces {

@@ -84,12 +84,12 @@ impl Sample {
         let folder = self.tree.add(root, name, metadata, Kind::directory()).ok()?;
         let (mut folders, mut before) = (HashMap::from([(root, folder)]), 0_u64);
         for (file, size) in files {
-            let (start, end) = (before.max(run.start), (before + size).min(run.end));
+            let (start, end) = (before.max(run.start), before.saturating_add(*size).min(run.end));
             if start < end {
                 let piece = Piece { file: *file, start: start - before, len: end - start };
                 self.add_piece(tree, piece, &mut folders)?;
             }
-            before += size;
+            before = before.saturating_add(*size);
         }
         Some(())
     }
@@ -212,5 +212,17 @@ mod tests {
         content.read_at(&mut bytes, 0).unwrap();
         assert_eq!(usize::from(bytes[1]), (637 * 7 + 1) % 256);
         assert_eq!(content.range_at(3).unwrap(), DataRange::Data { end: 100 });
+    }
+
+    #[test]
+    fn absurd_sizes_do_no_harm() {
+        let mut tree = Tree::new(Metadata::default());
+        for number in 0..4 {
+            let kind = Kind::Regular { size: u64::MAX - number };
+            let name = name(&number.to_string());
+            tree.add(InodeIndex::ROOT, name, Metadata::default(), kind).unwrap();
+        }
+        let sample = Sample::new(&tree, 800).unwrap();
+        assert_eq!(sample.bytes(), 800);
     }
 }
