@@ -73,7 +73,7 @@ impl Reading {
     /// What a table says of it.
     pub(crate) fn text(&self) -> String {
         match self {
-            Self::Shell { command, .. } => (*command).into(),
+            Self::Shell { command, .. } => format!("`{command}`"),
             Self::File(pattern) => pattern.text(),
         }
     }

@@ -65,8 +65,8 @@ impl Task {
     /// What a table says that is done.
     pub(crate) fn about(&self) -> String {
         match self {
-            Self::Build(_) => "an image is made".into(),
-            Self::Run { .. } => "a command is run on the image".into(),
+            Self::Build(_) => "each program makes an image".into(),
+            Self::Run { .. } => "each program is given its image".into(),
             Self::Read { reading, .. } => reading.text(),
         }
     }
