@@ -26,8 +26,8 @@ use crate::{
 pub struct Options {
     /// Names of suites; without any the three published comparisons and the start of an application.
     pub suites: Vec<String>,
-    /// Only tables and rows with this text in their names.
-    pub only: Option<String>,
+    /// Only tables and rows with one of these texts in their names; without any all of them.
+    pub only: Vec<String>,
     /// Only rivals with one of these texts in their names; without any all of them.
     pub rivals: Vec<String>,
     /// How often each thing is measured, after one round to warm up.
@@ -164,9 +164,8 @@ impl Run<'_> {
         let is_wanted = series.starts_with("lith")
             || rivals.is_empty()
             || rivals.iter().any(|rival| series.contains(&rival.to_lowercase()));
-        let only = self.options.only.as_ref();
-        is_wanted
-            && only.is_none_or(|only| format!("{}, {}", table.name, entry.label()).contains(only))
+        let (only, name) = (&self.options.only, format!("{}, {}", table.name, entry.label()));
+        is_wanted && (only.is_empty() || only.iter().any(|text| name.contains(text)))
     }
 
     /// Whether an entry can take part; if not it is said why.

@@ -42,9 +42,9 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     rivals: Vec<String>,
 
-    /// Measure only tables and rows whose names contain this text
+    /// Measure only tables and rows whose names contain this text (repeatable)
     #[arg(long, value_name = "TEXT")]
-    only: Option<String>,
+    only: Vec<String>,
 
     /// Rounds that are measured, after one to warm up
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
@@ -134,7 +134,7 @@ impl Bench {
         if !self.rivals.is_empty() {
             words.push(format!("--rivals {}", self.rivals.join(",")));
         }
-        words.extend(self.only.as_ref().map(|only| format!("--only '{only}'")));
+        words.extend(self.only.iter().map(|only| format!("--only '{only}'")));
         words.push(format!("--repeat {}", self.repeat));
         words.join(" ")
     }
