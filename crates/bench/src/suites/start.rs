@@ -24,8 +24,8 @@ const SHOWN: &[Metric] = &[
 
 /// `LibreOffice` without a window converts a document of some pages; what it writes goes to memory.
 const CONVERT: &str = concat!(
-    r#"trap 'umount "$FOLDER/tmp" "$FOLDER/dev"' EXIT && mount -t tmpfs none "$FOLDER/tmp" && "#,
-    r#"mount --bind /dev "$FOLDER/dev" && chroot "$FOLDER" env HOME=/tmp soffice --headless "#,
+    r#"cd "$FOLDER" && trap 'umount tmp dev proc' EXIT && mount -t tmpfs none tmp && "#,
+    r#"mount --bind /dev dev && mount -t proc none proc && chroot "$FOLDER" env HOME=/tmp soffice --headless "#,
     r#"--convert-to pdf --outdir /tmp /document.fodt >/dev/null && test -s "$FOLDER/tmp/document.pdf""#
 );
 

@@ -1,5 +1,6 @@
 //! Does `bench` measure what is there, and say what is not?
 
+use lith_testkit::tier;
 use serde_json::Value;
 
 use crate::{
@@ -60,7 +61,11 @@ fn images_are_mounted_and_read_where_that_can_be_done() {
         let found = rows.iter().filter(|row| row["series"] == series).count();
         // In a container devices may be there and yet be refused.
         assert!(found > 0 || left_out.contains(series), "{series}: {left_out}");
-        println!("{} {series}", if found > 0 { "RAN bench of" } else { "SKIP bench of" });
+        if found > 0 {
+            tier::ran("bench of mounts");
+        } else {
+            tier::skip("bench of mounts", format!("{series} can't be mounted here"));
+        }
     }
     for row in rows {
         assert!(row["samples"][0]["wall"].as_f64().unwrap() > 0.0, "{row}");
