@@ -44,6 +44,18 @@ pub enum Error {
 }
 
 impl Error {
+    /// What went wrong, without the command and most of what it said.
+    pub(crate) fn in_short(&self) -> String {
+        match self {
+            Self::Command { why, output, .. } => match output.lines().last() {
+                Some(line) => format!("{why}: {line}"),
+                None => why.clone(),
+            },
+            Self::Io { source, .. } => format!("{self}: {source}"),
+            _ => self.to_string(),
+        }
+    }
+
     /// The error of a command whose program is nowhere.
     pub(crate) fn no_program(command: &str) -> Self {
         let why = "there is no such program".into();

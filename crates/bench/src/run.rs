@@ -87,7 +87,7 @@ pub fn run(options: &Options, say: &dyn Fn(&str)) -> Result<results::Results, Er
         machine: machine::here(place.is_root),
         command: options.command.clone(),
         repeat: options.repeat,
-        programs: names.iter().filter_map(|name| place.programs.version(name)).collect(),
+        programs: versions(&place, &names),
         left_out: run.left_out.into_iter().collect(),
         suites,
     })
@@ -230,13 +230,15 @@ impl Run<'_> {
     fn fails(&mut self, name: &str, entry: &Entry, error: &Error) {
         let text = with_sources(error);
         (self.say)(&format!("{name}: {}: {text}", entry.label()));
-        let first = text.lines().next().unwrap_or_default();
-        self.left_out.insert(format!(
-            "{name}: {} failed: {}",
-            entry.label(),
-            without_paths(first, self.place)
-        ));
+        let why = without_paths(&error.in_short(), self.place);
+        self.left_out.insert(format!("{name}: {} failed: {why}", entry.label()));
     }
+}
+
+/// The programs that say of which version they are.
+fn versions(place: &Workplace, names: &BTreeSet<String>) -> Vec<results::Program> {
+    let programs = names.iter().filter_map(|name| place.programs.version(name));
+    programs.filter(|program| !program.version.is_empty()).collect()
 }
 
 fn finished(table: &Table, corpus: Corpus, contestants: Vec<Contestant<'_>>) -> results::Table {
