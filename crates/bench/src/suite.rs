@@ -163,13 +163,15 @@ fn read(
     image: &Image,
     (mount, reading): (&Mount, &Reading),
 ) -> Result<Sample, Error> {
-    let list = place.output("list");
-    if let Reading::Shell { list: wanted, .. } = reading {
-        match wanted {
-            List::None => {}
-            List::Files(most) => corpus.list(Some(*most), &list)?,
-            List::All => corpus.list(None, &list)?,
-        }
+    let wanted = match reading {
+        Reading::Shell { list: List::Files(most), .. } => Some(Some(*most)),
+        Reading::Shell { list: List::All, .. } => Some(None),
+        _ => None,
+    };
+    let list = place.output(&format!("list-{}-{wanted:?}", corpus.facts.name));
+    // The same in all rounds.
+    if let Some(most) = wanted.filter(|_| !list.exists()) {
+        corpus.list(most, &list)?;
     }
     place.settle(true);
     reading.warm_up(place, &list);
