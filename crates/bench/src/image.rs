@@ -110,10 +110,8 @@ impl Recipe {
 }
 
 fn run(place: &Workplace, line: &str, words: &Words) -> Result<Usage, Error> {
-    match place.command(line, words) {
-        Some((mut command, _)) => process::run(&mut command),
-        None => Err(Error::no_program(line)),
-    }
+    let (mut command, _) = place.command(line, words)?;
+    process::run(&mut command)
 }
 
 /// A filesystem that is mounted from a file, until it is dropped.

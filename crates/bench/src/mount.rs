@@ -106,9 +106,7 @@ impl Mounted {
     pub(crate) fn new(place: &Workplace, mount: &Mount, image: &Image) -> Result<Self, Error> {
         let point = place.mount_point();
         let words = Words { image: image.path.clone(), mount: point.clone(), ..Words::default() };
-        let text = mount.text();
-        let found = place.command(&text, &words);
-        let (mut command, found) = found.ok_or_else(|| Error::no_program(&text))?;
+        let (mut command, found) = place.command(&mount.text(), &words)?;
         if matches!(mount, Mount::Kernel(_)) {
             process::run(&mut command)?;
             let counter = counter_of_mount(&point);

@@ -150,8 +150,7 @@ fn run(place: &Workplace, corpus: &Corpus, image: &Image, command: &str) -> Resu
     remove(&output)?;
     place.settle(true);
     let words = Words { image: image.path.clone(), mount: output.clone(), ..Words::default() };
-    let (mut command, _) =
-        place.command(command, &words).ok_or_else(|| Error::no_program(command))?;
+    let (mut command, _) = place.command(command, &words)?;
     let usage = crate::process::run(&mut command)?;
     remove(&output)?;
     Ok(sample_of(&usage, corpus))

@@ -152,18 +152,18 @@ impl Workplace {
         self.has_disk
     }
 
-    /// The command that a line stands for, and where its program is; nothing if that is nowhere. A line that begins
+    /// The command that a line stands for, and where its program is, which must be somewhere. A line that begins
     /// with `sh -c` is left to the shell, with variables in place of capital words.
-    pub(crate) fn command(&self, line: &str, words: &Words) -> Option<(Command, Place)> {
+    pub(crate) fn command(&self, line: &str, words: &Words) -> Result<(Command, Place), Error> {
         if let Some(script) = line.strip_prefix(SHELL) {
             let mut command = Command::new("sh");
             command.args(["-c", script]).env("SOURCE", &words.source).env("IMAGE", &words.image);
             command.env("MOUNT", &words.mount).env("LC_ALL", "C").current_dir(self.path(""));
-            return Some((command, Place::Here("sh".into())));
+            return Ok((command, Place::Here("sh".into())));
         }
         let mut parts = line.split_whitespace();
-        let name = parts.next()?;
-        let place = self.programs.find(name)?;
+        let name = parts.next().unwrap_or_default();
+        let place = self.programs.find(name).ok_or_else(|| Error::no_program(line))?;
         let mut command = match &place {
             Place::Here(path) => Command::new(path),
             Place::Chroot(root) => {
@@ -188,7 +188,7 @@ impl Workplace {
             };
         }
         command.env("LC_ALL", "C").current_dir(self.path(""));
-        Some((command, place))
+        Ok((command, place))
     }
 
     /// Has all written, so that nobody pays for what an earlier command wrote, and if caches are to be cold nothing in
@@ -241,6 +241,6 @@ mod tests {
             place.command("lith build -z lz4 --to=MOUNT SOURCE IMAGE", &words).unwrap();
         assert_eq!(process::text_of(&command), "/lith build -z lz4 --to=/m /s /i");
         assert_eq!(found, Place::Here("/lith".into()));
-        assert!(place.command("there-is-none-of-this-name", &words).is_none());
+        assert!(place.command("there-is-none-of-this-name", &words).is_err());
     }
 }
