@@ -1,5 +1,7 @@
 //! Does any change of any byte make the reader panic, hang or take memory?
 //!
+//! A program of its own, since it measures the peak memory of its process.
+//!
 //! `LITH_ROUNDS` changes how many changes are tried at random in each image.
 #![allow(
     clippy::unwrap_used,
@@ -9,6 +11,7 @@
     reason = "a test may fail by panicking"
 )]
 
+#[path = "all/common.rs"]
 mod common;
 
 use std::{

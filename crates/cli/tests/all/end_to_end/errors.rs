@@ -1,0 +1,146 @@
+//! What happens when something is wrong?
+
+use std::{
+    fs::{self, File},
+    io,
+};
+
+use super::{
+    args,
+    sample::{Sample, command, complaint, lith},
+};
+
+#[test]
+fn a_missing_file_is_named_in_one_line() {
+    let (sample, image) = Sample::built();
+    let nothing = sample.path("nothing");
+    let name = nothing.to_str().unwrap();
+    for (args, code) in [
+        (args!["build", nothing, sample.path("new")].to_vec(), 1),
+        (args!["ls", nothing].to_vec(), 1),
+        (args!["cat", nothing, "/x"].to_vec(), 1),
+        (args!["stat", nothing, "/x"].to_vec(), 1),
+        (args!["map", nothing, "/x"].to_vec(), 1),
+        (args!["info", nothing].to_vec(), 1),
+        (args!["report", "-o", sample.path("new"), nothing].to_vec(), 1),
+        (args!["dump", nothing].to_vec(), 1),
+        (args!["tar", "-o", sample.path("new"), nothing].to_vec(), 1),
+        (args!["extract", nothing, sample.path("new")].to_vec(), 1),
+        (args!["diff", nothing, image].to_vec(), 2),
+        (args!["check", nothing].to_vec(), 8),
+    ] {
+        let output = lith(&args);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(code), 0), "{args:?}");
+        let line = complaint(&output);
+        assert!(line.starts_with(&format!("lith: {name}: ")), "{line}");
+        assert!(line.ends_with(": No such file or directory"), "{line}");
+    }
+    assert_eq!(sample.names(), ["image.erofs", "src"]);
+}
+
+#[test]
+fn a_missing_path_is_named_and_nothing_printed() {
+    let (_sample, image) = Sample::built();
+    for verb in ["ls", "cat", "stat", "map"] {
+        let output = lith(args![verb, image, "/sub/not\nthere"]);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{verb}");
+        let line = complaint(&output);
+        assert!(line.ends_with(": /sub/not\\x0athere does not exist"), "{line}");
+    }
+    let output = lith(args!["cat", image, "/hello", "/sub"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+    assert!(complaint(&output).ends_with(": /sub: is a directory"));
+    let output = lith(args!["stat", image, "/hello/below"]);
+    assert!(complaint(&output).ends_with(": /hello/below: not a directory"));
+}
+
+#[test]
+fn wrong_usage_has_its_code_and_touches_nothing() {
+    let (sample, image) = Sample::built();
+    let before = fs::read(&image).unwrap();
+    for (args, code) in [
+        (args!["build", "--nonsense", sample.src(), image].to_vec(), 2),
+        (args!["build", "-z", "zip", sample.src(), image].to_vec(), 2),
+        (args!["build", "-C", "5000", sample.src(), image].to_vec(), 2),
+        (args!["build", "-C", "64K", "--kernel", "5.4", sample.src(), image].to_vec(), 2),
+        (args!["build", sample.src()].to_vec(), 2),
+        (args!["build", "--mtime", "clamp", sample.src(), image].to_vec(), 2),
+        (args!["check"].to_vec(), 16),
+        (args!["check", "--nonsense", image].to_vec(), 16),
+        (args!["diff", image].to_vec(), 2),
+        (args!["nonsense"].to_vec(), 2),
+        (vec![], 2),
+    ] {
+        let output = lith(&args);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(code), 0), "{args:?}");
+        assert!(!output.stderr.is_empty(), "{args:?}");
+    }
+    assert!(fs::read(&image).unwrap() == before);
+    assert_eq!(sample.names(), ["image.erofs", "src"]);
+}
+
+#[test]
+fn a_failed_build_leaves_the_old_image() {
+    let (sample, image) = Sample::built();
+    let before = fs::read(&image).unwrap();
+    let tar = sample.path("tar");
+    fs::write(&tar, "this is no tar, whatever it is called").unwrap();
+    let output = lith(args!["build", tar, image]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(complaint(&output).contains(tar.to_str().unwrap()));
+    assert!(fs::read(&image).unwrap() == before);
+    assert_eq!(sample.names(), ["image.erofs", "src", "tar"]);
+}
+
+#[test]
+fn what_is_no_image_is_said_to_be_none() {
+    let sample = Sample::new();
+    let file = sample.src().join("sub/large");
+    for (verb, code) in [("ls", 1), ("info", 1), ("check", 8)] {
+        let output = lith(args![verb, file]);
+        assert_eq!(output.status.code(), Some(code), "{verb}");
+        assert!(complaint(&output).contains("no EROFS"), "{verb}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_gone_is_success_for_every_verb() {
+    let (sample, image) = Sample::built();
+    let other = sample.path("other");
+    fs::create_dir(&other).unwrap();
+    for args in [
+        args!["build", sample.src(), sample.path("new")].to_vec(),
+        args!["build", "--json", sample.src(), sample.path("new")].to_vec(),
+        args!["ls", "-lR", image].to_vec(),
+        args!["ls", "--json", image].to_vec(),
+        args!["cat", image, "/sub/large"].to_vec(),
+        args!["stat", image, "/"].to_vec(),
+        args!["tar", image].to_vec(),
+        args!["check", image].to_vec(),
+        args!["info", image].to_vec(),
+        args!["map", image, "/sub/large"].to_vec(),
+        args!["diff", image, other].to_vec(),
+        args!["dump", image].to_vec(),
+        args!["completions", "bash"].to_vec(),
+        args!["man"].to_vec(),
+        args!["--help"].to_vec(),
+    ] {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let output = command().args(&args).stdout(writer).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*stderr), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[test]
+fn output_that_can_not_be_written_is_an_error() {
+    let (_sample, image) = Sample::built();
+    for verb in ["ls", "info", "dump", "tar"] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let output = command().args(args![verb, image]).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{verb}");
+        let line = complaint(&output);
+        assert!(line.ends_with("No space left on device"), "{line}");
+    }
+}

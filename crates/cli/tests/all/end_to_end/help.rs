@@ -1,0 +1,71 @@
+//! Does the program explain itself?
+
+use std::fs;
+
+use super::{
+    args,
+    sample::{lith, printed},
+};
+
+const VERBS: [&str; 14] = [
+    "build",
+    "ls",
+    "cat",
+    "stat",
+    "extract",
+    "tar",
+    "check",
+    "info",
+    "report",
+    "map",
+    "diff",
+    "dump",
+    "completions",
+    "man",
+];
+
+#[test]
+fn every_verb_teaches() {
+    let overview = printed(["--help"]);
+    for verb in VERBS {
+        assert!(overview.contains(&format!("\n  {verb} ")), "{verb}: {overview}");
+        let help = printed([verb, "--help"]);
+        assert!(help.contains("\nExamples:\n  "), "{help}");
+        assert!(help.contains(&format!("lith {verb} ")), "{help}");
+        let short = printed([verb, "-h"]);
+        assert!(short.len() < help.len() && short.contains("Usage: lith "), "{short}");
+    }
+}
+
+#[test]
+fn the_version_has_name_and_number() {
+    assert_eq!(printed(["--version"]), format!("lith {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn nothing_asked_gets_the_overview() {
+    let output = lith([""; 0]);
+    assert!(String::from_utf8(output.stderr).unwrap().contains("Usage: lith <VERB>"));
+}
+
+#[test]
+fn completions_know_the_verbs() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = printed(["completions", shell]);
+        assert!(VERBS.iter().all(|verb| script.contains(verb)), "{shell}");
+        assert!(script.contains("dereference-hard-links"), "{shell}");
+    }
+}
+
+#[test]
+fn manual_pages_are_written_for_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let pages = dir.path().join("man1");
+    printed(args!["man", pages]);
+    for verb in VERBS {
+        let page = fs::read_to_string(pages.join(format!("lith-{verb}.1"))).unwrap();
+        assert!(page.contains(".SH EXAMPLES"), "{verb}");
+    }
+    assert!(fs::read_to_string(pages.join("lith.1")).unwrap().contains(".SH EXIT CODES"));
+    assert!(printed(["man"]).contains(".SH EXIT CODES"));
+}

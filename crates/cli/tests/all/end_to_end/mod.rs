@@ -1,0 +1,18 @@
+//! Does the program do what its help says, seen from outside?
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod applet_inspect;
+mod applet_mkfs;
+mod applet_mount;
+mod bench;
+mod build;
+mod diff;
+mod errors;
+mod export;
+mod help;
+mod inspect;
+mod mount;
+mod report;
+mod sample;
+
+use sample::args;

@@ -1,0 +1,21 @@
+//! Tests of lith as a whole. One program, so that the library is linked once.
+
+mod bounded;
+mod chunks;
+mod dedupe;
+mod determinism;
+mod devices;
+mod digests;
+mod erofs_utils;
+mod fuse;
+mod fuzz_corpus;
+mod goldens;
+mod hostile;
+mod kernel;
+mod layouts;
+mod lists;
+mod nothing_lost;
+mod roundtrip;
+mod rules;
+mod walk;
+mod ways;
