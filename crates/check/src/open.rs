@@ -78,14 +78,16 @@ fn open(
     findings: &Findings,
 ) -> Result<Image, Error> {
     let all = || devices.iter().map(|device| Box::new(Arc::clone(device)) as Box<dyn ReadAt>);
-    let reading = lith_reader::Options { any_checksum: !options.checksum, ..Default::default() };
+    let mut reading = lith_reader::Options::default();
+    reading.any_checksum = !options.checksum;
     match Image::open_with(all().collect(), reading) {
         Err(Error::Open {
             source: OpenError::Superblock(error @ SuperblockError::Checksum { .. }),
+            ..
         }) => {
             Log::new(findings, Phase::Structure, 0).image(Rule::SbChecksum, error);
-            let options = lith_reader::Options { any_checksum: true, ..reading };
-            Image::open_with(all().collect(), options)
+            reading.any_checksum = true;
+            Image::open_with(all().collect(), reading)
         }
         opened => opened,
     }
@@ -94,7 +96,7 @@ fn open(
 impl Log<'_> {
     /// Notes why an image can't be opened, unless that is not the image's fault.
     fn open_error(&self, error: Error) -> Result<(), CheckError> {
-        let Error::Open { source } = error else {
+        let Error::Open { source, path } = error else {
             self.error(Reading::INODE, &error);
             return Ok(());
         };
@@ -109,13 +111,14 @@ impl Log<'_> {
                 return Err(CheckError::NotAnImage { source });
             }
             OpenError::Superblock(source) if source.is_unsupported() => Rule::SbUnsupported,
-            OpenError::Superblock(_) | OpenError::Device(_) => Rule::SbInvalid,
             OpenError::Configs(_) => Rule::SbConfigs,
             OpenError::DeviceTable(_) => Rule::DeviceTable,
             OpenError::Prefixes(_) => Rule::SbPrefixes,
             OpenError::Root { .. } => Rule::SbRoot,
+            // The superblock itself, or the device that it is on.
+            _ => Rule::SbInvalid,
         };
-        self.image(rule, crate::classify::explain(&Error::Open { source }));
+        self.image(rule, crate::classify::explain(&Error::Open { source, path }));
         Ok(())
     }
 }

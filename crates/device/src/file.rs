@@ -24,7 +24,7 @@ impl FileDevice {
     ///
     /// # Errors
     /// What the operating system says when the file can't be opened or measured.
-    pub fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         Self::new(File::open(path)?)
     }
 

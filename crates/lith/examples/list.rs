@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let image = std::env::args_os().nth(1).map(PathBuf::from).ok_or("usage: list IMAGE")?;
     let image = Image::open(FileDevice::open(&image)?)?;
     let mut output = std::io::stdout().lock();
-    for visit in image.walk()? {
+    for visit in image.files() {
         // One damaged directory does not hide the others.
         match visit {
             Ok(visit) => {

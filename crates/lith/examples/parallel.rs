@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let image = Image::open(FileDevice::open(&image)?)?;
     let start = Instant::now();
-    let inodes = image.walk()?.map(|visit| Ok(visit?.inode));
+    let inodes = image.files().map(|visit| Ok(visit?.inode));
     let mut files = inodes.collect::<Result<Vec<_>, Error>>()?;
     files.retain(|inode| inode.file_type == FileType::Regular);
     let bytes = read(&image, &files, threads)?;

@@ -50,7 +50,7 @@ pub fn block_list(image: &Image, mount_point: &[u8], out: &mut dyn Write) -> Res
     let mount_point = mount_point.strip_suffix(b"/").unwrap_or(mount_point);
     let of_image = |source| ListError::Read { path: Vec::new(), source };
     let mut told: HashSet<Nid> = HashSet::new();
-    for visit in image.walk().map_err(of_image)? {
+    for visit in image.files() {
         let visit = visit.map_err(of_image)?;
         if visit.inode.file_type != FileType::Regular || !told.insert(visit.inode.nid) {
             continue;

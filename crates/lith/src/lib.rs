@@ -11,7 +11,7 @@
 //! use lith::{device::FileDevice, reader::Image};
 //!
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/03-lz4.erofs");
-//! let image = Image::open(FileDevice::open(path.as_ref())?)?;
+//! let image = Image::open(FileDevice::open(path)?)?;
 //! let inode = image.resolve(b"/text")?;
 //! let mut beginning = [0; 64];
 //! image.file(&inode)?.into_handle().read_exact(&mut beginning)?;

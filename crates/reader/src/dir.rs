@@ -193,7 +193,12 @@ impl Image {
     ///
     /// # Errors
     /// [`Error::NotADirectory`], [`Error::Corrupt`], or [`Error::Device`].
-    pub fn lookup(&self, directory: &Inode, name: &[u8]) -> Result<Option<DirEntry>, Error> {
+    pub fn lookup(
+        &self,
+        directory: &Inode,
+        name: impl AsRef<[u8]>,
+    ) -> Result<Option<DirEntry>, Error> {
+        let name = name.as_ref();
         let mut blocks = Blocks::new(self, directory)?;
         if name == b"." && directory.dot_omitted {
             let entry = DirEntry {

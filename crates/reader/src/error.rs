@@ -1,6 +1,12 @@
-//! Why can't something be read, and what can the caller do about it?
+//! Defines the errors of reading, by what the caller can do about them.
 
-use std::convert::Infallible;
+use std::{
+    convert::Infallible,
+    ffi::OsStr,
+    io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
 
 use lith_codec::DecodeError;
 use lith_device::DeviceError;
@@ -18,12 +24,23 @@ use lith_format::{
 
 /// Why something can't be read from an image.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
-    /// The image as a whole can't be used: it is none, is damaged, or needs what is not there.
-    #[error("the image can't be opened")]
+    /// The image as a whole can't be used: it isn't one, is damaged, or needs a feature or device that is missing.
+    #[error("the image{} can't be opened", after_space(.path.as_deref()))]
     Open {
+        /// The file that holds the image, if it was opened by its path.
+        path: Option<PathBuf>,
         /// What is wrong.
         source: OpenError,
+    },
+    /// A file of a list of files ([`crate::Files`]) can't be read.
+    #[error("can't read {}", String::from_utf8_lossy(.path))]
+    File {
+        /// The path from the first directory of the list on.
+        path: Vec<u8>,
+        /// Why.
+        source: Box<Self>,
     },
     /// An inode, or what belongs to it, is damaged. Other files may be sound.
     #[error("inode {nid} is corrupt")]
@@ -97,7 +114,14 @@ pub enum Error {
 
 /// Why an image as a whole can't be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenError {
+    /// The file of [`crate::Image::open_path`] can't be opened or measured.
+    #[error(transparent)]
+    File(io::Error),
+    /// The packed, the metabox or the root inode of the file of [`crate::Image::open_path`] can't be read.
+    #[error(transparent)]
+    Inode(Box<Error>),
     /// A device failed or is too short for a superblock.
     #[error("the superblock can't be read")]
     Device(#[from] DeviceError),
@@ -131,6 +155,7 @@ pub enum OpenError {
 
 /// What is wrong with a damaged inode.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Corruption {
     /// Its fields.
     #[error(transparent)]
@@ -180,6 +205,14 @@ pub enum Corruption {
     DirectoryDepth {
         /// How many are allowed.
         limit: usize,
+    },
+    /// Directories that have more bytes in all than the size of the image justifies.
+    #[error(
+        "the directories up to this one have more than {limit} bytes, too many for the image's size"
+    )]
+    DirectoryBytes {
+        /// The most that is read.
+        limit: u64,
     },
     /// A symlink's length.
     #[error("a symlink of {length} bytes; 1 to {limit} are possible")]
@@ -271,6 +304,7 @@ pub enum Corruption {
 
 /// What an inode uses that this version can't read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Unsupported {
     /// A form of inode.
     #[error(transparent)]
@@ -289,9 +323,10 @@ pub enum Unsupported {
 impl Error {
     /// The error number that Linux gives for the same fault of a mounted image.
     #[must_use]
-    pub const fn errno(&self) -> i32 {
+    pub fn errno(&self) -> i32 {
         match self {
-            Self::Open { source } => source.errno(),
+            Self::Open { source, .. } => source.errno(),
+            Self::File { source, .. } => source.errno(),
             Self::Corrupt { .. } => libc::EUCLEAN,
             Self::Unsupported { .. } => libc::EOPNOTSUPP,
             Self::Device { .. } => libc::EIO,
@@ -303,11 +338,57 @@ impl Error {
             Self::TooManySymlinks { .. } => libc::ELOOP,
         }
     }
+
+    /// The path of the file concerned: within the image, or for [`Self::Open`] of the image itself.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Open { path, .. } => path.as_deref(),
+            Self::File { path, .. }
+            | Self::NotFound { path }
+            | Self::TooManySymlinks { path, .. } => Some(Path::new(OsStr::from_bytes(path))),
+            _ => None,
+        }
+    }
+
+    /// The inode concerned.
+    #[must_use]
+    pub fn nid(&self) -> Option<Nid> {
+        match self {
+            Self::Open { source: OpenError::Inode(source), .. } | Self::File { source, .. } => {
+                source.nid()
+            }
+            Self::Open { source: OpenError::Root { nid }, .. }
+            | Self::Corrupt { nid, .. }
+            | Self::Unsupported { nid, .. }
+            | Self::Device { nid, .. }
+            | Self::NotADirectory { nid }
+            | Self::NotASymlink { nid }
+            | Self::NoContent { nid }
+            | Self::BeyondEnd { nid, .. } => Some(*nid),
+            Self::Open { .. } | Self::NotFound { .. } | Self::TooManySymlinks { .. } => None,
+        }
+    }
+
+    /// The same error of an image that was opened by its path.
+    pub(crate) fn opening(self, path: &Path) -> Self {
+        let source = match self {
+            Self::Open { source, .. } => source,
+            other => OpenError::Inode(Box::new(other)),
+        };
+        Self::Open { path: Some(path.to_path_buf()), source }
+    }
+}
+
+fn after_space(path: Option<&Path>) -> String {
+    path.map_or_else(String::new, |path| format!(" {}", path.display()))
 }
 
 impl OpenError {
-    const fn errno(&self) -> i32 {
+    fn errno(&self) -> i32 {
         match self {
+            Self::File(source) => source.raw_os_error().unwrap_or(libc::EIO),
+            Self::Inode(source) => source.errno(),
             Self::Device(_) => libc::EIO,
             Self::Superblock(SuperblockError::Checksum { .. }) => libc::EBADMSG,
             Self::Superblock(SuperblockError::Magic { .. }) => libc::EINVAL,
@@ -320,7 +401,7 @@ impl OpenError {
 
 impl<E: Into<OpenError>> From<E> for Error {
     fn from(source: E) -> Self {
-        Self::Open { source: source.into() }
+        Self::Open { path: None, source: source.into() }
     }
 }
 

@@ -66,6 +66,14 @@ impl Image {
         Ok(File { image: self, inode: *inode, map })
     }
 
+    /// The content of the file that a path leads to. Symlinks are followed.
+    ///
+    /// # Errors
+    /// As [`Self::resolve_following`] and [`Self::file`].
+    pub fn open_file(&self, path: impl AsRef<[u8]>) -> Result<File<'_>, Error> {
+        self.file(&self.resolve_following(path)?)
+    }
+
     /// Where the bytes of an inode are stored, in the order of the file. Reads indexes, but no data.
     ///
     /// # Errors
@@ -107,6 +115,34 @@ impl<'a> File<'a> {
     pub fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), Error> {
         let content = self.image.content_of(&self.inode, &self.map);
         content.read(buf, position).map_err(|fault| fault.of(self.inode.nid))
+    }
+
+    /// The bytes of a range of positions. For a whole file of unknown origin prefer [`Self::into_handle`]: its size may
+    /// be more than memory holds.
+    ///
+    /// # Errors
+    /// As [`Self::read_at`].
+    ///
+    /// ```
+    /// use lith_reader::Image;
+    ///
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/03-lz4.erofs");
+    /// let image = Image::open_path(path)?;
+    /// let bytes = image.open_file("/text")?.read_range(100..200)?;
+    /// assert_eq!(bytes.len(), 100);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_range(&self, range: Range<u64>) -> Result<Vec<u8>, Error> {
+        let (position, length) = (range.start, range.end.saturating_sub(range.start));
+        let (nid, size) = (self.inode.nid, self.inode.size);
+        let beyond = || Error::BeyondEnd { nid, position, length, size };
+        // Checked before memory is taken for it.
+        if range.end > size {
+            return Err(beyond());
+        }
+        let mut bytes = vec![0; usize::try_from(length).map_err(|_too_long| beyond())?];
+        self.read_at(&mut bytes, position)?;
+        Ok(bytes)
     }
 
     /// Decodes the extents that hold the `length` bytes from `position` on, as far as the file goes, to be at hand when

@@ -8,10 +8,10 @@ use std::{
 use crate::{error::Error, file::File, image::Image, inode::Inode};
 
 /// Bytes asked for at once when all the rest of a file is: a file may claim more than there is memory.
-const PIECE: u64 = 4 << 20;
+const STEP: u64 = 4 << 20;
 
 /// What a [`FileHandle`] can read of: a [`File`] or an [`OwnedFile`].
-pub trait Content: sealed::Sealed {
+pub trait Readable: sealed::Sealed {
     /// Bytes in the file.
     fn size(&self) -> u64;
 
@@ -30,7 +30,7 @@ mod sealed {
     impl Sealed for super::OwnedFile {}
 }
 
-impl Content for File<'_> {
+impl Readable for File<'_> {
     fn size(&self) -> u64 {
         self.size()
     }
@@ -84,7 +84,7 @@ impl OwnedFile {
     }
 }
 
-impl Content for OwnedFile {
+impl Readable for OwnedFile {
     fn size(&self) -> u64 {
         self.inode.size
     }
@@ -110,12 +110,11 @@ impl<'a> File<'a> {
 /// ```
 /// use std::{io::{Read, Seek, SeekFrom}, sync::Arc};
 ///
-/// use lith_device::FileDevice;
 /// use lith_reader::{Image, OwnedFile};
 ///
 /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/03-lz4.erofs");
-/// let image = Arc::new(Image::open(FileDevice::open(path.as_ref())?)?);
-/// let inode = image.resolve(b"/text")?;
+/// let image = Arc::new(Image::open_path(path)?);
+/// let inode = image.resolve("/text")?;
 /// let mut handle = OwnedFile::open(Arc::clone(&image), inode)?.into_handle();
 /// let thread = std::thread::spawn(move || {
 ///     let mut end = Vec::new();
@@ -132,7 +131,7 @@ pub struct FileHandle<F> {
     position: u64,
 }
 
-impl<F: Content> FileHandle<F> {
+impl<F: Readable> FileHandle<F> {
     /// The file without its position.
     #[must_use]
     pub fn into_file(self) -> F {
@@ -151,7 +150,7 @@ impl<F: Content> FileHandle<F> {
     }
 }
 
-impl<F: Content> Read for FileHandle<F> {
+impl<F: Readable> Read for FileHandle<F> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let length = usize::try_from(self.left()).map_or(buf.len(), |left| left.min(buf.len()));
         let (buf, _) = buf.split_at_mut(length);
@@ -165,7 +164,7 @@ impl<F: Content> Read for FileHandle<F> {
     fn read_to_end(&mut self, buf: &mut Vec<u8>) -> io::Result<usize> {
         let begin = buf.len();
         loop {
-            let (start, piece) = (buf.len(), self.left().min(PIECE));
+            let (start, piece) = (buf.len(), self.left().min(STEP));
             let Ok(piece @ 1..) = usize::try_from(piece) else { return Ok(start - begin) };
             buf.try_reserve(piece).map_err(|_full| io::ErrorKind::OutOfMemory)?;
             buf.resize(start + piece, 0);
@@ -184,7 +183,7 @@ impl<F: Content> Read for FileHandle<F> {
     }
 }
 
-impl<F: Content> Seek for FileHandle<F> {
+impl<F: Readable> Seek for FileHandle<F> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let position = match to {
             SeekFrom::Start(position) => Some(position),
@@ -203,7 +202,7 @@ impl<F: Content> Seek for FileHandle<F> {
 /// The image's error as the standard library has it, which keeps it inside.
 fn io_error(error: Error) -> io::Error {
     let kind = match error {
-        Error::Corrupt { .. } | Error::Open { .. } => io::ErrorKind::InvalidData,
+        Error::Corrupt { .. } => io::ErrorKind::InvalidData,
         Error::Unsupported { .. } => io::ErrorKind::Unsupported,
         Error::BeyondEnd { .. } => io::ErrorKind::UnexpectedEof,
         _ => io::ErrorKind::Other,

@@ -1,8 +1,8 @@
 //! What is an open image?
 
-use std::fmt;
+use std::{fmt, path::Path};
 
-use lith_device::ReadAt;
+use lith_device::{FileDevice, ReadAt};
 use lith_format::{
     compression::Configs, device_table::DeviceMap, superblock::Superblock, xattr::PrefixTable,
 };
@@ -12,7 +12,7 @@ use crate::{
     content::{Content, Role, Shared},
     decode::StreamKey,
     devices::Devices,
-    error::Error,
+    error::{Error, OpenError},
     fetch::Pool,
     inode::Inode,
     limits::Limits,
@@ -22,6 +22,7 @@ use crate::{
 
 /// How an image is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Options {
     /// Caps and cache sizes.
     pub limits: Limits,
@@ -57,6 +58,16 @@ pub struct Image {
 }
 
 impl Image {
+    /// Opens the image in a file or on a block device.
+    ///
+    /// # Errors
+    /// [`Error::Open`] with the path.
+    pub fn open_path(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let device = FileDevice::open(path).map_err(|error| OpenError::File(error).into());
+        device.and_then(Self::open).map_err(|error: Error| error.opening(path))
+    }
+
     /// Opens the image on `device`. What a device table names besides is taken to follow on the same device.
     ///
     /// # Errors

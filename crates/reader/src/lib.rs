@@ -2,7 +2,7 @@
 //!
 //! [`Image::open`] takes a device. From there [`Image::root`], [`Image::read_dir`], [`Image::lookup`] and
 //! [`Image::resolve`] lead to inodes, [`Image::xattrs`] and [`Image::read_link`] to what belongs to them, and
-//! [`Image::file`] to bytes at any position. [`Image::walk`] visits a whole tree, [`FileHandle`] makes a file a
+//! [`Image::file`] to bytes at any position. [`Image::files`] lists a whole tree, [`FileHandle`] makes a file a
 //! [`std::io::Read`]. Everything can be called by many threads at once; none waits for
 //! another's reads, but to share what it reads of the inodes that hold pieces of many files.
 //!
@@ -18,6 +18,7 @@ mod dir;
 mod error;
 mod fetch;
 mod file;
+mod files;
 mod handle;
 mod image;
 mod inode;
@@ -28,8 +29,6 @@ mod namei;
 mod open;
 mod stats;
 mod symlink;
-mod vectored;
-mod walk;
 mod way;
 mod xattr;
 
@@ -37,14 +36,13 @@ pub use ahead::{Busy, Deliver, ReadAhead};
 pub use dir::{DirEntry, DirPosition, ReadDir};
 pub use error::{Corruption, Error, OpenError, Unsupported};
 pub use file::{DataRange, File, Kept};
-pub use handle::{Content, FileHandle, OwnedFile};
+pub use files::{FileEntry, Files};
+pub use handle::{FileHandle, OwnedFile, Readable};
 pub use image::{Image, Options};
 pub use inode::Inode;
 pub use limits::Limits;
 pub use map::{Extent, ExtentKind, Extents, Place};
 pub use metadata::Space;
 pub use stats::Stats;
-pub use vectored::ReadRange;
-pub use walk::{Visit, Walk};
 pub use way::Way;
 pub use xattr::Xattr;

@@ -6,6 +6,7 @@
 
 /// Caps on what an image can make a reader do, and the sizes of its caches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Limits {
     /// Bytes in a symlink's target: Linux' `PATH_MAX` without its NUL.
     pub symlink: u64,

@@ -1,29 +1,31 @@
-//! Where does a path lead?
+//! Resolves paths.
 
 use lith_format::file_type::FileType;
 
 use crate::{error::Error, image::Image, inode::Inode};
 
-/// A path on its way: the names that are left, the next one last, and what was passed.
-struct Way {
+/// A path that is being resolved.
+struct PathWalk {
+    /// The names that are left, the next one last.
     left: Vec<Vec<u8>>,
     at: Inode,
+    /// The path resolved so far, for errors.
     passed: Vec<u8>,
 }
 
 impl Image {
-    /// The inode that a path from the root leads to. Symlinks are not followed: one as the last name is the
-    /// answer, one before it is [`Error::NotADirectory`]. Slashes at either end and `.` don't count, `..` leads
-    /// upwards and from the root to itself.
+    /// The inode that a path from the root leads to. Symlinks are not followed: one as the last name is
+    /// the result, one before it is [`Error::NotADirectory`]. Slashes at either end and `.` are ignored, `..` is the
+    /// parent, and at the root the root itself.
     ///
     /// # Errors
     /// [`Error::NotFound`] and [`Error::NotADirectory`], and as [`Self::lookup`] and [`Self::inode`].
-    pub fn resolve(&self, path: &[u8]) -> Result<Inode, Error> {
-        let mut way = Way { left: names(path), at: self.root()?, passed: Vec::new() };
-        while let Some(name) = way.left.pop() {
-            self.advance(&mut way, &name)?;
+    pub fn resolve(&self, path: impl AsRef<[u8]>) -> Result<Inode, Error> {
+        let mut walk = self.path_walk(path.as_ref())?;
+        while let Some(name) = walk.left.pop() {
+            self.advance(&mut walk, &name)?;
         }
-        Ok(way.at)
+        Ok(walk.at)
     }
 
     /// As [`Self::resolve`], but follows symlinks, the last name's too; absolute targets begin at the root of
@@ -31,13 +33,17 @@ impl Image {
     ///
     /// # Errors
     /// As [`Self::resolve`]; [`Error::TooManySymlinks`] if they lead in circles.
-    pub fn resolve_following(&self, path: &[u8]) -> Result<Inode, Error> {
-        let mut way = Way { left: names(path), at: self.root()?, passed: Vec::new() };
+    pub fn resolve_following(&self, path: impl AsRef<[u8]>) -> Result<Inode, Error> {
+        self.follow(path.as_ref())
+    }
+
+    fn follow(&self, path: &[u8]) -> Result<Inode, Error> {
+        let mut walk = self.path_walk(path)?;
         let mut followed = 0;
-        while let Some(name) = way.left.pop() {
-            let directory = way.at;
-            self.advance(&mut way, &name)?;
-            if way.at.file_type != FileType::Symlink {
+        while let Some(name) = walk.left.pop() {
+            let directory = walk.at;
+            self.advance(&mut walk, &name)?;
+            if walk.at.file_type != FileType::Symlink {
                 continue;
             }
             followed += 1;
@@ -45,23 +51,27 @@ impl Image {
                 let limit = self.limits.follow;
                 return Err(Error::TooManySymlinks { path: path.to_vec(), limit });
             }
-            let target = self.read_link(&way.at)?;
-            way.at = if target.first() == Some(&b'/') { self.root()? } else { directory };
-            way.left.extend(names(&target));
+            let target = self.read_link(&walk.at)?;
+            walk.at = if target.first() == Some(&b'/') { self.root()? } else { directory };
+            walk.left.extend(names(&target));
         }
-        Ok(way.at)
+        Ok(walk.at)
     }
 
-    fn advance(&self, way: &mut Way, name: &[u8]) -> Result<(), Error> {
-        if way.at.file_type != FileType::Directory {
-            return Err(Error::NotADirectory { nid: way.at.nid });
+    fn path_walk(&self, path: &[u8]) -> Result<PathWalk, Error> {
+        Ok(PathWalk { left: names(path), at: self.root()?, passed: Vec::new() })
+    }
+
+    fn advance(&self, walk: &mut PathWalk, name: &[u8]) -> Result<(), Error> {
+        if walk.at.file_type != FileType::Directory {
+            return Err(Error::NotADirectory { nid: walk.at.nid });
         }
-        way.passed.push(b'/');
-        way.passed.extend_from_slice(name);
-        let Some(entry) = self.lookup(&way.at, name)? else {
-            return Err(Error::NotFound { path: std::mem::take(&mut way.passed) });
+        walk.passed.push(b'/');
+        walk.passed.extend_from_slice(name);
+        let Some(entry) = self.lookup(&walk.at, name)? else {
+            return Err(Error::NotFound { path: std::mem::take(&mut walk.passed) });
         };
-        way.at = self.inode(entry.nid)?;
+        walk.at = self.inode(entry.nid)?;
         Ok(())
     }
 }

@@ -64,8 +64,8 @@ impl Image {
     ///
     /// # Errors
     /// As [`Self::xattrs`].
-    pub fn xattr(&self, inode: &Inode, name: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        let Some(wanted) = XattrName::split(name) else { return Ok(None) };
+    pub fn xattr(&self, inode: &Inode, name: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>, Error> {
+        let Some(wanted) = XattrName::split(name.as_ref()) else { return Ok(None) };
         let mut value = None;
         self.each_xattr(inode, |name, entry| {
             if name == wanted {

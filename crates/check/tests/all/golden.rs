@@ -101,7 +101,7 @@ fn a_part_is_examined_by_itself() {
     let image = Image::open_with(all, lith_reader::Options::default()).unwrap();
     let mut damaged = bytes.clone();
     damaged[0][8192..].fill(0xff);
-    for visit in image.walk().unwrap() {
+    for visit in image.files() {
         let visit = visit.unwrap();
         let part = Options { start: Some(visit.inode.nid), ..options(2) };
         let report = try_check(&bytes, &part).unwrap();

@@ -80,7 +80,8 @@ impl ImageWords {
     }
 
     fn open_on(&self, devices: Vec<Box<dyn ReadAt>>, any_checksum: bool) -> anyhow::Result<Image> {
-        let options = Options { any_checksum, ..Options::default() };
+        let mut options = Options::default();
+        options.any_checksum = any_checksum;
         Image::open_with(devices, options).with_context(|| Place(&self.image).to_string())
     }
 

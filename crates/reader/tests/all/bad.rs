@@ -81,7 +81,7 @@ macro_rules! corrupt {
 
 macro_rules! bad_superblock {
     ($source:pat) => {
-        Error::Open { source: OpenError::Superblock($source) }
+        Error::Open { source: OpenError::Superblock($source), .. }
     };
 }
 
@@ -119,17 +119,17 @@ fn superblocks() {
     is!(
         plain().put(sb + 14, &text.to_le_bytes()).refused(),
         EUCLEAN,
-        Error::Open { source: OpenError::Root { .. } }
+        Error::Open { source: OpenError::Root { .. }, .. }
     );
     is!(
         Patient::new("04-lz4hc-16k").put(sb + 128, &[2]).refused(),
         EUCLEAN,
-        Error::Open { source: OpenError::Configs(_) }
+        Error::Open { source: OpenError::Configs(_), .. }
     );
     is!(
         Patient::new("27-xattr-prefix").put(sb + 0x5c, &[0xff; 4]).refused(),
         EUCLEAN,
-        Error::Open { source: OpenError::Prefixes(XattrError::PrefixCutOff { index: 0 }) }
+        Error::Open { source: OpenError::Prefixes(XattrError::PrefixCutOff { index: 0 }), .. }
     );
 }
 
@@ -164,17 +164,17 @@ fn device_tables() {
     is!(
         open(vec![image(), blob(), blob()]).unwrap_err(),
         ENODEV,
-        Error::Open { source: OpenError::DeviceCount { expected: 1, given: 2 } }
+        Error::Open { source: OpenError::DeviceCount { expected: 1, given: 2 }, .. }
     );
     is!(
         open(vec![]).unwrap_err(),
         ENODEV,
-        Error::Open { source: OpenError::DeviceCount { expected: 1, given: 0 } }
+        Error::Open { source: OpenError::DeviceCount { expected: 1, given: 0 }, .. }
     );
     is!(
         Patient::new("15-blobdev").put(1024 + 0x58, &[0xff; 2]).refused(),
         EUCLEAN,
-        Error::Open { source: OpenError::DeviceTable(_) }
+        Error::Open { source: OpenError::DeviceTable(_), .. }
     );
     // Without the blob, and not concatenated either, its data is missing.
     let alone = open_bytes(bytes("15-blobdev.erofs")).unwrap();

@@ -1,17 +1,15 @@
-//! Do handles, walks and reads of several buffers give what positioned reads and directories give?
+//! Handles, lists of files and reads of ranges return what positioned reads and directories do.
 
 use std::{
     collections::{BTreeMap, HashSet},
-    io::{ErrorKind, IoSliceMut, Read, Seek, SeekFrom},
+    io::{ErrorKind, Read, Seek, SeekFrom},
+    path::Path,
     sync::Arc,
 };
 
-use crate::common::{Golden, bytes, goldens, open_bytes, read_all};
-use lith_device::MemoryDevice;
+use crate::common::{Golden, bytes, folder, goldens, open_bytes, read_all};
 use lith_format::file_type::FileType;
-use lith_reader::{
-    Corruption, Error, FileHandle, Image, Inode, Limits, Options, OwnedFile, ReadRange,
-};
+use lith_reader::{Corruption, Error, FileHandle, Image, Inode, OpenError, OwnedFile, Readable};
 
 fn golden(name: &str) -> Golden {
     goldens().into_iter().find(|golden| golden.name == name).unwrap()
@@ -40,27 +38,27 @@ fn files(image: &Image) -> Vec<Inode> {
 }
 
 #[test]
-fn walks_visit_everything_once_behind_its_directory() {
+fn files_are_listed_once_after_their_directory() {
     for golden in goldens() {
         let image = golden.open();
         let expected = tree(&image);
-        let visits: Vec<_> = image.walk().unwrap().map(Result::unwrap).collect();
+        let visits: Vec<_> = image.files().map(Result::unwrap).collect();
         assert_eq!(visits.len(), expected.len(), "{}", golden.name);
-        let mut told = HashSet::from([b"".to_vec()]);
+        let mut listed = HashSet::from([b"".to_vec()]);
         for visit in visits {
             assert_eq!(expected.get(&visit.path), Some(&visit.inode), "{}", golden.name);
             assert_eq!(image.resolve(&visit.path).unwrap(), visit.inode);
             let slash = visit.path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
-            assert!(told.contains(&visit.path[..slash]));
-            told.insert(visit.path);
+            assert!(listed.contains(&visit.path[..slash]));
+            listed.insert(visit.path);
         }
     }
 }
 
 #[test]
-fn walks_skip_and_begin_where_they_are_told() {
+fn lists_of_files_skip_directories_and_begin_anywhere() {
     let image = golden("02-noinline-data").open();
-    let mut walk = image.walk().unwrap();
+    let mut walk = image.files();
     let mut paths = Vec::new();
     while let Some(visit) = walk.next() {
         let visit = visit.unwrap();
@@ -71,10 +69,12 @@ fn walks_skip_and_begin_where_they_are_told() {
     }
     assert_eq!(paths, ["empty", "link", "one", "text", "zz-noise"]);
     let one = image.resolve(b"one").unwrap();
-    let below: Vec<_> = image.walk_below(&one).unwrap().map(|visit| visit.unwrap().path).collect();
+    let below: Vec<_> = image.files_below(&one).map(|visit| visit.unwrap().path).collect();
     assert_eq!(below, [b"file"]);
     let text = image.resolve(b"text").unwrap();
-    assert!(matches!(image.walk_below(&text), Err(Error::NotADirectory { .. })));
+    let mut none = image.files_below(&text);
+    assert!(matches!(none.next(), Some(Err(Error::NotADirectory { .. }))));
+    assert!(none.next().is_none());
 }
 
 /// `02-noinline-data` with the entry `one/file` leading somewhere else.
@@ -91,29 +91,33 @@ fn with_entry(nid: impl Fn(&Image) -> u64) -> Image {
 }
 
 #[test]
-fn walks_end_where_directories_are_in_themselves() {
+fn lists_end_where_directories_contain_themselves() {
     for path in [&b"/"[..], b"one"] {
         let image = with_entry(|image| image.resolve(path).unwrap().nid.0);
-        let walked: Vec<_> = image.walk().unwrap().collect();
+        let walked: Vec<_> = image.files().collect();
         assert_eq!(walked.len(), 7);
         let refused = walked.iter().filter_map(|visit| visit.as_ref().err()).collect::<Vec<_>>();
-        assert!(
-            matches!(refused[..], [Error::Corrupt { source: Corruption::DirectoryTwice, .. }]),
-            "{refused:?}"
-        );
+        let [Error::File { path, source }] = refused[..] else { panic!("{refused:?}") };
+        assert_eq!(path, b"one/file");
+        let twice = Corruption::DirectoryTwice;
+        assert!(matches!(&**source, Error::Corrupt { source, .. } if *source == twice));
     }
 }
 
 #[test]
-fn walks_go_on_behind_what_is_damaged() {
+fn lists_continue_after_a_damaged_file() {
     let image = with_entry(|_| 1 << 40);
-    let walked: Vec<_> = image.walk().unwrap().collect();
-    assert_eq!(walked.iter().filter(|visit| visit.is_err()).count(), 1);
+    let walked: Vec<_> = image.files().collect();
+    let failed = walked.iter().filter_map(|visit| visit.as_ref().err()).collect::<Vec<_>>();
+    let [failed] = failed[..] else { panic!("{failed:?}") };
+    assert_eq!(failed.path(), Some(Path::new("one/file")));
+    assert_eq!(failed.nid().map(|nid| nid.0), Some(1 << 40));
+    assert_eq!(failed.to_string(), "can't read one/file");
     let last = walked.last().unwrap().as_ref().unwrap();
     assert_eq!(last.path, b"zz-noise");
 }
 
-fn check_handle<F: lith_reader::Content>(mut handle: FileHandle<F>, whole: &[u8]) {
+fn check_handle<F: Readable>(mut handle: FileHandle<F>, whole: &[u8]) {
     let mut all = vec![7];
     assert_eq!(handle.read_to_end(&mut all).unwrap(), whole.len());
     assert!(all[1..] == *whole);
@@ -154,7 +158,7 @@ fn handles_read_and_seek() {
 }
 
 #[test]
-fn handles_tell_the_images_errors_and_go_to_other_threads() {
+fn handles_return_the_images_errors_and_go_to_other_threads() {
     let image = Arc::new(golden("02-noinline-data").open());
     let root = image.root().unwrap();
     let fifo = golden("01-plain").open();
@@ -187,83 +191,41 @@ fn handles_tell_the_images_errors_and_go_to_other_threads() {
 }
 
 #[test]
-fn several_buffers_get_what_one_read_gives() {
-    for golden in goldens() {
-        let image = golden.open();
-        for inode in files(&image) {
-            let whole = read_all(&image, &inode).unwrap();
-            let file = image.file(&inode).unwrap();
-            let start = whole.len() / 3;
-            let mut parts = [vec![0; 10], vec![], vec![0; 5000], vec![0; 1], vec![0; 70_000]];
-            let mut left = whole.len() - start;
-            for part in &mut parts {
-                part.truncate(left);
-                left -= part.len();
-            }
-            let mut bufs: Vec<_> = parts.iter_mut().map(|part| IoSliceMut::new(part)).collect();
-            file.read_vectored_at(&mut bufs, start as u64).unwrap();
-            let parts = parts.concat();
-            assert!(parts == whole[start..start + parts.len()], "{}", golden.name);
-            let mut one = [0];
-            let mut beyond = [IoSliceMut::new(&mut one)];
-            let error = file.read_vectored_at(&mut beyond, file.size()).unwrap_err();
-            assert!(matches!(error, Error::BeyondEnd { .. }));
-        }
-    }
-}
-
-/// Numbers that look random.
-fn numbers(mut seed: u64) -> impl FnMut(usize) -> usize {
-    move |limit| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) as usize % limit.max(1)
-    }
+fn images_are_opened_by_path_and_errors_name_it() {
+    let image = Image::open_path(folder().join("03-lz4.erofs")).unwrap();
+    assert!(image.files().count() > 0);
+    let missing = Image::open_path("/nowhere/image").unwrap_err();
+    assert!(matches!(&missing, Error::Open { source: OpenError::File(_), .. }));
+    assert_eq!(missing.path(), Some(Path::new("/nowhere/image")));
+    assert_eq!(missing.to_string(), "the image /nowhere/image can't be opened");
+    assert_eq!(missing.errno(), 2);
+    let text = folder().join("images.txt");
+    let no_image = Image::open_path(&text).unwrap_err();
+    assert!(matches!(&no_image, Error::Open { source: OpenError::Superblock(_), .. }));
+    assert_eq!(no_image.path(), Some(&*text));
 }
 
 #[test]
-fn ranges_anywhere_get_their_bytes() {
-    let mut number = numbers(1);
+fn a_range_of_a_file_is_read_by_its_path() {
     for golden in goldens() {
         let image = golden.open();
-        for inode in files(&image) {
-            let whole = read_all(&image, &inode).unwrap();
-            let file = image.file(&inode).unwrap();
-            let mut wanted: Vec<_> = (0..number(20))
-                .map(|_| {
-                    let start = number(whole.len() + 1);
-                    (start, vec![0x5a; number((whole.len() - start + 1).min(9000))])
-                })
-                .collect();
-            let mut ranges: Vec<_> = wanted
-                .iter_mut()
-                .map(|(start, buf)| ReadRange { position: *start as u64, buf })
-                .collect();
-            file.read_ranges(&mut ranges).unwrap();
-            for (start, buf) in wanted {
-                assert!(buf == whole[start..start + buf.len()], "{} at {start}", golden.name);
+        for entry in image.files().map(Result::unwrap) {
+            if entry.inode.file_type != FileType::Regular {
+                continue;
             }
+            let whole = read_all(&image, &entry.inode).unwrap();
+            let file = image.open_file(&entry.path).unwrap();
+            let (start, end) = (whole.len() / 3, whole.len() / 3 * 2);
+            let range = file.read_range(start as u64..end as u64).unwrap();
+            assert!(range == whole[start..end], "{}", golden.name);
+            let beyond = file.read_range(0..file.size() + 1).unwrap_err();
+            assert!(matches!(beyond, Error::BeyondEnd { .. }));
+            assert_eq!(beyond.nid(), Some(entry.inode.nid));
         }
     }
-}
-
-#[test]
-fn a_shared_extent_is_decoded_once() {
-    let limits = Limits { decoded_cache: 0, ..Limits::default() };
-    let options = Options { limits, ..Options::default() };
-    let device = MemoryDevice::new(bytes("05-lz4hc-64k.erofs"));
-    let image = Image::open_with(vec![Box::new(device)], options).unwrap();
-    let largest = files(&image).into_iter().max_by_key(|inode| inode.size).unwrap();
-    let file = image.file(&largest).unwrap();
-    let extent = file.extents().map(Result::unwrap).max_by_key(|extent| extent.len).unwrap();
-    assert!(extent.len > 20_000);
-    let mut bufs = vec![[0; 100]; 50];
-    let mut ranges: Vec<_> = bufs
-        .iter_mut()
-        .enumerate()
-        .map(|(number, buf)| ReadRange { position: extent.la + 390 * number as u64, buf })
-        .collect();
-    let before = image.stats().decoded;
-    file.read_ranges(&mut ranges).unwrap();
-    let decoded = image.stats().decoded - before;
-    assert!(decoded <= extent.len, "{decoded} bytes decoded for an extent of {}", extent.len);
+    let image = golden("02-noinline-data").open();
+    let linked = image.open_file("link").unwrap();
+    assert_eq!(linked.inode().file_type, FileType::Regular);
+    let missing = image.open_file("/one/none").unwrap_err();
+    assert_eq!(missing.path(), Some(Path::new("/one/none")));
 }

@@ -121,7 +121,7 @@ fn measure(
     walk.see_shared_inodes()?;
     let mut stored: u64 = 0;
     for piece in &sample.pieces {
-        let inode = image.resolve(&source.tree.path(piece.file))?;
+        let inode = image.resolve(source.tree.path(piece.file))?;
         stored = stored.saturating_add(walk.stored(&inode, piece.range())?);
     }
     let data = facts.contents.as_ref().map_or(0, |contents| contents.stored);

@@ -309,7 +309,7 @@ mod tests {
         let path = golden("01-plain.erofs");
         let opened = Arc::new(Image::open(FileDevice::open(&path).unwrap()).unwrap());
         let (whole, options) = (read("01-plain.erofs", &Options::default()), Options::default());
-        for visit in opened.walk().unwrap().map(Result::unwrap) {
+        for visit in opened.files().map(Result::unwrap) {
             let image = Arc::clone(&opened);
             let index = whole.tree.find(&visit.path).unwrap();
             let of_whole = whole.tree.get(index);

@@ -67,13 +67,9 @@ pub fn open(image: &Path) -> Arc<Image> {
 #[must_use]
 pub fn open_within(image: &Path, limits: Limits) -> Arc<Image> {
     let device: Box<dyn ReadAt> = Box::new(FileDevice::open(image).unwrap());
-    Arc::new(
-        Image::open_with(
-            vec![device],
-            reader::Options { limits, whole_again: true, ..reader::Options::default() },
-        )
-        .unwrap(),
-    )
+    let mut options = reader::Options::default();
+    (options.limits, options.whole_again) = (limits, true);
+    Arc::new(Image::open_with(vec![device], options).unwrap())
 }
 
 /// Mounts and serves an image in a new folder.

@@ -148,8 +148,8 @@ fn many_readers_without_any_cache() {
             plant_files(tree, 60);
         });
         for bytes in [0, 1] {
-            let limits =
-                Limits { decoded_cache: bytes, metadata_cache: bytes, ..Limits::default() };
+            let mut limits = Limits::default();
+            (limits.decoded_cache, limits.metadata_cache) = (bytes, bytes);
             let image = fuse::open_within(&folder.path().join("image"), limits);
             let served = fuse::serve(image, &Options::default());
             let root = served.root();
@@ -517,7 +517,8 @@ fn random_reads_by_many_are_those_of_the_kernels_own_mount() {
     let path = folder.path().join("image");
     let mounted = kernel::mount(&path).unwrap();
     // Too small for what is read, so that pieces come and go.
-    let limits = Limits { decoded_cache: 1 << 20, ..Limits::default() };
+    let mut limits = Limits::default();
+    limits.decoded_cache = 1 << 20;
     let served = fuse::serve(fuse::open_within(&path, limits), &Options::default());
     let names: Vec<_> = (0..100).map(|number| format!("file{number:03}")).collect();
     thread::scope(|scope| {

@@ -24,7 +24,7 @@ fn walks_visit_the_tree_that_was_built() {
         let (tree, contents) = recipe::from_bytes(&bytes(Texture::Noise, seed, 900)).follow();
         let image = open(&tree, &contents);
         let mut names: Vec<&[u8]> = Vec::new();
-        let mut visits = image.walk().unwrap();
+        let mut visits = image.files();
         for expected in tree.walk().skip(1) {
             names.truncate(expected.depth - 1);
             names.push(expected.name.unwrap().as_bytes());
@@ -46,9 +46,11 @@ fn walks_end_at_a_depth() {
         parent = tree.add(parent, name, Metadata::default(), Kind::directory()).unwrap();
     }
     let image = open(&tree, &MemoryContents::default());
-    let visits: Vec<_> = image.walk().unwrap().collect();
+    let visits: Vec<_> = image.files().collect();
     assert_eq!(visits.len(), 2049);
     let last = visits.last().unwrap().as_ref().unwrap_err();
     let depth = Corruption::DirectoryDepth { limit: 2048 };
-    assert!(matches!(last, Error::Corrupt { source, .. } if *source == depth), "{last:?}");
+    let Error::File { path, source } = last else { panic!("{last:?}") };
+    assert_eq!(path.len(), 2 * 2048 - 1);
+    assert!(matches!(&**source, Error::Corrupt { source, .. } if *source == depth), "{last:?}");
 }

@@ -9,7 +9,7 @@ use std::{fs, path::Path, sync::Arc, thread};
 
 use lith::{
     device::MemoryDevice,
-    reader::{File, Image, Limits, Options, ReadAhead, Stats, Way},
+    reader::{File, Image, Options, ReadAhead, Stats, Way},
     source::Source,
     tree::{InodeIndex, Kind},
 };
@@ -36,8 +36,9 @@ fn plant(folder: &Path) {
 }
 
 fn open(bytes: &[u8], way: Option<Way>, cache: usize) -> Arc<Image> {
-    let limits = Limits { decoded_cache: cache, ..Limits::default() };
-    let options = Options { limits, way, whole_again: cache % 2 == 1, ..Options::default() };
+    let mut options = Options::default();
+    options.limits.decoded_cache = cache;
+    (options.way, options.whole_again) = (way, cache % 2 == 1);
     let device = MemoryDevice::new(bytes.to_vec());
     Arc::new(Image::open_with(vec![Box::new(device)], options).unwrap())
 }

@@ -40,7 +40,7 @@ fn path_of(image: &Image, inode: &Inode) -> Vec<u8> {
         return b"/".to_vec();
     }
     // What can't be read has no paths below it.
-    let visits = image.walk().into_iter().flatten().filter_map(Result::ok);
+    let visits = image.files().filter_map(Result::ok);
     let mut same = visits.filter(|visit| visit.inode.nid == inode.nid);
     let found = same.next().map(|visit| [&b"/"[..], &visit.path].concat());
     found.unwrap_or_else(|| b"(not found)".to_vec())

@@ -51,7 +51,7 @@ impl Statistics {
         let mut counted = Self::default();
         let block = image.superblock().block;
         counted.add(&image.root()?, b"", block);
-        for visit in image.walk()? {
+        for visit in image.files() {
             let visit = visit?;
             counted.add(&visit.inode, &visit.path, block);
         }

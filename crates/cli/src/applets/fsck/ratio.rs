@@ -25,7 +25,7 @@ pub(super) fn of(image: &Image, start: Option<Nid>) -> Result<Percent, Error> {
     }
     blocks.add(image, &start)?;
     if start.file_type == FileType::Directory {
-        for visit in image.walk_below(&start)? {
+        for visit in image.files_below(&start) {
             blocks.add(image, &visit?.inode)?;
         }
     }

@@ -81,19 +81,21 @@ fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
     let further = settings.devices.iter().map(|device| subject::device(device));
     let devices = std::iter::once(Ok(primary)).chain(further);
     let devices = devices.collect::<anyhow::Result<Vec<_>>>()?;
-    let limits = limits(usize::try_from(request.cache.0).unwrap_or(usize::MAX));
-    let way = request.decode.map(DecodeWay::way);
-    Image::open_with(devices, Options { limits, way, whole_again: true, ..Options::default() })
-        .with_context(|| Place(place).to_string())
+    let mut options = Options::default();
+    options.limits = limits(usize::try_from(request.cache.0).unwrap_or(usize::MAX));
+    options.way = request.decode.map(DecodeWay::way);
+    options.whole_again = true;
+    Image::open_with(devices, options).with_context(|| Place(place).to_string())
 }
 
 /// Shares out the memory for what is kept. A large tree has more metadata than the library's own limit: then that gets a
 /// quarter.
 fn limits(cache: usize) -> Limits {
-    let limits = Limits::default();
-    let metadata_cache = limits.metadata_cache.max(cache / 4);
-    let decoded_cache = cache.saturating_sub(metadata_cache - limits.metadata_cache);
-    Limits { metadata_cache, decoded_cache, ..limits }
+    let mut limits = Limits::default();
+    let least = limits.metadata_cache;
+    limits.metadata_cache = least.max(cache / 4);
+    limits.decoded_cache = cache.saturating_sub(limits.metadata_cache - least);
+    limits
 }
 
 fn options(request: &Mount, settings: &Settings) -> lith_fuse::Options {

@@ -16,7 +16,7 @@ use super::bed::Bed;
 /// Opens an image that lies on several files.
 fn open(bed: &Bed, files: &[&str]) -> Source {
     let device =
-        |name: &&str| Box::new(FileDevice::open(&bed.path(name)).unwrap()) as Box<dyn ReadAt>;
+        |name: &&str| Box::new(FileDevice::open(bed.path(name)).unwrap()) as Box<dyn ReadAt>;
     let image = Image::open_with(files.iter().map(device).collect(), reader::Options::default());
     let path = bed.path(files[0]);
     source::image(Arc::new(image.unwrap()), &path, &source::Options::default()).unwrap()

@@ -52,7 +52,7 @@ type Named = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// The attributes of each inode by its path, those that Linux hides among them.
 fn xattrs(image: &Image) -> Vec<(Vec<u8>, Named)> {
-    let of = |visit: lith::reader::Visit| {
+    let of = |visit: lith::reader::FileEntry| {
         let mut xattrs: Vec<_> = image
             .xattrs_with_hidden(&visit.inode)
             .unwrap()
@@ -62,7 +62,7 @@ fn xattrs(image: &Image) -> Vec<(Vec<u8>, Named)> {
         xattrs.sort();
         (visit.path, xattrs)
     };
-    let mut all: Vec<_> = image.walk().unwrap().map(|visit| of(visit.unwrap())).collect();
+    let mut all: Vec<_> = image.files().map(|visit| of(visit.unwrap())).collect();
     all.sort();
     all
 }
