@@ -5,14 +5,11 @@ use std::{fs::File, sync::Arc};
 use lith_format::{
     addr::{Blkaddr, BlockBits},
     device_table::{DEVICE_SLOT_SIZE, DeviceSlot},
-    kernel::KernelVersion,
+    kernel::Capability,
 };
 use lith_tree::{Contents, ExtraDevice};
 
 use crate::{BuildError, DataImport, Options};
-
-/// The first kernel that reads images on several devices.
-const DEVICES_SINCE: KernelVersion = KernelVersion::new(5, 16);
 
 /// The device that all chunks are written to.
 #[derive(Debug)]
@@ -47,7 +44,7 @@ pub(crate) fn extra_devices(
         return Err(refused(&format!("beside {} others", devices.len() - 1)));
     }
     if !devices.is_empty() {
-        options.require(DEVICES_SINCE, || "an image on several devices".into())?;
+        options.require(Capability::Devices)?;
     }
     Ok(devices)
 }

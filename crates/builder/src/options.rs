@@ -14,7 +14,11 @@ use std::{
 };
 
 use lith_codec::Compressor;
-use lith_format::{addr::BlockBits, compression::Algorithm, kernel::KernelVersion};
+use lith_format::{
+    addr::BlockBits,
+    compression::Algorithm,
+    kernel::{Capability, KernelVersion},
+};
 use lith_tree::Timestamp;
 
 pub use self::layout::InodeForm;
@@ -191,7 +195,7 @@ impl Default for Options {
             xattr_filter: true,
             root_xattr_size: 0,
             checksum: true,
-            kernel: KernelVersion::new(6, 1),
+            kernel: KernelVersion::DEFAULT,
             build_time: None,
             id: ImageId::FromContent,
             label: Vec::new(),
@@ -215,22 +219,6 @@ pub struct Progress {
 const MAX_PCLUSTER: u32 = 1 << 20;
 /// The pcluster size for kernels that read more than one block.
 const DEFAULT_PCLUSTER: u32 = 64 << 10;
-/// The first kernel that reads pclusters of more than one block.
-const BIG_PCLUSTER_SINCE: KernelVersion = KernelVersion::new(5, 13);
-/// The first kernel that reads pclusters beside inodes.
-const TAIL_PACKING_SINCE: KernelVersion = KernelVersion::new(5, 17);
-/// The first kernel that reads fragments.
-const FRAGMENTS_SINCE: KernelVersion = KernelVersion::new(6, 1);
-/// The first kernel that reads the 48-bit layout.
-const WIDE_SINCE: KernelVersion = KernelVersion::new(6, 15);
-/// The first kernel that reads the metabox inode.
-const METABOX_SINCE: KernelVersion = KernelVersion::new(6, 17);
-/// The first kernel that looks for long prefixes outside of the packed inode if there is one.
-const PLAIN_PREFIXES_SINCE: KernelVersion = KernelVersion::new(6, 17);
-/// The first kernel that reads pclusters of which an extent has only the beginning.
-const DEDUPE_SINCE: KernelVersion = KernelVersion::new(6, 1);
-/// The first kernel that reads chunk-based files, which can have holes.
-const CHUNKS_SINCE: KernelVersion = KernelVersion::new(5, 15);
 
 /// The format's name for what an encoder writes.
 pub(crate) const fn algorithm_of(compressor: Compressor) -> Algorithm {
@@ -263,19 +251,19 @@ impl Options {
         self.check_xattrs()?;
         self.check_layout()?;
         if self.dot_omitted {
-            self.require(WIDE_SINCE, || "a directory without an entry `.`".into())?;
+            self.require(Capability::DotOmitted)?;
         }
         if self.is_wide() {
-            self.require(WIDE_SINCE, || "the 48-bit layout".into())?;
+            self.require(Capability::Bits48)?;
         }
         if self.fragments != Fragments::None {
-            self.require(FRAGMENTS_SINCE, || "a packed inode".into())?;
+            self.require(Capability::Fragments)?;
         }
         if self.dedupe {
-            self.require(DEDUPE_SINCE, || "a pcluster of several extents".into())?;
+            self.require(Capability::PartialReferences)?;
         }
         if self.tail_packing {
-            self.require(TAIL_PACKING_SINCE, || "a pcluster beside an inode".into())?;
+            self.require(Capability::Ztailpacking)?;
         }
         self.check_metabox()?;
         self.check_chunks()?;
@@ -284,15 +272,13 @@ impl Options {
         }
         self.rules.iter().try_for_each(check_second)?;
         // Kernels that know two algorithms know HEAD2 as well.
-        self.encodings().try_for_each(|encoding| {
-            let algorithm = algorithm_of(encoding.compressor);
-            self.require(algorithm.since(), || format!("{algorithm} compression"))
-        })
+        self.encodings()
+            .try_for_each(|encoding| self.require(algorithm_of(encoding.compressor).capability()))
     }
 
     fn check_metabox(&self) -> Result<(), BuildError> {
         if self.metabox.is_some() {
-            self.require(METABOX_SINCE, || "compressed metadata".into())?;
+            self.require(Capability::Metabox)?;
         }
         let can_pack = self.metabox.is_some() && self.longest_fragment() > 0;
         if self.pack_directories && !can_pack {
@@ -316,10 +302,10 @@ impl Options {
             return Ok(());
         }
         let (what, needs) = match self.compressions().next() {
-            None => ("blocks", KernelVersion::new(6, 4)),
-            Some(_) => ("compression with blocks", KernelVersion::new(6, 8)),
+            None => ("blocks", Capability::SubPageBlocks),
+            Some(_) => ("compression with blocks", Capability::SubPageCompressedBlocks),
         };
-        self.require(needs, || format!("{what} of {} bytes", self.block.size()))
+        self.require_for(needs, || format!("{what} of {} bytes", self.block.size()))
     }
 
     fn check_pcluster(&self, size: u32) -> Result<(), BuildError> {
@@ -335,28 +321,34 @@ impl Options {
             });
         }
         if size > block {
-            return self.require(BIG_PCLUSTER_SINCE, || {
+            return self.require_for(Capability::BigPcluster, || {
                 format!("a pcluster of {size} bytes, more than a block,")
             });
         }
         Ok(())
     }
 
-    pub(crate) fn require(
+    /// Refuses a capability that the oldest kernel doesn't have.
+    pub(crate) fn require(&self, needs: Capability) -> Result<(), BuildError> {
+        self.require_for(needs, || needs.to_string())
+    }
+
+    /// The same where the error names the thing more precisely.
+    fn require_for(
         &self,
-        needs: KernelVersion,
+        needs: Capability,
         what: impl FnOnce() -> String,
     ) -> Result<(), BuildError> {
-        if self.kernel >= needs {
+        if self.kernel.supports(&[needs]) {
             return Ok(());
         }
-        Err(BuildError::Kernel { what: what(), needs, kernel: self.kernel })
+        Err(BuildError::Kernel { what: what(), needs: needs.since(), kernel: self.kernel })
     }
 
     /// A compression with its pcluster size, the largest that suits all if nothing is said.
     pub(crate) fn coding(&self, compression: &Compression) -> Coding {
         let Compression { compressor, pcluster, min_saving } = *compression;
-        let default = if self.kernel >= BIG_PCLUSTER_SINCE {
+        let default = if self.kernel.supports(&[Capability::BigPcluster]) {
             DEFAULT_PCLUSTER.clamp(self.block.size(), self.block.size() << 8)
         } else {
             self.block.size()
@@ -412,12 +404,12 @@ impl Options {
 
     /// Whether long prefixes can lie outside of the packed inode even if there is one.
     pub(crate) fn has_plain_prefixes(&self) -> bool {
-        self.plain_xattr_prefixes || self.kernel >= PLAIN_PREFIXES_SINCE
+        self.plain_xattr_prefixes || self.kernel.supports(&[Capability::PlainXattrPrefixes])
     }
 
     /// Whether files can have holes.
     pub(crate) fn has_holes(&self) -> bool {
-        self.kernel >= CHUNKS_SINCE
+        self.kernel.supports(&[Capability::Chunks])
     }
 }
 

@@ -1,6 +1,6 @@
-//! Which features does an image say it uses, and since when does Linux know them?
+//! Defines the feature bits of the superblock, with their names and the first kernel that knows each.
 
-use crate::kernel::KernelVersion;
+use crate::kernel::{Capability, KernelVersion};
 
 /// A feature bit with what people call it and the first kernel that knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,30 +65,35 @@ bitflags::bitflags! {
     }
 }
 
-const fn feature<F>(bit: F, name: &'static str, major: u16, minor: u16) -> Feature<F> {
-    Feature { bit, name, since: KernelVersion::new(major, minor) }
+/// A bit with two meanings has the kernel of either: both came with the same release.
+const fn feature<F>(bit: F, name: &'static str, capability: Capability) -> Feature<F> {
+    Feature { bit, name, since: capability.since() }
 }
 
 static COMPAT: [Feature<Compat>; 7] = [
-    feature(Compat::SB_CHKSUM, "sb_chksum", 5, 5),
-    feature(Compat::MTIME, "mtime", 5, 18),
-    feature(Compat::XATTR_FILTER, "xattr_filter", 6, 6),
-    feature(Compat::SHARED_EA_IN_METABOX, "shared_ea_in_metabox", 6, 17),
-    feature(Compat::PLAIN_XATTR_PFX, "plain_xattr_pfx", 6, 17),
-    feature(Compat::ISHARE_XATTRS, "ishare_xattrs", 7, 0),
-    feature(Compat::RAFS_V6, "rafs_v6", 5, 4),
+    feature(Compat::SB_CHKSUM, "sb_chksum", Capability::SuperblockChecksum),
+    feature(Compat::MTIME, "mtime", Capability::Mtime),
+    feature(Compat::XATTR_FILTER, "xattr_filter", Capability::XattrFilter),
+    feature(
+        Compat::SHARED_EA_IN_METABOX,
+        "shared_ea_in_metabox",
+        Capability::SharedXattrsInMetabox,
+    ),
+    feature(Compat::PLAIN_XATTR_PFX, "plain_xattr_pfx", Capability::PlainXattrPrefixes),
+    feature(Compat::ISHARE_XATTRS, "ishare_xattrs", Capability::PageCacheSharing),
+    feature(Compat::RAFS_V6, "rafs_v6", Capability::Erofs),
 ];
 
 static INCOMPAT: [Feature<Incompat>; 9] = [
-    feature(Incompat::LZ4_0PADDING, "lz4_0padding", 5, 4),
-    feature(Incompat::COMPR_CFGS, "compr_cfgs/big_pcluster", 5, 13),
-    feature(Incompat::CHUNKED_FILE, "chunked_file", 5, 15),
-    feature(Incompat::DEVICE_TABLE, "device_table/compr_head2", 5, 16),
-    feature(Incompat::ZTAILPACKING, "ztailpacking", 5, 17),
-    feature(Incompat::FRAGMENTS, "fragments/dedupe", 6, 1),
-    feature(Incompat::XATTR_PREFIXES, "xattr_prefixes", 6, 4),
-    feature(Incompat::BITS_48, "48bit", 6, 15),
-    feature(Incompat::METABOX, "metabox", 6, 17),
+    feature(Incompat::LZ4_0PADDING, "lz4_0padding", Capability::Lz4),
+    feature(Incompat::COMPR_CFGS, "compr_cfgs/big_pcluster", Capability::BigPcluster),
+    feature(Incompat::CHUNKED_FILE, "chunked_file", Capability::Chunks),
+    feature(Incompat::DEVICE_TABLE, "device_table/compr_head2", Capability::Devices),
+    feature(Incompat::ZTAILPACKING, "ztailpacking", Capability::Ztailpacking),
+    feature(Incompat::FRAGMENTS, "fragments/dedupe", Capability::Fragments),
+    feature(Incompat::XATTR_PREFIXES, "xattr_prefixes", Capability::LongXattrPrefixes),
+    feature(Incompat::BITS_48, "48bit", Capability::Bits48),
+    feature(Incompat::METABOX, "metabox", Capability::Metabox),
 ];
 
 impl Compat {
@@ -131,6 +136,12 @@ mod tests {
         assert_eq!(bits.fold(Incompat::empty(), |all, bit| all | bit), Incompat::all());
         let bits = Compat::all().features().map(|f| f.bit);
         assert_eq!(bits.fold(Compat::empty(), |all, bit| all | bit), Compat::all());
+    }
+
+    #[test]
+    fn both_meanings_of_a_bit_came_with_the_same_kernel() {
+        assert_eq!(Capability::Devices.since(), Capability::Head2.since());
+        assert_eq!(Capability::Fragments.since(), Capability::PartialReferences.since());
     }
 
     #[test]

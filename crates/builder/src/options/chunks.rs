@@ -1,13 +1,15 @@
 //! Can files lie in chunks as asked for?
 
-use super::{CHUNKS_SINCE, Options};
+use lith_format::kernel::Capability;
+
+use super::Options;
 use crate::{BuildError, ChunkForm, DataImport};
 
 impl Options {
     /// Says why files can't lie in chunks, if so, or the chunks not on a device of their own.
     pub(super) fn check_chunks(&self) -> Result<(), BuildError> {
         if self.chunks.is_some() || self.data == DataImport::Zeros {
-            self.require(CHUNKS_SINCE, || "a file in chunks".into())?;
+            self.require(Capability::Chunks)?;
         }
         let block = self.block.size();
         match self.chunks.map(|chunks| chunks.size) {

@@ -1,8 +1,8 @@
 //! How is what belongs to an image laid out?
 
-use lith_format::{xattr::body_size_of, zmap::MAX_EXTENT_LEN};
+use lith_format::{kernel::Capability, xattr::body_size_of, zmap::MAX_EXTENT_LEN};
 
-use super::{Fragments, Options, PLAIN_PREFIXES_SINCE};
+use super::{Fragments, Options};
 use crate::{BuildError, codings::Coding};
 
 /// Which form inodes have.
@@ -22,9 +22,7 @@ impl Options {
     pub(super) fn check_layout(&self) -> Result<(), BuildError> {
         let may_pack = self.longest_fragment() > 0 && self.xattr_prefix_count() > 0;
         if self.plain_xattr_prefixes && may_pack {
-            self.require(PLAIN_PREFIXES_SINCE, || {
-                "a long prefix of extended attributes outside of the packed inode".into()
-            })?;
+            self.require(Capability::PlainXattrPrefixes)?;
         }
         let most = body_size_of(u16::MAX);
         if self.root_xattr_size > most {

@@ -1,7 +1,7 @@
 //! Can names of extended attributes be stored as is asked for?
 
 use lith_format::{
-    kernel::KernelVersion,
+    kernel::Capability,
     xattr::{NAME_REST_MAX, PrefixTable},
 };
 
@@ -11,9 +11,6 @@ use crate::{
     plan::{long_prefix, whole_name},
 };
 
-/// The first kernel that reads long prefixes of extended attributes.
-const XATTR_PREFIXES_SINCE: KernelVersion = KernelVersion::new(6, 4);
-
 impl Options {
     /// Says which name or beginning of names can't be, if one can't.
     pub(super) fn check_xattrs(&self) -> Result<(), BuildError> {
@@ -21,7 +18,7 @@ impl Options {
         if count == 0 {
             return Ok(());
         }
-        self.require(XATTR_PREFIXES_SINCE, || "a long prefix of extended attributes".into())?;
+        self.require(Capability::LongXattrPrefixes)?;
         if count > PrefixTable::MAX_COUNT {
             return Err(BuildError::Option {
                 option: "xattr prefix",

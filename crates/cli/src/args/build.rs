@@ -24,8 +24,6 @@ use super::{
 
 /// The part of a file that compression must save when nothing else is said, in percent.
 const DEFAULT_MIN_SAVING: &str = "2";
-/// The oldest kernel that an image mounts on when nothing else is said: that of Debian 12.
-const DEFAULT_KERNEL: &str = "6.1";
 /// Bytes of memory to use when nothing else is said: most builders have that much to spare for each job.
 const DEFAULT_MEMORY: &str = "200M";
 /// Which part of the memory holds temporary data of sources that can be read only once.
@@ -161,7 +159,7 @@ struct DataWords {
     xattr_prefixes: Vec<OsString>,
 
     /// The oldest Linux that shall mount the image; what it doesn't know is not used, or refused if asked for
-    #[arg(long, value_name = "VERSION", default_value = DEFAULT_KERNEL)]
+    #[arg(long, value_name = "VERSION", default_value_t = KernelVersion::DEFAULT)]
     kernel: KernelVersion,
 }
 

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use lith::{
     builder::{Compression, Options},
     codec::{Compressor, LzmaEffort},
-    format::kernel::KernelVersion,
+    format::kernel::{Capability, KernelVersion},
 };
 
 use super::extended::Extended;
@@ -24,12 +24,18 @@ pub(crate) enum Preset {
     Smallest,
 }
 
-/// The first kernel that reads LZMA and everything else that the small presets use.
-const SMALL_SINCE: KernelVersion = KernelVersion::new(6, 1);
-/// The first kernel that reads the 48-bit layout.
-const WIDE_SINCE: KernelVersion = KernelVersion::new(6, 15);
-/// The first kernel that reads compressed inodes.
-const METADATA_SINCE: KernelVersion = KernelVersion::new(6, 17);
+/// What the small presets use.
+const SMALL: &[Capability] = &[
+    Capability::Lzma,
+    Capability::BigPcluster,
+    Capability::Fragments,
+    Capability::Interlaced,
+    Capability::Ztailpacking,
+];
+/// What they add where the kernel supports it: the 48-bit layout,
+const WIDE: &[Capability] = &[Capability::Bits48, Capability::DotOmitted];
+/// and compressed inodes.
+const METADATA: &[Capability] = &[Capability::Metabox];
 
 /// The least part of a file that compression must save, in percent, if nothing else is said.
 pub(crate) const MIN_SAVING: u8 = 2;
@@ -39,8 +45,8 @@ impl Preset {
     pub(crate) fn compressor(self, kernel: KernelVersion) -> Compressor {
         match self {
             Self::Fast => Compressor::Lz4,
-            Self::Small if kernel >= SMALL_SINCE => Compressor::Lzma(LzmaEffort::new(2)),
-            Self::Smallest if kernel >= SMALL_SINCE => Compressor::Lzma(LzmaEffort {
+            Self::Small if kernel.supports(SMALL) => Compressor::Lzma(LzmaEffort::new(2)),
+            Self::Smallest if kernel.supports(SMALL) => Compressor::Lzma(LzmaEffort {
                 extreme: true,
                 dictionary: Some(8 << 20),
                 ..LzmaEffort::new(9)
@@ -52,8 +58,8 @@ impl Preset {
     /// The pcluster size, if it is not what it would be anyway.
     pub(crate) fn pcluster(self, kernel: KernelVersion) -> Option<u32> {
         match self {
-            Self::Small if kernel >= SMALL_SINCE => Some(256 << 10),
-            Self::Smallest if kernel >= SMALL_SINCE => Some(1 << 20),
+            Self::Small if kernel.supports(SMALL) => Some(256 << 10),
+            Self::Smallest if kernel.supports(SMALL) => Some(1 << 20),
             _ => None,
         }
     }
@@ -62,12 +68,12 @@ impl Preset {
     /// inode decompresses one.
     pub(crate) fn metadata_pcluster(self, kernel: KernelVersion) -> Option<u32> {
         let is_small = matches!(self, Self::Small | Self::Smallest);
-        (is_small && kernel >= METADATA_SINCE).then_some(16 << 10)
+        (is_small && kernel.supports(METADATA)).then_some(16 << 10)
     }
 
     /// Whether large directories lie in the packed inode.
     pub(crate) fn packs_directories(self, kernel: KernelVersion) -> bool {
-        self == Self::Smallest && kernel >= METADATA_SINCE
+        self == Self::Smallest && kernel.supports(METADATA)
     }
 
     /// All that it stands for.
@@ -89,12 +95,12 @@ impl Preset {
     /// The words of `-E`.
     pub(crate) fn extended(self, kernel: KernelVersion) -> &'static str {
         match self {
-            Self::Small if kernel >= WIDE_SINCE => "fragments,ztailpacking,48bit,dot-omitted",
-            Self::Smallest if kernel >= WIDE_SINCE => {
+            Self::Small if kernel.supports(WIDE) => "fragments,ztailpacking,48bit,dot-omitted",
+            Self::Smallest if kernel.supports(WIDE) => {
                 "all-fragments,ztailpacking,48bit,dot-omitted"
             }
-            Self::Small if kernel >= SMALL_SINCE => "fragments,ztailpacking",
-            Self::Smallest if kernel >= SMALL_SINCE => "all-fragments,ztailpacking",
+            Self::Small if kernel.supports(SMALL) => "fragments,ztailpacking",
+            Self::Smallest if kernel.supports(SMALL) => "all-fragments,ztailpacking",
             _ => "",
         }
     }

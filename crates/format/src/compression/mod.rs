@@ -5,7 +5,7 @@ mod config;
 use core::fmt;
 
 pub use self::config::{ConfigError, Configs, DeflateConfig, Lz4Config, LzmaConfig, ZstdConfig};
-use crate::kernel::KernelVersion;
+use crate::kernel::{Capability, KernelVersion};
 
 /// A compression algorithm, by its number in the format.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -42,15 +42,21 @@ impl Algorithm {
         }
     }
 
+    /// Decoding it, as a capability of kernels.
+    #[must_use]
+    pub const fn capability(self) -> Capability {
+        match self {
+            Self::Lz4 => Capability::Lz4,
+            Self::Lzma => Capability::Lzma,
+            Self::Deflate => Capability::Deflate,
+            Self::Zstd => Capability::Zstd,
+        }
+    }
+
     /// The first kernel that decodes it.
     #[must_use]
     pub const fn since(self) -> KernelVersion {
-        match self {
-            Self::Lz4 => KernelVersion::OLDEST,
-            Self::Lzma => KernelVersion::new(5, 16),
-            Self::Deflate => KernelVersion::new(6, 6),
-            Self::Zstd => KernelVersion::new(6, 10),
-        }
+        self.capability().since()
     }
 }
 

@@ -25,27 +25,19 @@ const COMPAT: [(Compat, &str); 6] = [
     (Compat::ISHARE_XATTRS, "ishare_xattrs"),
 ];
 
-/// The same of those that a reader must know, with the first kernel that does.
-const INCOMPAT: [(Incompat, &str, KernelVersion); 11] = [
-    (Incompat::LZ4_0PADDING, "lz4_0padding", KernelVersion::new(5, 4)),
-    (Incompat::COMPR_CFGS, "compr_cfgs", KernelVersion::new(5, 13)),
-    (Incompat::BIG_PCLUSTER, "big_pcluster", KernelVersion::new(5, 13)),
-    (Incompat::CHUNKED_FILE, "chunked_file", KernelVersion::new(5, 15)),
-    (Incompat::DEVICE_TABLE, "device_table", KernelVersion::new(5, 16)),
-    (Incompat::ZTAILPACKING, "ztailpacking", KernelVersion::new(5, 17)),
-    (Incompat::FRAGMENTS, "fragments", KernelVersion::new(6, 1)),
-    (Incompat::DEDUPE, "dedupe", KernelVersion::new(6, 1)),
-    (Incompat::XATTR_PREFIXES, "xattr_prefixes", KernelVersion::new(6, 4)),
-    (Incompat::BITS_48, "48bit", KernelVersion::new(6, 15)),
-    (Incompat::METABOX, "metabox", KernelVersion::new(6, 17)),
-];
-
-/// The algorithms, with the first kernel that has each; LZ4 comes with its feature.
-const ALGORITHMS: [(Algorithm, Option<KernelVersion>); 4] = [
-    (Algorithm::Lz4, None),
-    (Algorithm::Lzma, Some(KernelVersion::new(5, 16))),
-    (Algorithm::Deflate, Some(KernelVersion::new(6, 6))),
-    (Algorithm::Zstd, Some(KernelVersion::new(6, 10))),
+/// The same of those that a reader must know.
+const INCOMPAT: [(Incompat, &str); 11] = [
+    (Incompat::LZ4_0PADDING, "lz4_0padding"),
+    (Incompat::COMPR_CFGS, "compr_cfgs"),
+    (Incompat::BIG_PCLUSTER, "big_pcluster"),
+    (Incompat::CHUNKED_FILE, "chunked_file"),
+    (Incompat::DEVICE_TABLE, "device_table"),
+    (Incompat::ZTAILPACKING, "ztailpacking"),
+    (Incompat::FRAGMENTS, "fragments"),
+    (Incompat::DEDUPE, "dedupe"),
+    (Incompat::XATTR_PREFIXES, "xattr_prefixes"),
+    (Incompat::BITS_48, "48bit"),
+    (Incompat::METABOX, "metabox"),
 ];
 
 /// A superblock as dump.erofs prints it.
@@ -77,8 +69,7 @@ impl<'a> Lines<'a> {
         if !sb.incompat.contains(Incompat::COMPR_CFGS) {
             return line(f, "lz4_max_distance", sb.lz4_max_distance);
         }
-        let used = ALGORITHMS.iter().filter(|(algorithm, _)| sb.algorithms.has(*algorithm));
-        let names: Vec<_> = used.map(|(algorithm, _)| algorithm.name()).collect();
+        let names: Vec<_> = sb.algorithms.iter_known().map(Algorithm::name).collect();
         line(f, "compr_algs", names.join(", "))
     }
 
@@ -86,18 +77,17 @@ impl<'a> Lines<'a> {
         let (compat, incompat) = (self.sb.compat, self.sb.incompat);
         let names = COMPAT.iter().filter(|(bit, _)| compat.contains(*bit));
         line(f, "compatible features", spaced(names.map(|(_, name)| *name)))?;
-        let names = INCOMPAT.iter().filter(|(bit, ..)| incompat.contains(*bit));
-        line(f, "incompatible features", spaced(names.map(|(_, name, _)| *name)))
+        let names = INCOMPAT.iter().filter(|(bit, _)| incompat.contains(*bit));
+        line(f, "incompatible features", spaced(names.map(|(_, name)| *name)))
     }
 
-    /// The oldest kernel that mounts the image, as far as features and algorithms tell.
+    /// The oldest kernel that mounts the image, by its features and algorithms; `None` without any.
     fn oldest_kernel(&self) -> Option<KernelVersion> {
-        let sb = self.sb;
-        let features = INCOMPAT.iter().filter(|(bit, ..)| sb.incompat.contains(*bit));
-        let used = ALGORITHMS.iter().filter(|(algorithm, _)| sb.algorithms.has(*algorithm));
-        let since =
-            features.map(|(_, _, since)| *since).chain(used.filter_map(|(_, since)| *since));
-        since.max()
+        let features = self.sb.incompat.features().map(|feature| feature.since);
+        // LZ4 comes with a feature of its own.
+        let others =
+            self.sb.algorithms.iter_known().filter(|algorithm| *algorithm != Algorithm::Lz4);
+        features.chain(others.map(Algorithm::since)).max()
     }
 }
 

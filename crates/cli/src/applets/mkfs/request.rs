@@ -10,7 +10,10 @@ use lith::{
     Adjust, BuildOptions, ImageId, Overlay, Times,
     builder::{self, BuildError, ChunkForm, Chunks, DataImport, Fragments},
     device::{FileDevice, OffsetDevice},
-    format::{addr::BlockBits, kernel::KernelVersion},
+    format::{
+        addr::BlockBits,
+        kernel::{Capability, KernelVersion},
+    },
     reader::Image,
     source::{self, Data, Excludes, TarEnd},
     tree::Timestamp,
@@ -55,9 +58,6 @@ pub(super) enum From {
     Images(Vec<PathBuf>),
 }
 
-/// The first kernel that reads images on several devices.
-const DEVICES_SINCE: KernelVersion = KernelVersion::new(5, 16);
-
 impl Request {
     /// The wish, or what is wrong with it.
     pub(super) fn new(words: Words) -> Result<Self, String> {
@@ -91,7 +91,7 @@ impl Request {
         let blob = blob(&words.layout)?;
         let read = read_options(&words, data(&words.source, &from, mode))?;
         if blob.is_some() || read.data == Data::Refer {
-            image.kernel = DEVICES_SINCE;
+            image.kernel = Capability::Devices.since();
         }
         raise_kernel(&mut image)?;
         let overlay = overlay(words.source.ovlfs_strip.as_deref())?;
