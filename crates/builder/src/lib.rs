@@ -29,7 +29,7 @@ mod write;
 use std::{collections::HashMap, sync::OnceLock};
 
 use lith_format::addr::Nid;
-use lith_tree::{Contents, InodeIndex, Kind, Timestamp, Tree};
+use lith_tree::{Filesystem, InodeIndex, Kind, Timestamp};
 
 pub use chunks::{ChunkForm, Chunks};
 pub use digest::{Digest, DigestOfPieces, PIECE};
@@ -66,7 +66,7 @@ pub struct Built {
     pub time: Option<Timestamp>,
 }
 
-/// Writes an image of `tree` into `image`, which holds nothing behind its beginning.
+/// Writes an image of `fs` into `image`, which holds nothing behind its beginning.
 ///
 /// The image is complete when this returns, but neither verified nor synced.
 ///
@@ -74,13 +74,13 @@ pub struct Built {
 /// [`BuildError`] if the source can't be read or changes, the image can't be written, or something asked
 /// for can't be had. What is in `image` is then of no use.
 pub fn build(
-    tree: &Tree,
-    contents: &dyn Contents,
+    fs: Filesystem<'_>,
     image: Output<'_>,
     options: &Options,
     progress: &Progress,
 ) -> Result<Built, BuildError> {
     options.check()?;
+    let Filesystem { tree, contents } = fs;
     let plan = Plan::new(tree, options, extra_devices(contents, options)?)?;
     // Only records have room for far addresses, and no room beside them.
     let tail_packing = options.tail_packing && !plan.is_far;

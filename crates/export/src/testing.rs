@@ -12,8 +12,8 @@ use std::{
 };
 
 use lith_tree::{
-    Aspects, DiffOptions, InodeIndex, Kind, MemoryContents, Metadata, Name, Rdev, Timestamp, Tree,
-    Xattr, XattrSet, diff,
+    Aspects, DiffOptions, Filesystem, InodeIndex, Kind, MemoryContents, Metadata, Name, Rdev,
+    Timestamp, Tree, Xattr, XattrSet, diff,
 };
 use rustix::{
     fs::{lgetxattr, llistxattr, major, minor},
@@ -176,8 +176,8 @@ impl Sample {
         let options = DiffOptions { ignore, ..DiffOptions::default() };
         let mut lines = Vec::new();
         diff(
-            (&self.tree, &self.contents),
-            (&other.tree, &other.contents),
+            Filesystem::new(&self.tree, &self.contents),
+            Filesystem::new(&other.tree, &other.contents),
             &options,
             &mut |difference| lines.push(difference.to_string()),
         )

@@ -16,7 +16,7 @@ use std::{
 use lith_export::{ExtractOptions, Selection, extract, write_tar};
 use lith_source::{Options, Source};
 use lith_tree::{
-    Contents, DiffOptions, InodeIndex, Kind, MemoryContents, Metadata, Name, Timestamp, Tree,
+    DiffOptions, Filesystem, InodeIndex, Kind, MemoryContents, Metadata, Name, Timestamp, Tree,
     Xattr, diff, dump,
 };
 use proptest::{collection::vec, option, prelude::*};
@@ -43,11 +43,10 @@ fn scan(path: &Path) -> Source {
     lith_source::directory(path, &Options::default()).unwrap()
 }
 
-fn differences(left: (&Tree, &dyn Contents), right: &Source) -> Vec<String> {
+fn differences(left: Filesystem<'_>, right: &Source) -> Vec<String> {
     let mut lines = Vec::new();
     let options = DiffOptions { workers: NonZeroUsize::new(2).unwrap(), ..DiffOptions::default() };
-    let right: (&Tree, &dyn Contents) = (&right.tree, &*right.contents);
-    diff(left, right, &options, &mut |difference| {
+    diff(left, right.filesystem(), &options, &mut |difference| {
         lines.push(difference.to_string());
     })
     .unwrap();
@@ -63,7 +62,7 @@ fn the_dump_is_the_golden_text() {
         };
         let source = scan(&path);
         let mut text = Vec::new();
-        dump(&source.tree, &*source.contents, &mut text).unwrap();
+        dump(source.filesystem(), &mut text).unwrap();
         let expected = fs::read(golden().join(name).with_extension("txt")).unwrap();
         let lines = |text: &[u8]| -> Vec<String> {
             let text = String::from_utf8(text.to_vec()).unwrap();
@@ -84,7 +83,7 @@ fn golden_trees_come_back_from_a_directory() {
             return;
         };
         let source = scan(&path);
-        let whole: (&Tree, &dyn Contents) = (&source.tree, &*source.contents);
+        let whole = source.filesystem();
         let copy = place.path().join("copy").join(name);
         let options = ExtractOptions::default();
         let report = extract(whole, &Selection::all(), &copy, &options, &()).unwrap();
@@ -101,7 +100,7 @@ fn golden_trees_come_back_from_a_tar() {
             return;
         };
         let source = scan(&path);
-        let whole: (&Tree, &dyn Contents) = (&source.tree, &*source.contents);
+        let whole = source.filesystem();
         let tar = place.path().join("golden.tar");
         let mut output = File::create(&tar).unwrap();
         write_tar(whole, &Selection::all(), &mut output, &()).unwrap();
@@ -200,7 +199,7 @@ proptest! {
             add(&mut tree, &mut contents, file);
         }
         let mut bytes = Vec::new();
-        let whole: (&Tree, &dyn Contents) = (&tree, &contents);
+        let whole = Filesystem::new(&tree, &contents);
         write_tar(whole, &Selection::all(), &mut bytes, &()).unwrap();
         let spool = tempfile::tempdir().unwrap();
         let options = Options {

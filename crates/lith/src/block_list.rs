@@ -11,7 +11,7 @@ use lith_format::{
     file_type::FileType,
 };
 use lith_reader::{Image, Inode, Place};
-use lith_tree::{ContentError, Contents, DisplayPath, Kind, Tree};
+use lith_tree::{ContentError, DisplayPath, Filesystem, Kind};
 
 /// Why there is no list.
 #[derive(Debug, thiserror::Error)]
@@ -77,12 +77,8 @@ pub fn block_list(image: &Image, mount_point: &[u8], out: &mut dyn Write) -> Res
 ///
 /// # Errors
 /// [`ListError`]; also for files with holes.
-pub fn source_map(
-    image: &Image,
-    (tree, contents): (&Tree, &dyn Contents),
-    out: &mut dyn Write,
-) -> Result<(), ListError> {
-    let mut told = HashSet::new();
+pub fn source_map(image: &Image, fs: Filesystem<'_>, out: &mut dyn Write) -> Result<(), ListError> {
+    let (tree, mut told) = (fs.tree, HashSet::new());
     for visit in tree.walk() {
         let Kind::Regular { size: size @ 1.. } = tree.get(visit.inode).kind else { continue };
         if !told.insert(visit.inode) {
@@ -90,7 +86,7 @@ pub fn source_map(
         }
         let path = tree.path(visit.inode);
         let unreadable = |source| ListError::Read { path: path.clone(), source };
-        let Some(stretches) = contents.open(tree, visit.inode)?.elsewhere()? else { continue };
+        let Some(stretches) = fs.open(visit.inode)?.elsewhere()? else { continue };
         let inode = image.resolve(&path).map_err(unreadable)?;
         let blocks = ranges(image, &inode, &path)?;
         let ([stretch], [(start, count)]) = (&*stretches, &*blocks) else {

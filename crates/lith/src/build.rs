@@ -147,15 +147,15 @@ pub fn build(
     };
     // The disk is slow, but busy on its own: what is built and what is read back goes to it meanwhile.
     let (report, written) = flush::beside(staged.file(), |finished| {
-        let (tree, contents) = (&source.tree, &*source.contents);
+        let fs = source.filesystem();
         let output = Output::new(staged.file(), options.offset);
-        let built = lith_builder::build(tree, contents, output, &image, progress)?;
+        let built = lith_builder::build(fs, output, &image, progress)?;
         finished();
         if options.verify {
             let copies = iter::once(staged.file()).chain(image.blob.as_deref());
             let copies = copies.map(File::try_clone).collect::<Result<Vec<_>, _>>();
             let copies = copies.map_err(failed("read back"))?;
-            verify::verify((copies, options.offset), (tree, contents), &built, &image)?;
+            verify::verify((copies, options.offset), fs, &built, &image)?;
         }
         Ok::<_, Error>(built.report)
     })?;

@@ -122,7 +122,7 @@ pub fn check_digests(
 /// The attribute of a file; none if its content lies elsewhere.
 fn digest_of(source: &Source, inode: InodeIndex) -> Result<Option<Vec<u8>>, ContentError> {
     let Kind::Regular { size } = source.tree.get(inode).kind else { return Ok(None) };
-    let content = source.contents.open(&source.tree, inode)?;
+    let content = source.filesystem().open(inode)?;
     if content.elsewhere()?.is_some() {
         return Ok(None);
     }
@@ -261,9 +261,8 @@ mod tests {
         record_digests(&mut source, name, WORKERS).unwrap();
         let file = tempfile::tempfile().unwrap();
         let options = lith_builder::Options::default();
-        let (tree, contents) = (&source.tree, &*source.contents);
         let progress = lith_builder::Progress::default();
-        lith_builder::build(tree, contents, (&file).into(), &options, &progress).unwrap();
+        lith_builder::build(source.filesystem(), (&file).into(), &options, &progress).unwrap();
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut &file, &mut bytes).unwrap();
         let image = Image::open(MemoryDevice::new(bytes.clone())).unwrap();

@@ -5,20 +5,20 @@ use lith_format::{
     device_table::DevicePa,
 };
 use lith_reader::{Image, Place};
-use lith_tree::{Contents, Elsewhere, InodeIndex, Tree};
+use lith_tree::{Elsewhere, Filesystem, InodeIndex};
 
 use crate::Mismatch;
 
 /// Compares the places of the blocks of a file that lies on devices that the image refers to. They need not be open.
 pub(crate) fn compare(
-    (tree, contents): (&Tree, &dyn Contents),
+    fs: Filesystem<'_>,
     image: &Image,
     (index, nid): (InodeIndex, Nid),
 ) -> Result<(), Mismatch> {
-    let path = || tree.path(index);
+    let path = || fs.tree.path(index);
     let unreadable = |source| Mismatch::Unreadable { path: path(), source };
     let differs = || Mismatch::Differs { path: path(), what: "place on another device" };
-    let stretches = contents.open(tree, index)?.elsewhere()?.ok_or_else(differs)?;
+    let stretches = fs.open(index)?.elsewhere()?.ok_or_else(differs)?;
     let mut expected = Expected { image, stretches: stretches.iter(), current: None };
     let inode = image.inode(nid).map_err(unreadable)?;
     for extent in image.extents(&inode).map_err(unreadable)? {

@@ -19,7 +19,7 @@ use lith_format::{
     inode::{InodeData, InodeForm},
 };
 use lith_reader::{Image, Inode, Place};
-use lith_tree::{ContentError, Contents, DisplayPath, InodeIndex, Kind, Timestamp, Tree};
+use lith_tree::{ContentError, DisplayPath, Filesystem, InodeIndex, Kind, Timestamp, Tree};
 
 use crate::places;
 
@@ -54,7 +54,7 @@ pub enum Mismatch {
 /// and what was not read with where the source says that it lies.
 pub(crate) fn verify(
     (devices, start): (Vec<File>, u64),
-    (tree, contents): (&Tree, &dyn Contents),
+    fs: Filesystem<'_>,
     built: &Built,
     options: &Options,
 ) -> Result<(), Mismatch> {
@@ -67,14 +67,14 @@ pub(crate) fn verify(
     let devices = devices.map_err(Mismatch::Device)?;
     let image = Image::open_with(devices, lith_reader::Options::default())
         .map_err(|source| Mismatch::Unreadable { path: Vec::new(), source })?;
-    let (nids, files) = (vec![None; tree.len()], Vec::new());
-    let mut names = Names { tree, image: &image, time: built.time, nids, files };
+    let (nids, files) = (vec![None; fs.tree.len()], Vec::new());
+    let mut names = Names { tree: fs.tree, image: &image, time: built.time, nids, files };
     names.compare_all()?;
-    let content = Content { tree, image: &image, digests: &built.digests };
+    let content = Content { tree: fs.tree, image: &image, digests: &built.digests };
     let (unread, read): (Vec<_>, Vec<_>) =
         names.files.iter().partition(|(index, _)| built.unread.binary_search(index).is_ok());
     if options.data == DataImport::Full {
-        unread.iter().try_for_each(|file| places::compare((tree, contents), &image, *file))?;
+        unread.iter().try_for_each(|file| places::compare(fs, &image, *file))?;
     }
     content.compare_all(&read, options.workers.get())
 }

@@ -27,7 +27,7 @@ mod tar;
 
 use std::fmt;
 
-use lith_tree::{Contents, Tree};
+use lith_tree::{Contents, Filesystem, Tree};
 
 pub use directory::directory;
 pub use ere::{ExtendedRegex, RegexError};
@@ -51,6 +51,14 @@ pub struct Source {
     pub contents: Box<dyn Contents>,
     /// What was left out or taken for something else, in a fixed order.
     pub notes: Vec<Note>,
+}
+
+impl Source {
+    /// The tree with access to its files' bytes.
+    #[must_use]
+    pub fn filesystem(&self) -> Filesystem<'_> {
+        Filesystem::new(&self.tree, &*self.contents)
+    }
 }
 
 impl fmt::Debug for Source {

@@ -303,7 +303,7 @@ mod tests {
         let merged = merged.unwrap();
         let expected = "d2 af22 dd2 d/xf11 d/yf22 ff22 gonec2 onlyd1 only/qf11";
         assert_eq!(shown(&merged), expected);
-        dump(&merged.tree, &*merged.contents, &mut std::io::sink()).unwrap();
+        dump(merged.filesystem(), &mut std::io::sink()).unwrap();
     }
 
     #[test]

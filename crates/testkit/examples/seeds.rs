@@ -16,6 +16,7 @@ use lith::{
         zmap::{EncodeParams, EncodedExtent, HeadKind, encode_compact, encode_full},
     },
     reader::Image,
+    tree::Filesystem,
 };
 use lith_testkit::{
     corpus, image,
@@ -49,7 +50,7 @@ fn images() {
     for (name, options) in
         image::matrix(9).into_iter().filter(|(name, _)| name.contains("blocks of 512"))
     {
-        let built = image::build((&tree, &contents), &options);
+        let built = image::build(Filesystem::new(&tree, &contents), &options);
         let name = name.replace([' ', ','], "-");
         write("reader_open_walk", &name, &built);
         let opened = Image::open(MemoryDevice::new(built)).unwrap();

@@ -2,23 +2,20 @@
 
 use std::num::NonZeroUsize;
 
-use lith::{
-    source::Source,
-    tree::{Aspects, Contents, DiffOptions, Difference, Tree, diff},
-};
+use lith::tree::{Aspects, DiffOptions, Difference, Filesystem, diff};
 
 /// The most differences that are told.
 const TOLD: usize = 20;
 
 /// Ends the test if two trees differ in anything; `what` says which two they are.
-pub fn assert_same(left: (&Tree, &dyn Contents), right: (&Tree, &dyn Contents), what: &str) {
+pub fn assert_same(left: Filesystem<'_>, right: Filesystem<'_>, what: &str) {
     assert_same_but_for(left, right, Aspects::empty(), what);
 }
 
 /// Ends the test if two trees differ in anything but these aspects.
 pub fn assert_same_but_for(
-    left: (&Tree, &dyn Contents),
-    right: (&Tree, &dyn Contents),
+    left: Filesystem<'_>,
+    right: Filesystem<'_>,
     ignore: Aspects,
     what: &str,
 ) {
@@ -31,18 +28,12 @@ pub fn assert_same_but_for(
 /// All differences but those of some aspects.
 #[must_use]
 pub fn differences(
-    left: (&Tree, &dyn Contents),
-    right: (&Tree, &dyn Contents),
+    left: Filesystem<'_>,
+    right: Filesystem<'_>,
     ignore: Aspects,
 ) -> Vec<Difference> {
     let mut found = Vec::new();
     let options = DiffOptions { ignore, workers: NonZeroUsize::new(2).unwrap() };
     diff(left, right, &options, &mut |difference| found.push(difference)).unwrap();
     found
-}
-
-/// A source as the pair that comparisons take.
-#[must_use]
-pub fn pair(source: &Source) -> (&Tree, &dyn Contents) {
-    (&source.tree, &*source.contents)
 }

@@ -21,7 +21,7 @@ use lith::{
     },
     reader::{DataRange as ReaderRange, Image, Inode},
     source::{self, Source},
-    tree::{Aspects, Contents, DataRange, InodeIndex, Kind, Tree},
+    tree::{Aspects, DataRange, Filesystem, InodeIndex, Kind},
 };
 
 use crate::{compare, image, recipe};
@@ -117,23 +117,18 @@ fn look_at(image: &Image, inode: &Inode, left: &mut u64) {
 
 /// Looks at everything in a tree, up to a limit.
 fn touch(source: &Source) {
-    let Source { tree, contents, .. } = source;
+    let tree = &source.tree;
     let mut left = READ_ALL;
     for visit in tree.walk().take(NAMES) {
         let inode = tree.get(visit.inode);
         assert!(inode.metadata.permissions <= 0o7777);
         let Kind::Regular { size } = inode.kind else { continue };
-        touch_file(tree, &**contents, (visit.inode, size), &mut left);
+        touch_file(source.filesystem(), (visit.inode, size), &mut left);
     }
 }
 
-fn touch_file(
-    tree: &Tree,
-    contents: &dyn Contents,
-    (inode, size): (InodeIndex, u64),
-    left: &mut u64,
-) {
-    let Ok(content) = contents.open(tree, inode) else { return };
+fn touch_file(fs: Filesystem<'_>, (inode, size): (InodeIndex, u64), left: &mut u64) {
+    let Ok(content) = fs.open(inode) else { return };
     let mut position = 0;
     for _ in 0..RANGES {
         if position >= size {
@@ -323,11 +318,11 @@ fn decoded_in_place(algorithm: Algorithm, stream: &[u8], length: usize) -> Optio
 pub fn build_roundtrip(bytes: &[u8]) {
     let (shape, bytes) = bytes.split_first().unwrap_or((&0, &[]));
     let (tree, contents) = recipe::from_bytes(bytes).follow();
-    let built = image::build((&tree, &contents), &options_of(*shape));
+    let built = image::build(Filesystem::new(&tree, &contents), &options_of(*shape));
     let read = image::open_bytes(built);
     compare::assert_same_but_for(
-        (&tree, &contents),
-        compare::pair(&read),
+        Filesystem::new(&tree, &contents),
+        read.filesystem(),
         Aspects::empty(),
         "tree and image",
     );

@@ -58,7 +58,7 @@ fn try_one(image: &[u8], folder: &Path) {
     let before = crate::place::names(folder);
     let options =
         ExtractOptions { workers: NonZeroUsize::new(2).unwrap(), ..ExtractOptions::default() };
-    let _ = extract((&source.tree, &*source.contents), &Selection::all(), &inside, &options, &());
+    let _ = extract(source.filesystem(), &Selection::all(), &inside, &options, &());
     if inside.exists() {
         remove(&inside);
     }

@@ -16,7 +16,7 @@ use lith::{
     format::{addr::BlockBits, kernel::KernelVersion},
     reader::{self, Image},
     source::{self, Source},
-    tree::{Contents, Tree},
+    tree::Filesystem,
 };
 use sha2::{Digest, Sha256};
 
@@ -207,27 +207,21 @@ pub fn matrix(most: u8) -> Vec<(String, Options)> {
 }
 
 /// Builds without reading back, into a new file at `path`.
-pub fn build_at(
-    path: &Path,
-    (tree, contents): (&Tree, &dyn Contents),
-    options: &Options,
-) -> Report {
+pub fn build_at(path: &Path, fs: Filesystem<'_>, options: &Options) -> Report {
     let file =
         File::options().read(true).write(true).create(true).truncate(true).open(path).unwrap();
     let temporary = path.parent().unwrap().to_owned();
     let options = Options { temporary, ..options.clone() };
-    let built =
-        lith::builder::build(tree, contents, (&file).into(), &options, &Progress::default())
-            .unwrap();
+    let built = lith::builder::build(fs, (&file).into(), &options, &Progress::default()).unwrap();
     built.report
 }
 
 /// The bytes of an image, built without reading back.
 #[must_use]
-pub fn build(source: (&Tree, &dyn Contents), options: &Options) -> Vec<u8> {
+pub fn build(fs: Filesystem<'_>, options: &Options) -> Vec<u8> {
     let folder = crate::place::folder();
     let path = folder.path().join("image");
-    build_at(&path, source, options);
+    build_at(&path, fs, options);
     fs::read(path).unwrap()
 }
 

@@ -21,7 +21,7 @@ use std::{
 use sha2::{Digest, Sha256};
 
 use crate::{
-    ContentError, Contents, Directory, Inode, InodeIndex, Kind, Piece, Pieces, Rdev, Tree, Xattr,
+    ContentError, Directory, Filesystem, Inode, InodeIndex, Kind, Piece, Pieces, Rdev, Tree, Xattr,
 };
 
 /// Why a tree can't be written as text.
@@ -39,15 +39,16 @@ pub enum DumpError {
 ///
 /// # Errors
 /// [`DumpError`] if bytes can't be read or text can't be written.
-pub fn dump(tree: &Tree, contents: &dyn Contents, output: &mut dyn Write) -> Result<(), DumpError> {
-    let mut hasher = Hasher::new(contents);
+pub fn dump(fs: Filesystem<'_>, output: &mut dyn Write) -> Result<(), DumpError> {
+    let tree = fs.tree;
+    let mut hasher = Hasher::new(fs);
     let mut linked = HashMap::<InodeIndex, (Box<[u8]>, Hash)>::new();
     let mut paths = PathOrder::new(tree);
     while let Some((path, inode)) = paths.advance() {
         let known = linked.get(&inode);
         let (first, hash) = match known {
             Some((first, hash)) => (Some(&**first), *hash),
-            None => (None, hasher.hash(tree, inode)?),
+            None => (None, hasher.hash(inode)?),
         };
         let row = Row::new(tree, path, inode, hash, first);
         writeln!(output, "{row}").map_err(DumpError::Write)?;
@@ -66,21 +67,21 @@ type Hash = Option<[u8; 32]>;
 
 /// Hashes files, all with one buffer.
 struct Hasher<'a> {
-    contents: &'a dyn Contents,
+    fs: Filesystem<'a>,
     buffer: Vec<u8>,
 }
 
 impl<'a> Hasher<'a> {
-    fn new(contents: &'a dyn Contents) -> Self {
+    fn new(fs: Filesystem<'a>) -> Self {
         let buffer = vec![0; 1 << 20];
-        Self { contents, buffer }
+        Self { fs, buffer }
     }
 
-    fn hash(&mut self, tree: &Tree, inode: InodeIndex) -> Result<Hash, ContentError> {
-        let Kind::Regular { size } = tree.get(inode).kind else {
+    fn hash(&mut self, inode: InodeIndex) -> Result<Hash, ContentError> {
+        let Kind::Regular { size } = self.fs.tree.get(inode).kind else {
             return Ok(None);
         };
-        let content = self.contents.open(tree, inode)?;
+        let content = self.fs.open(inode)?;
         let mut sha = Sha256::new();
         let mut pieces = Pieces::new(&*content, 0..size, &mut self.buffer);
         while let Some(piece) = pieces.advance()? {
@@ -299,7 +300,7 @@ mod tests {
 
     fn text(tree: &Tree, contents: &MemoryContents) -> String {
         let mut text = Vec::new();
-        dump(tree, contents, &mut text).unwrap();
+        dump(Filesystem::new(tree, contents), &mut text).unwrap();
         String::from_utf8(text).unwrap()
     }
 

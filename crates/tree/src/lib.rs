@@ -7,6 +7,7 @@
 mod content;
 mod diff;
 mod dump;
+mod filesystem;
 mod inode;
 mod memory;
 mod name;
@@ -17,6 +18,7 @@ mod xattr;
 pub use content::{Content, ContentError, Contents, DataRange, Elsewhere, ExtraDevice};
 pub use diff::{Aspects, Change, DiffError, DiffOptions, Difference, Side, diff};
 pub use dump::{DumpError, dump};
+pub use filesystem::Filesystem;
 pub use inode::{Directory, Inode, Kind, Metadata, Rdev, Timestamp};
 pub use memory::{MemoryContents, MemoryError};
 pub use name::{DisplayPath, Name, NameError};

@@ -23,7 +23,7 @@ pub(crate) fn run(request: &Diff) -> anyhow::Result<Outcome> {
     let a = trees::open(&request.a, &[], &trees::everything())?;
     let b = trees::open(&request.b, &[], &trees::everything())?;
     let mut listing = Listing { request, output: output::stdout()?, count: 0, failed: None };
-    let (left, right) = ((&a.tree, &*a.contents), (&b.tree, &*b.contents));
+    let (left, right) = (a.filesystem(), b.filesystem());
     let result = tree::diff(left, right, &request.options(), &mut |difference| {
         listing.tell(&difference);
     });

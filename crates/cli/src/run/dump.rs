@@ -9,7 +9,7 @@ use crate::{args::dump::Dump, exit::Outcome, output};
 pub(crate) fn run(request: &Dump) -> anyhow::Result<Outcome> {
     let source = trees::open(&request.source, &request.devices, &trees::everything())?;
     let mut output = output::stdout()?;
-    lith::tree::dump(&source.tree, &*source.contents, &mut output)?;
+    lith::tree::dump(source.filesystem(), &mut output)?;
     output.flush()?;
     Ok(Outcome::Success)
 }

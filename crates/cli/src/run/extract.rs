@@ -25,8 +25,8 @@ pub(crate) fn run(request: &Extract) -> anyhow::Result<Outcome> {
         done: bytes.load(Ordering::Relaxed),
         total,
     });
-    let parts = (&source.tree, &*source.contents);
-    let result = export::extract(parts, &selection, &request.directory, &request.options(), &skips);
+    let fs = source.filesystem();
+    let result = export::extract(fs, &selection, &request.directory, &request.options(), &skips);
     drop(bar);
     if !request.quiet {
         skips.tell("lith");

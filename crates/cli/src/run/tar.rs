@@ -52,7 +52,7 @@ fn write(
         done: bytes.load(Ordering::Relaxed),
         total,
     });
-    let tree = (&source.tree, &*source.contents);
+    let tree = source.filesystem();
     let Some(path) = &request.output else {
         let mut output = output::stdout()?;
         export::write_tar(tree, selection, &mut output, skips)?;

@@ -320,6 +320,6 @@ const fn is_unfit(errno: Errno) -> bool {
 impl Extraction<'_> {
     /// The xattrs that a file gets.
     pub(super) fn xattrs(&self, inode: &Inode) -> &[Xattr] {
-        if self.options.xattrs { self.tree.xattrs.get(inode.metadata.xattrs) } else { &[] }
+        if self.options.xattrs { self.fs.tree.xattrs.get(inode.metadata.xattrs) } else { &[] }
     }
 }

@@ -54,7 +54,7 @@ impl Parent {
         match open.take() {
             Some(parent) if parent.inode == inode => Ok(open.insert(parent)),
             _ => {
-                let path = extraction.tree.path(inode);
+                let path = extraction.fs.tree.path(inode);
                 let fd = extraction.open_directory(&path)?;
                 Ok(open.insert(Self { inode, path, fd }))
             }
@@ -91,11 +91,11 @@ fn make_one(
 pub(super) fn finish(extraction: &Extraction<'_>, plan: &Plan<'_>) -> Result<(), ExtractError> {
     let own = plan.directories.iter().rev();
     for directory in own.filter(|directory| directory.owns_attributes) {
-        let path = extraction.tree.path(directory.inode);
+        let path = extraction.fs.tree.path(directory.inode);
         let fd = extraction.open_directory(&path)?;
         let subject = Subject {
             extraction,
-            inode: extraction.tree.get(directory.inode),
+            inode: extraction.fs.tree.get(directory.inode),
             handle: Handle::Open(fd.as_fd()),
             path: (&path, b""),
         };

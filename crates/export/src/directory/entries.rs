@@ -41,7 +41,7 @@ impl OpenDirectory {
         extraction: &Extraction<'_>,
         inode: InodeIndex,
     ) -> Result<Self, ExtractError> {
-        let path = extraction.tree.path(inode);
+        let path = extraction.fs.tree.path(inode);
         let fd = extraction.open_directory(&path)?;
         let inheritance = Inheritance::of(fd.as_fd(), &extraction.process);
         Ok(Self { inode, path, fd, inheritance })
@@ -81,7 +81,7 @@ impl<'a> Place<'a> {
     }
 
     pub(super) fn tree_inode(&self) -> &'a Inode {
-        self.extraction.tree.get(self.inode)
+        self.extraction.fs.tree.get(self.inode)
     }
 
     fn fd(&self) -> BorrowedFd<'a> {

@@ -40,8 +40,8 @@ fn write(
     range: Range<u64>,
     buffer: &mut [u8],
 ) -> Result<(), ExtractError> {
-    let Extraction { tree, contents, counter, .. } = place.extraction;
-    let content = contents.open(tree, place.inode)?;
+    let Extraction { fs, counter, .. } = place.extraction;
+    let content = fs.open(place.inode)?;
     let mut pieces = Pieces::new(&*content, range.clone(), buffer);
     let mut written = range.start;
     while let Some(piece) = pieces.advance()? {

@@ -20,7 +20,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lith_tree::{ContentError, Contents, Tree};
+use lith_tree::{ContentError, Filesystem};
 use rustix::io::Errno;
 
 use crate::{Observer, Report, Selection, observer::Counter};
@@ -126,7 +126,7 @@ pub enum ExtractError {
 /// # Errors
 /// [`ExtractError`] names the place and the cause.
 pub fn extract(
-    (tree, contents): (&Tree, &dyn Contents),
+    fs: Filesystem<'_>,
     selection: &Selection,
     destination: &Path,
     options: &ExtractOptions,
@@ -134,14 +134,13 @@ pub fn extract(
 ) -> Result<Report, ExtractError> {
     let (beneath, is_new) = Beneath::open(destination, options.existing)?;
     let extraction = Extraction {
-        tree,
-        contents,
+        fs,
         options: *options,
         process: Process::new(options),
         beneath,
         counter: Counter::new(observer),
     };
-    let mut plan = Plan::new(tree, selection);
+    let mut plan = Plan::new(fs.tree, selection);
     directories::make(&extraction, &mut plan, is_new)?;
     workers::run(&extraction, &plan)?;
     entries::make_links(&extraction, &plan)?;
@@ -151,8 +150,7 @@ pub fn extract(
 
 /// What all steps of one extraction use.
 struct Extraction<'a> {
-    tree: &'a Tree,
-    contents: &'a dyn Contents,
+    fs: Filesystem<'a>,
     options: ExtractOptions,
     process: Process,
     beneath: Beneath,

@@ -7,7 +7,9 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use lith_tree::{Aspects, Content, InodeIndex, Kind, Rdev, Timestamp, XattrSet};
+use lith_tree::{
+    Aspects, Content, Contents, Filesystem, InodeIndex, Kind, Rdev, Timestamp, Tree, XattrSet,
+};
 use tempfile::TempDir;
 
 use super::*;
@@ -30,7 +32,7 @@ fn extract_all(
     destination: &Path,
     options: &ExtractOptions,
 ) -> Result<Report, ExtractError> {
-    let whole: (&Tree, &dyn Contents) = (&sample.tree, &sample.contents);
+    let whole = Filesystem::new(&sample.tree, &sample.contents);
     extract(whole, &Selection::all(), destination, options, &())
 }
 
@@ -92,7 +94,7 @@ fn chosen_paths_come_with_their_parents() {
     let place = place();
     let destination = place.path().join("out");
     let selection = Selection::paths(&sample.tree, [&b"dir/closed/file"[..], b"dir/hard"]).unwrap();
-    let whole: (&Tree, &dyn Contents) = (&sample.tree, &sample.contents);
+    let whole = Filesystem::new(&sample.tree, &sample.contents);
     let report = extract(whole, &selection, &destination, &options(2), &()).unwrap();
     assert_eq!(report.names, 5);
     let found = Sample::scan(&destination);
@@ -110,7 +112,7 @@ fn parents_that_were_there_keep_their_attributes() {
     fs::create_dir(place.path().join("dir")).unwrap();
     fs::set_permissions(place.path().join("dir"), fs::Permissions::from_mode(0o711)).unwrap();
     let selection = Selection::paths(&sample.tree, [&b"dir/none"[..]]).unwrap();
-    let whole: (&Tree, &dyn Contents) = (&sample.tree, &sample.contents);
+    let whole = Filesystem::new(&sample.tree, &sample.contents);
     extract(whole, &selection, place.path(), &overwrite(), &()).unwrap();
     let mode = |path| fs::metadata(place.path().join(path)).unwrap().mode() & 0o7777;
     assert_eq!(mode("dir"), 0o711);
@@ -229,7 +231,7 @@ fn no_half_written_file_stays() {
             let bad = sample.file(b"dir/zbad", 0o644, &vec![1; size]);
             let contents = Failing { contents: sample.contents.clone(), bad, limit };
             let place = place();
-            let whole: (&Tree, &dyn Contents) = (&sample.tree, &contents);
+            let whole = Filesystem::new(&sample.tree, &contents);
             let result = extract(whole, &Selection::all(), place.path(), &options(workers), &());
             assert!(matches!(result, Err(ExtractError::Content(_))));
             let left: Vec<_> = fs::read_dir(place.path().join("dir"))
@@ -256,7 +258,7 @@ fn it_can_be_cancelled() {
     sample.file(b"big", 0o644, &vec![1; 30_000_000]);
     sample.file(b"small", 0o644, b"small");
     let place = place();
-    let whole: (&Tree, &dyn Contents) = (&sample.tree, &sample.contents);
+    let whole = Filesystem::new(&sample.tree, &sample.contents);
     let observer = Cancelling(AtomicU64::new(0));
     let result = extract(whole, &Selection::all(), place.path(), &options(2), &observer);
     assert!(matches!(result, Err(ExtractError::Cancelled)));
@@ -312,7 +314,7 @@ fn set_id_bits_are_not_lent_to_another_user() {
     sample.metadata(b"tool").gid += 5;
     let place = place();
     let notes = Notes::default();
-    let whole: (&Tree, &dyn Contents) = (&sample.tree, &sample.contents);
+    let whole = Filesystem::new(&sample.tree, &sample.contents);
     let options = ExtractOptions { owners: Owners::Own, ..options(1) };
     extract(whole, &Selection::all(), place.path(), &options, &notes).unwrap();
     assert_eq!(notes.sorted(), ["/tool: setuid or setgid not kept"]);
@@ -331,7 +333,7 @@ fn what_cannot_be_kept_is_told() {
     sample.xattr(b"link", "user.note", b"no links have these");
     let place = place();
     let notes = Notes::default();
-    let whole: (&Tree, &dyn Contents) = (&sample.tree, &sample.contents);
+    let whole = Filesystem::new(&sample.tree, &sample.contents);
     let report = extract(whole, &Selection::all(), place.path(), &options(1), &notes).unwrap();
     let notes = notes.sorted();
     assert!(notes[0].starts_with("/file: xattr nonsense.name not kept: "), "{notes:?}");
@@ -394,7 +396,7 @@ fn as_another_user() {
     sample.node(b"null", 0o666, Kind::CharDevice(rdev));
     sample.link(b"null2", b"null");
     let notes = Notes::default();
-    let whole: (&Tree, &dyn Contents) = (&sample.tree, &sample.contents);
+    let whole = Filesystem::new(&sample.tree, &sample.contents);
     let options = ExtractOptions { owners: Owners::Keep, ..options(2) };
     extract(whole, &Selection::all(), &place.join("foreign"), &options, &notes).unwrap();
     let refused = "Operation not permitted (os error 1)";

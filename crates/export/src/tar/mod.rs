@@ -1,7 +1,7 @@
 //! How does a tree become a tar stream?
 //!
 //! In the PAX format: what the ustar header of an entry can't hold stands in a PAX header before it. Entries come in the
-//! order of [`Tree::walk`], directories with a slash at the end of their names and the root as `./`, so that the
+//! order of [`Tree::walk`](lith_tree::Tree::walk), directories with a slash at the end of their names and the root as `./`, so that the
 //! same tree always gives the same bytes. All names after the first of one inode are hard links. A file with a hole
 //! of at least a block of 4 KiB is written in the sparse format of GNU tar, version 1.0. Sockets have no
 //! form in a tar and are skipped.
@@ -18,7 +18,7 @@ use std::{
     rc::Rc,
 };
 
-use lith_tree::{Content, ContentError, Contents, InodeIndex, Kind, Piece, Pieces, Tree, Visit};
+use lith_tree::{Content, ContentError, Filesystem, InodeIndex, Kind, Piece, Pieces, Visit};
 
 use crate::{Observer, Report, Selection, What, observer::Counter};
 use entry::Entry;
@@ -55,14 +55,13 @@ impl TarError {
 /// # Errors
 /// [`TarError`]; what was written so far is then no complete tar.
 pub fn write_tar(
-    (tree, contents): (&Tree, &dyn Contents),
+    fs: Filesystem<'_>,
     selection: &Selection,
     output: &mut dyn Write,
     observer: &dyn Observer,
 ) -> Result<Report, TarError> {
     let mut writer = Writer {
-        tree,
-        contents,
+        fs,
         output: BufWriter::with_capacity(BUFFER, output),
         counter: Counter::new(observer),
         firsts: HashMap::new(),
@@ -70,7 +69,7 @@ pub fn write_tar(
     };
     let mut path = Vec::new();
     let mut ends = Vec::new();
-    for (visit, _) in selection.walk(tree) {
+    for (visit, _) in selection.walk(fs.tree) {
         extend_path(&mut path, &mut ends, &visit);
         writer.write_entry(&path, visit.inode)?;
     }
@@ -98,8 +97,7 @@ fn extend_path(path: &mut Vec<u8>, ends: &mut Vec<usize>, visit: &Visit<'_>) {
 }
 
 struct Writer<'a> {
-    tree: &'a Tree,
-    contents: &'a dyn Contents,
+    fs: Filesystem<'a>,
     output: BufWriter<&'a mut dyn Write>,
     counter: Counter<'a>,
     /// The first path of each inode with several names.
@@ -109,7 +107,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn write_entry(&mut self, path: &[u8], inode: InodeIndex) -> Result<(), TarError> {
-        let found = self.tree.get(inode);
+        let found = self.fs.tree.get(inode);
         if matches!(found.kind, Kind::Socket) {
             self.counter.skipped(path, What::Socket, None);
             return Ok(());
@@ -123,7 +121,7 @@ impl Writer<'_> {
             }
             self.firsts.insert(inode, path.into());
         }
-        let xattrs = self.tree.xattrs.get(found.metadata.xattrs);
+        let xattrs = self.fs.tree.xattrs.get(found.metadata.xattrs);
         let entry = Entry::new(found, path, xattrs);
         match found.kind {
             Kind::Regular { size } if size > 0 => self.write_file(entry, inode, size),
@@ -142,7 +140,7 @@ impl Writer<'_> {
         inode: InodeIndex,
         size: u64,
     ) -> Result<(), TarError> {
-        let content = self.contents.open(self.tree, inode)?;
+        let content = self.fs.open(inode)?;
         let stored = if let Some(map) = SparseMap::of(&*content, size)? {
             let text = map.encode();
             entry.make_sparse(map.stored().saturating_add(text.len() as u64));

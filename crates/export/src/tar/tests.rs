@@ -7,14 +7,14 @@ use std::{
     process::Command,
 };
 
-use lith_tree::{Aspects, Kind, Timestamp};
+use lith_tree::{Aspects, Filesystem, Kind, Timestamp};
 
 use super::*;
 use crate::testing::{Notes, Sample, is_root};
 
 fn tar_of(sample: &Sample) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let whole: (&Tree, &dyn Contents) = (&sample.tree, &sample.contents);
+    let whole = Filesystem::new(&sample.tree, &sample.contents);
     write_tar(whole, &Selection::all(), &mut bytes, &()).unwrap();
     bytes
 }
@@ -114,7 +114,7 @@ fn sockets_are_skipped_aloud() {
     sample.node(b"socket", 0o755, Kind::Socket);
     sample.link(b"socket2", b"socket");
     let notes = Notes::default();
-    let whole: (&Tree, &dyn Contents) = (&sample.tree, &sample.contents);
+    let whole = Filesystem::new(&sample.tree, &sample.contents);
     let report = write_tar(whole, &Selection::all(), &mut io::sink(), &notes).unwrap();
     assert_eq!((report.names, report.skipped), (1, 2));
     let expected = ["/socket2: socket not kept", "/socket: socket not kept"];
@@ -126,7 +126,7 @@ fn chosen_paths_and_their_parents_are_written() {
     let sample = Sample::of_everything();
     let selection = Selection::paths(&sample.tree, [&b"dir/closed"[..]]).unwrap();
     let mut bytes = Vec::new();
-    let whole: (&Tree, &dyn Contents) = (&sample.tree, &sample.contents);
+    let whole = Filesystem::new(&sample.tree, &sample.contents);
     let report = write_tar(whole, &selection, &mut bytes, &()).unwrap();
     assert_eq!(report.names, 5);
 }
@@ -152,7 +152,7 @@ impl Write for Pipe {
 #[test]
 fn a_broken_pipe_is_told_apart() {
     let sample = Sample::of_everything();
-    let whole: (&Tree, &dyn Contents) = (&sample.tree, &sample.contents);
+    let whole = Filesystem::new(&sample.tree, &sample.contents);
     for length in [0, 1000, 2_500_000] {
         let write = |kind| write_tar(whole, &Selection::all(), &mut Pipe(length, kind), &());
         let broken = write(io::ErrorKind::BrokenPipe);
@@ -169,7 +169,7 @@ fn a_file_over_eight_gibibytes_has_its_size() {
     sample.sparse(b"big", size, &[(size - 4096, &[1; 4096])]);
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("t.tar");
-    let whole: (&Tree, &dyn Contents) = (&sample.tree, &sample.contents);
+    let whole = Filesystem::new(&sample.tree, &sample.contents);
     write_tar(whole, &Selection::all(), &mut File::create(&file).unwrap(), &()).unwrap();
     assert!(fs::metadata(&file).unwrap().len() < 20_000);
     let output = Command::new("tar").arg("-tvf").arg(&file).output().unwrap();

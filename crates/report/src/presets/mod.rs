@@ -7,7 +7,7 @@ use std::{path::Path, sync::Arc};
 use lith_builder::{Options, Output, Progress};
 use lith_reader::Image;
 use lith_source::Source;
-use lith_tree::{Contents, Tree};
+use lith_tree::Filesystem;
 use serde::Serialize;
 
 use self::sample::Sample;
@@ -69,8 +69,10 @@ pub fn estimate(
     let now = devices_size(image);
     let sample = Sample::new(&source.tree, SAMPLE);
     let built = |options: &Options| match &sample {
-        None => build((&source.tree, &*source.contents), options, folder),
-        Some(sample) => build((&sample.tree, &sample.contents(&source)), options, folder),
+        None => build(source.filesystem(), options, folder),
+        Some(sample) => {
+            build(Filesystem::new(&sample.tree, &sample.contents(&source)), options, folder)
+        }
     };
     let (sample_bytes, sample_stored) = match &sample {
         None => (content_bytes(facts), now),
@@ -97,16 +99,12 @@ fn devices_size(image: &Image) -> u64 {
 }
 
 /// Bytes of an image of a tree.
-fn build(
-    (tree, contents): (&Tree, &dyn Contents),
-    options: &Options,
-    folder: &Path,
-) -> Result<u64, EstimateError> {
+fn build(fs: Filesystem<'_>, options: &Options, folder: &Path) -> Result<u64, EstimateError> {
     let failed = |source| EstimateError::Temporary { folder: folder.to_owned(), source };
     let file = tempfile::tempfile_in(folder).map_err(failed)?;
     let options = Options { temporary: folder.to_owned(), ..options.clone() };
     let output = Output::new(&file, 0);
-    let built = lith_builder::build(tree, contents, output, &options, &Progress::default())?;
+    let built = lith_builder::build(fs, output, &options, &Progress::default())?;
     Ok(built.report.image_bytes)
 }
 

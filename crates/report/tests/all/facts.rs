@@ -12,7 +12,7 @@ use lith::{
     builder::Options,
     device::MemoryDevice,
     reader::{self, Image},
-    tree::{InodeIndex, MemoryContents, Metadata, Name, Tree},
+    tree::{Filesystem, InodeIndex, MemoryContents, Metadata, Name, Tree},
 };
 use lith_report::{Class, Details, Facts, Folder, Sums, census, gather, page};
 use lith_testkit::{chunks, golden, image, place, recipe};
@@ -80,7 +80,7 @@ fn sums_agree_in_every_kind_of_image() {
     let (tree, contents) = recipe::from_bytes(&seeds).follow();
     let files = tree.walk().count() as u64;
     for (name, options) in image::matrix(16) {
-        let bytes = image::build((&tree, &contents), &options);
+        let bytes = image::build(Filesystem::new(&tree, &contents), &options);
         let image = Image::open(MemoryDevice::new(bytes)).unwrap();
         let facts = check(&name, &image);
         assert_eq!(facts.contents.unwrap().names, files - 1, "{name}");
@@ -126,7 +126,7 @@ fn what_files_share_is_attributed_once_and_told() {
     let first = tree.find(b"a").unwrap();
     tree.link(InodeIndex::ROOT, Name::new(b"e").unwrap(), first).unwrap();
     let options = chunks::with(image::plain(), 4096);
-    let bytes = image::build((&tree, &contents), &options);
+    let bytes = image::build(Filesystem::new(&tree, &contents), &options);
     let image = Image::open(MemoryDevice::new(bytes)).unwrap();
     let facts = check("chunks", &image);
     let duplicates = facts.details.as_ref().unwrap().duplicates;
@@ -149,7 +149,7 @@ fn equal_files_that_are_stored_twice_are_found() {
     let shared = image::compressed(image::lz4hc(5), 4096);
     let unshared = Options { share_duplicates: false, ..shared.clone() };
     for (options, copies) in [(unshared, 2), (shared, 0)] {
-        let bytes = image::build((&tree, &contents), &options);
+        let bytes = image::build(Filesystem::new(&tree, &contents), &options);
         let image = Image::open(MemoryDevice::new(bytes)).unwrap();
         let facts = check("equal", &image);
         let equal = facts.details.as_ref().unwrap().equal_files.as_ref().unwrap();
@@ -172,7 +172,7 @@ fn bytes_of_the_map_hold_what_it_says() {
     let options = image::compressed("zstd,3".parse().unwrap(), 64 << 10);
     let folder = place::folder();
     let path = folder.path().join("image");
-    image::build_at(&path, (&tree, &contents), &options);
+    image::build_at(&path, Filesystem::new(&tree, &contents), &options);
     let bytes = fs::read(&path).unwrap();
     let image = Image::open(MemoryDevice::new(bytes)).unwrap();
     let details = check("zstd", &image).details.unwrap();
@@ -202,7 +202,7 @@ fn bytes_of_the_map_hold_what_it_says() {
 fn an_estimate_of_a_small_image_is_no_estimate() {
     let text = b"words and words and words, ".repeat(4000);
     let (tree, contents) = tree(&[("text", &text)]);
-    let bytes = image::build((&tree, &contents), &image::plain());
+    let bytes = image::build(Filesystem::new(&tree, &contents), &image::plain());
     let image = std::sync::Arc::new(Image::open(MemoryDevice::new(bytes)).unwrap());
     let mut facts = gather(&image, WHOLE).unwrap();
     let candidates = [("same", image::plain()), ("lz4", image::compressed(image::lz4hc(12), 4096))];
@@ -228,9 +228,9 @@ fn an_estimate_by_a_sample_comes_near() {
         let bytes = [words.as_bytes(), &noise].concat();
         contents.add(&mut tree, (InodeIndex::ROOT, name), Metadata::default(), bytes).unwrap();
     }
-    let plain = image::build((&tree, &contents), &image::plain());
+    let plain = image::build(Filesystem::new(&tree, &contents), &image::plain());
     let options = image::compressed(image::lz4hc(5), 64 << 10);
-    let expected = image::build((&tree, &contents), &options).len() as u64;
+    let expected = image::build(Filesystem::new(&tree, &contents), &options).len() as u64;
     let image = std::sync::Arc::new(Image::open(MemoryDevice::new(plain)).unwrap());
     let facts = gather(&image, WHOLE).unwrap();
     let candidates = [lith_report::Candidate { name: "lz4hc".to_owned(), options }];
@@ -260,7 +260,7 @@ fn names_of_any_bytes_are_text_on_the_page() {
         let bytes = noise(number as u64, 9000);
         contents.add(&mut tree, (folder, name), metadata, bytes).unwrap();
     }
-    let bytes = image::build((&tree, &contents), &image::plain());
+    let bytes = image::build(Filesystem::new(&tree, &contents), &image::plain());
     let image = Image::open(MemoryDevice::new(bytes)).unwrap();
     let facts = gather(&image, WHOLE).unwrap();
     let title = Path::new("<b>image</b>").as_os_str().as_encoded_bytes();

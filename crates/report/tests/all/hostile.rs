@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lith::{device::MemoryDevice, reader::Image};
+use lith::{device::MemoryDevice, reader::Image, tree::Filesystem};
 use lith_report::{Candidate, estimate, gather, page};
 use lith_testkit::{corpus, golden, image, mutation, place, recipe, tier};
 
@@ -88,7 +88,7 @@ fn damaged_images_are_told_about_or_refused() {
     let count = if tier::is_heavy() { 100 } else { 12 };
     let mut outcomes = [0, 0];
     for (number, (name, options)) in image::matrix(12).into_iter().enumerate() {
-        let bytes = image::build((&tree, &contents), &options);
+        let bytes = image::build(Filesystem::new(&tree, &contents), &options);
         let hot = mutation::hot_ranges(&bytes);
         for seed in 0..count {
             let mut damaged = bytes.clone();

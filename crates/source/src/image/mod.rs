@@ -297,7 +297,7 @@ mod tests {
         for (name, text) in [("01-plain", "meta"), ("11-fragments-dedupe", "data")] {
             let source = read(&format!("{name}.erofs"), &Options::default());
             let mut dumped = Vec::new();
-            dump(&source.tree, &*source.contents, &mut dumped).unwrap();
+            dump(source.filesystem(), &mut dumped).unwrap();
             let expected = std::fs::read(golden(&format!("{text}.txt"))).unwrap();
             assert!(dumped == expected, "{name} differs from {text}.txt");
             assert_eq!(source.notes, []);

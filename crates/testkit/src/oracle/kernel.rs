@@ -12,7 +12,7 @@ use std::{
 
 use lith::{
     source::Source,
-    tree::{Contents, Tree},
+    tree::{Filesystem, Tree},
 };
 use rustix::{
     fs::StatVfs,
@@ -134,7 +134,7 @@ impl Mounted {
     }
 
     /// Reads parts of files in random order and compares them.
-    pub fn read_at_random(&self, expected: (&Tree, &dyn Contents), seed: u64) {
+    pub fn read_at_random(&self, expected: Filesystem<'_>, seed: u64) {
         stats::read_at_random(&self.mount, expected, seed);
     }
 }

@@ -10,7 +10,7 @@ use std::{
     path::PathBuf,
 };
 
-use lith::tree::{Contents, DisplayPath, InodeIndex, Kind, Tree};
+use lith::tree::{DisplayPath, Filesystem, InodeIndex, Kind, Tree};
 use rustix::fs::{AtFlags, Stat, statat};
 
 use crate::{noise::Noise, tarball};
@@ -63,8 +63,8 @@ fn assert_types(root: impl AsFd, folder: &[u8], directory: &Stat) {
 }
 
 /// Reads parts of files below `root` in random order and compares them.
-pub fn read_at_random(root: impl AsFd, (tree, contents): (&Tree, &dyn Contents), seed: u64) {
-    let mut noise = Noise::new(seed);
+pub fn read_at_random(root: impl AsFd, fs: Filesystem<'_>, seed: u64) {
+    let (tree, mut noise) = (fs.tree, Noise::new(seed));
     let mut files: Vec<_> = tree.walk().map(|visit| visit.inode).collect();
     files.extend_from_within(..);
     files.extend_from_within(..);
@@ -79,7 +79,7 @@ pub fn read_at_random(root: impl AsFd, (tree, contents): (&Tree, &dyn Contents),
         let longest = [1, 100, 5000, 300_000][noise.below(4)];
         let length = (1 + noise.below(longest)).min(usize::try_from(size - position).unwrap());
         let (mut expected, mut found) = (vec![0; length], vec![1; length]);
-        contents.open(tree, inode).unwrap().read_at(&mut expected, position).unwrap();
+        fs.open(inode).unwrap().read_at(&mut expected, position).unwrap();
         let file = File::open(path(&root).join(tarball::as_path(&name))).unwrap();
         file.read_exact_at(&mut found, position).unwrap();
         let shown = DisplayPath(&name);

@@ -34,15 +34,15 @@ fn assert_holds(source: &Source, kind: (String, Options)) -> u64 {
     let (name, options) = kind;
     let folder = place::folder();
     let path = folder.path().join("image");
-    image::build_at(&path, compare::pair(source), &image::with_workers(options.clone(), 1));
+    image::build_at(&path, source.filesystem(), &image::with_workers(options.clone(), 1));
     let one = fs::read(&path).unwrap();
-    image::build_at(&path, compare::pair(source), &image::with_workers(options, 3));
+    image::build_at(&path, source.filesystem(), &image::with_workers(options, 3));
     assert!(fs::read(&path).unwrap() == one, "{name}: three workers build another image");
     let read = image::open(&path);
-    compare::assert_same(compare::pair(source), compare::pair(&read), &name);
+    compare::assert_same(source.filesystem(), read.filesystem(), &name);
     if let Some(mounted) = kernel::mount(&path) {
-        compare::assert_same(compare::pair(source), compare::pair(&mounted.tree()), &name);
-        mounted.read_at_random(compare::pair(source), 9);
+        compare::assert_same(source.filesystem(), mounted.tree().filesystem(), &name);
+        mounted.read_at_random(source.filesystem(), 9);
     }
     let size = one.len() as u64;
     assert_sound(one, &name);

@@ -21,7 +21,7 @@ use lith::{
     reader::Image,
     record_digests,
     source::Source,
-    tree::{InodeIndex, MemoryContents, Metadata, Name, Tree, Xattr},
+    tree::{Filesystem, InodeIndex, MemoryContents, Metadata, Name, Tree, Xattr},
 };
 use lith_testkit::{
     compare, image,
@@ -57,9 +57,9 @@ fn digests_are_found_by_their_name_and_right() {
         let mut source = source();
         record_digests(&mut source, name, WORKERS).unwrap();
         for options in kinds(name) {
-            let bytes = image::build(compare::pair(&source), &options);
+            let bytes = image::build(source.filesystem(), &options);
             let again = image::with_workers(options, 3);
-            assert!(bytes == image::build(compare::pair(&source), &again));
+            assert!(bytes == image::build(source.filesystem(), &again));
             let image = Image::open(MemoryDevice::new(bytes.clone())).unwrap();
             assert_eq!(digest_name(&image).unwrap(), name);
             assert_eq!(check_digests(&image, name, WORKERS).unwrap(), []);
@@ -87,10 +87,10 @@ fn linux_shows_digests_whose_names_have_a_namespace() {
         let is_shown = name.starts_with(b"user.") || name.starts_with(b"trusted.");
         let expected = if is_shown { &with } else { &source() };
         for options in kinds(name) {
-            image::build_at(&path, compare::pair(&with), &options);
+            image::build_at(&path, with.filesystem(), &options);
             let mounted = kernel::mount(&path).unwrap();
             let what = format!("{}, {options:?}", name.escape_ascii());
-            compare::assert_same(compare::pair(expected), compare::pair(&mounted.tree()), &what);
+            compare::assert_same(expected.filesystem(), mounted.tree().filesystem(), &what);
             mounted.assert_stats(&with.tree);
             drop(mounted);
             fs::remove_file(&path).unwrap();
@@ -102,7 +102,7 @@ fn linux_shows_digests_whose_names_have_a_namespace() {
 fn an_image_without_files_says_it_too() {
     let (tree, contents) = (Tree::new(Metadata::default()), MemoryContents::default());
     for options in kinds(DIGEST_NAME) {
-        let bytes = image::build((&tree, &contents), &options);
+        let bytes = image::build(Filesystem::new(&tree, &contents), &options);
         let image = Image::open(MemoryDevice::new(bytes)).unwrap();
         assert_eq!(digest_name(&image).unwrap(), DIGEST_NAME);
         assert_eq!(check_digests(&image, DIGEST_NAME, WORKERS).unwrap(), []);
@@ -120,7 +120,7 @@ fn an_old_digest_is_replaced() {
     let mut source = Source { tree, contents: Box::new(contents), notes: Vec::new() };
     record_digests(&mut source, name, WORKERS).unwrap();
     let options = Options { digest_xattr: Some(name.into()), ..image::plain() };
-    let image = image::build(compare::pair(&source), &options);
+    let image = image::build(source.filesystem(), &options);
     let image = Image::open(MemoryDevice::new(image)).unwrap();
     assert_eq!(check_digests(&image, name, WORKERS).unwrap(), []);
 }
@@ -132,7 +132,7 @@ fn a_prefix_is_not_taken_for_the_name_of_digests() {
     let xattrs = tree.xattrs.intern(vec![xattr]);
     tree.get_mut(InodeIndex::ROOT).metadata.xattrs = xattrs;
     let build = |options: &Options| {
-        let bytes = image::build((&tree, &MemoryContents::default()), options);
+        let bytes = image::build(Filesystem::new(&tree, &MemoryContents::default()), options);
         Image::open(MemoryDevice::new(bytes)).unwrap()
     };
     let name = b"user.name".to_vec();

@@ -54,7 +54,7 @@ impl Bed {
     }
 
     fn make_ours(&self, options: &lith::builder::Options) {
-        image::build_at(&self.path("ours"), compare::pair(&self.source), options);
+        image::build_at(&self.path("ours"), self.source.filesystem(), options);
     }
 }
 
@@ -90,8 +90,8 @@ fn fsck_extracts_what_the_source_holds() {
         bed.run("fsck.erofs", "--extract=extracted --xattrs --preserve ours");
         let extracted = image::directory(&bed.path("extracted"));
         compare::assert_same_but_for(
-            compare::pair(&bed.source),
-            compare::pair(&extracted),
+            bed.source.filesystem(),
+            extracted.filesystem(),
             lost,
             "fsck --extract",
         );
@@ -106,13 +106,14 @@ fn dump_shows_our_files() {
         return tier::skip("dump.erofs --cat", "erofs-utils before 1.8 have none");
     }
     bed.make_ours(&image::compressed(image::lz4hc(9), 65536));
-    let (tree, contents) = compare::pair(&bed.source);
+    let fs = bed.source.filesystem();
+    let tree = fs.tree;
     for path in ["half-and-half", "Text-4097", "large-9437184", "Mixed-65537", "Noise-8191"] {
         let path = format!("sizes/{path}");
         let inode = tree.find(path.as_bytes()).unwrap();
         let Kind::Regular { size } = tree.get(inode).kind else { panic!("{path}") };
         let mut expected = vec![0; usize::try_from(size).unwrap()];
-        contents.open(tree, inode).unwrap().read_at(&mut expected, 0).unwrap();
+        fs.open(inode).unwrap().read_at(&mut expected, 0).unwrap();
         let found = bed.run("dump.erofs", &format!("--cat --path=/{path} ours"));
         assert!(found == expected, "{path}");
     }
@@ -171,7 +172,7 @@ fn we_find_in_their_images_what_the_source_holds() {
         let words: Vec<_> = options.split(' ').filter(|word| !word.is_empty()).collect();
         bed.make_theirs(&words);
         let read = image::open(&theirs);
-        let (ours, theirs_read) = (compare::pair(&bed.source), compare::pair(&read));
+        let (ours, theirs_read) = (bed.source.filesystem(), read.filesystem());
         let mut found = compare::differences(ours, theirs_read, Aspects::empty());
         found.retain(|difference| !is_known(options, difference));
         assert!(found.is_empty(), "mkfs.erofs {options}: {found:?}");
@@ -185,6 +186,6 @@ fn an_image_of_their_image_is_our_image_of_the_source() {
     bed.make_theirs(&["-zlz4"]);
     let options = image::compressed(Compressor::Lz4, 65536);
     let read = image::open(&bed.path("theirs"));
-    let ours = image::build(compare::pair(&bed.source), &options);
-    assert!(ours == image::build(compare::pair(&read), &options));
+    let ours = image::build(bed.source.filesystem(), &options);
+    assert!(ours == image::build(read.filesystem(), &options));
 }

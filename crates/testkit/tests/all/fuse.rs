@@ -44,8 +44,8 @@ use rustix::{
 
 fn assert_fuse_sees(source: &Source, served: &Served, what: &str) {
     let root = served.root();
-    stats::read_at_random(&root, compare::pair(source), 7);
-    compare::assert_same(compare::pair(source), compare::pair(&served.tree()), what);
+    stats::read_at_random(&root, source.filesystem(), 7);
+    compare::assert_same(source.filesystem(), served.tree().filesystem(), what);
     stats::assert_stats(&root, &source.tree);
 }
 
@@ -59,7 +59,7 @@ fn image_of(
     fs::create_dir(&tree).unwrap();
     fill(&tree);
     let source = image::directory(&tree);
-    image::build_at(&folder.path().join("image"), compare::pair(&source), options);
+    image::build_at(&folder.path().join("image"), source.filesystem(), options);
     (folder, source)
 }
 
@@ -93,7 +93,7 @@ fn the_nasty_tree_in_many_kinds_of_images() {
     // Each is tried by the kernel's own mount; what FUSE adds does not depend on all of it.
     for (name, options) in image::matrix(16).into_iter().step_by(10) {
         let options = image::with_workers(options, 2);
-        image::build_at(&path, compare::pair(&source), &options);
+        image::build_at(&path, source.filesystem(), &options);
         let served = fuse::serve(fuse::open(&path), &Options::default());
         assert_fuse_sees(&source, &served, &name);
     }
@@ -156,7 +156,7 @@ fn many_readers_without_any_cache() {
             thread::scope(|scope| {
                 for seed in 0..4 {
                     let (root, source) = (&root, &source);
-                    scope.spawn(move || stats::read_at_random(root, compare::pair(source), seed));
+                    scope.spawn(move || stats::read_at_random(root, source.filesystem(), seed));
                 }
             });
         }
@@ -485,7 +485,7 @@ fn the_kernel_reads_plain_files_from_the_images_own_blocks() {
     fs::write(tree.join("blocks"), noise::bytes(Texture::Text, 2, 1 << 20)).unwrap();
     plant_files(&tree, 20);
     let (source, path) = (image::directory(&tree), disk.path().join("image"));
-    image::build_at(&path, compare::pair(&source), &image::plain());
+    image::build_at(&path, source.filesystem(), &image::plain());
     let (image, file) = (fuse::open(&path), ImageFile { path, offset: 0 });
     let options = Options { passthrough: Some(file), ..Options::default() };
     let served = fuse::serve(Arc::clone(&image), &options);

@@ -11,7 +11,7 @@ use lith::{
     builder::Options,
     codec::Compressor,
     source::Source,
-    tree::{DumpError, dump},
+    tree::{DumpError, Filesystem, dump},
 };
 use lith_testkit::{
     golden::{self, Golden},
@@ -47,7 +47,7 @@ const WITHOUT_DECODER: [(&str, &str); 4] = [
 
 fn text_of(source: &Source) -> Result<String, DumpError> {
     let mut text = Vec::new();
-    dump(&source.tree, &*source.contents, &mut text)?;
+    dump(source.filesystem(), &mut text)?;
     Ok(String::from_utf8(text).unwrap())
 }
 
@@ -115,7 +115,7 @@ fn ours() -> BTreeMap<String, String> {
     kinds.push(("lz4hc,12 4K".to_owned(), image::compressed(image::lz4hc(12), 4096)));
     kinds.push(("for Linux 5.4".to_owned(), for_old_kernel()));
     let digest = |(name, options): (String, Options)| {
-        (name, image::digest(&image::build((&tree, &contents), &options)))
+        (name, image::digest(&image::build(Filesystem::new(&tree, &contents), &options)))
     };
     kinds.into_iter().map(digest).collect()
 }

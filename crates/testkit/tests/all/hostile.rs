@@ -18,6 +18,7 @@ use lith::{
     export::{Existing, ExtractOptions, Selection, extract},
     reader::Image,
     source,
+    tree::Filesystem,
 };
 use lith_testkit::{golden, image, mutation, place, recipe, tier};
 
@@ -35,7 +36,7 @@ fn images() -> Vec<(String, Vec<u8>)> {
     let seeds = lith_testkit::noise::bytes(lith_testkit::noise::Texture::Noise, 5, 3000);
     let (tree, contents) = recipe::from_bytes(&seeds).follow();
     for (name, options) in image::matrix(12) {
-        images.push((name, image::build((&tree, &contents), &options)));
+        images.push((name, image::build(Filesystem::new(&tree, &contents), &options)));
     }
     images
 }
@@ -92,7 +93,7 @@ fn extract_renamed(changes: &[(&[u8], &[u8])], folder: &Path, existing: Existing
         fs::write(tree.join("DDDDDDDDDDDD"), "overwritten").unwrap();
     }
     let source = image::directory(&tree);
-    let mut bytes = image::build((&source.tree, &*source.contents), &image::plain());
+    let mut bytes = image::build(source.filesystem(), &image::plain());
     for (name, instead) in changes {
         assert_eq!(name.len(), instead.len());
         let at: Vec<_> = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(name)).collect();
@@ -106,8 +107,7 @@ fn extract_renamed(changes: &[(&[u8], &[u8])], folder: &Path, existing: Existing
     let options = source::Options::default();
     let Ok(source) = source::image(image, Path::new("image"), &options) else { return false };
     let options = ExtractOptions { existing, ..ExtractOptions::default() };
-    let tree = (&source.tree, &*source.contents);
-    extract(tree, &Selection::all(), &folder.join("inside"), &options, &()).is_ok()
+    extract(source.filesystem(), &Selection::all(), &folder.join("inside"), &options, &()).is_ok()
 }
 
 #[test]

@@ -16,8 +16,8 @@ use proptest::{
 
 fn assert_kernel_sees(source: &Source, path: &Path, what: &str) -> bool {
     let Some(mounted) = kernel::mount(path) else { return false };
-    mounted.read_at_random(compare::pair(source), 7);
-    compare::assert_same(compare::pair(source), compare::pair(&mounted.tree()), what);
+    mounted.read_at_random(source.filesystem(), 7);
+    compare::assert_same(source.filesystem(), mounted.tree().filesystem(), what);
     mounted.assert_stats(&source.tree);
     true
 }
@@ -34,7 +34,7 @@ fn the_nasty_tree_in_every_kind_of_image() {
     let source = image::directory(&tree);
     for (name, options) in image::matrix(kernel::most_block_bits()) {
         let options = image::with_workers(options, 2);
-        image::build_at(&path, compare::pair(&source), &options);
+        image::build_at(&path, source.filesystem(), &options);
         assert!(assert_kernel_sees(&source, &path, &name));
         let mounted = kernel::mount(&path).unwrap();
         assert_eq!(mounted.statistics().f_bsize, u64::from(options.block.size()), "{name}");
@@ -52,7 +52,7 @@ fn the_nasty_tree_in_far_blocks() {
     nasty::plant(&tree, Nasty::Whole);
     let source = image::directory(&tree);
     for (name, options) in image::far() {
-        image::build_at(&path, compare::pair(&source), &image::with_workers(options, 2));
+        image::build_at(&path, source.filesystem(), &image::with_workers(options, 2));
         assert!(assert_kernel_sees(&source, &path, &name));
     }
 }
@@ -68,7 +68,7 @@ fn a_file_over_4_gib() {
     nasty::plant_huge(&tree.join("huge"));
     let source = image::directory(&tree);
     for options in [image::plain(), image::compressed(Compressor::Lz4, 65536)] {
-        image::build_at(&path, compare::pair(&source), &options);
+        image::build_at(&path, source.filesystem(), &options);
         assert!(assert_kernel_sees(&source, &path, "over 4 GiB"));
     }
 }
@@ -88,7 +88,7 @@ fn random_trees() {
             recipes.new_tree(&mut runner).unwrap().current().as_linux_allows().follow();
         let (name, options) = &matrix[number * 7 % matrix.len()];
         let source = Source { tree, contents: Box::new(contents), notes: Vec::new() };
-        image::build_at(&path, compare::pair(&source), options);
+        image::build_at(&path, source.filesystem(), options);
         assert!(assert_kernel_sees(&source, &path, name));
     }
 }
@@ -105,7 +105,7 @@ fn trees_that_are_named() {
         let source = image::directory(&tree);
         for compressor in [None, Some(Compressor::Lz4), Some(image::lz4hc(9))] {
             let options = compressor.map_or_else(image::plain, |it| image::compressed(it, 65536));
-            image::build_at(&path, compare::pair(&source), &image::with_workers(options, 2));
+            image::build_at(&path, source.filesystem(), &image::with_workers(options, 2));
             if !assert_kernel_sees(&source, &path, &tree.to_string_lossy()) {
                 return;
             }

@@ -16,7 +16,7 @@ use lith::{
     format::{features::Compat, file_type::FileType, inode::Layout, kernel::KernelVersion},
     reader::{Image, Inode, Place},
     source::Source,
-    tree::{InodeIndex, Kind, MemoryContents, Metadata, Name, Timestamp, Tree, Xattr},
+    tree::{Filesystem, InodeIndex, Kind, MemoryContents, Metadata, Name, Timestamp, Tree, Xattr},
 };
 use lith_testkit::{
     chunks, compare, image, layouts,
@@ -34,9 +34,13 @@ fn mixed() -> Made {
 
 /// An image of a tree, which it holds.
 fn open((tree, contents): &Made, options: &Options) -> Image {
-    let bytes = image::build((tree, contents), options);
+    let bytes = image::build(Filesystem::new(tree, contents), options);
     let read = image::open_bytes(bytes.clone());
-    compare::assert_same((tree, contents), compare::pair(&read), &format!("{options:?}"));
+    compare::assert_same(
+        Filesystem::new(tree, contents),
+        read.filesystem(),
+        &format!("{options:?}"),
+    );
     Image::open(MemoryDevice::new(bytes)).unwrap()
 }
 
@@ -55,9 +59,13 @@ fn linux_sees_the_same_in_each_layout() {
     let path = folder.path().join("image");
     for (tree, contents) in [mixed(), labelled()] {
         for (name, options) in layouts::kinds() {
-            image::build_at(&path, (&tree, &contents), &options);
+            image::build_at(&path, Filesystem::new(&tree, &contents), &options);
             let mounted = kernel::mount(&path).unwrap();
-            compare::assert_same((&tree, &contents), compare::pair(&mounted.tree()), &name);
+            compare::assert_same(
+                Filesystem::new(&tree, &contents),
+                mounted.tree().filesystem(),
+                &name,
+            );
             mounted.assert_stats(&tree);
         }
     }
@@ -67,7 +75,7 @@ fn linux_sees_the_same_in_each_layout() {
 fn the_check_finds_nothing_in_any_layout() {
     let (tree, contents) = mixed();
     for (name, options) in layouts::kinds() {
-        let device = MemoryDevice::new(image::build((&tree, &contents), &options));
+        let device = MemoryDevice::new(image::build(Filesystem::new(&tree, &contents), &options));
         let (how, progress) = (check::Options::default(), check::Progress::default());
         let report = check::check_devices(vec![Box::new(device)], &how, &progress).unwrap();
         assert!(report.findings.is_empty(), "{name}: {:?}", report.findings);
@@ -320,7 +328,7 @@ fn an_image_can_begin_anywhere_in_its_file() {
     let boxed = image::with_metabox(packed, "zstd,3", 4096);
     let chunked = chunks::with(image::plain(), 4096);
     for options in [image::plain(), chunked, Options { size_alignment: 99, ..boxed }] {
-        let expected = image::build((&tree, &contents), &options);
+        let expected = image::build(Filesystem::new(&tree, &contents), &options);
         for (old, start) in [(0, 4096), (100, 77), (9_000_000, 8192)] {
             let old = noise::bytes(Texture::Noise, 3, old);
             fs::write(&path, &old).unwrap();

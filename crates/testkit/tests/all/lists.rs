@@ -19,7 +19,7 @@ use lith::{
     device::FileDevice,
     reader::Image,
     source::Source,
-    tree::{Contents, InodeIndex, MemoryContents, Metadata, Name, Tree},
+    tree::{Filesystem, InodeIndex, MemoryContents, Metadata, Name, Tree},
 };
 use lith_testkit::{
     chunks, image,
@@ -50,7 +50,7 @@ impl Bed {
     }
 
     fn build(&self, options: &Options) -> Image {
-        image::build_at(&self.image(), (&self.tree, &self.contents), options);
+        image::build_at(&self.image(), Filesystem::new(&self.tree, &self.contents), options);
         Image::open(FileDevice::open(&self.image()).unwrap()).unwrap()
     }
 }
@@ -143,10 +143,10 @@ fn what_the_source_map_says_fills_an_image_with_room() {
     let contents = Placed::in_a_row(&bed.tree, bed.contents.clone());
     let device = contents.devices()[0].clone();
     let options = Options { data: DataImport::Reserved, ..image::plain() };
-    image::build_at(&bed.image(), (&bed.tree, &contents), &options);
+    image::build_at(&bed.image(), Filesystem::new(&bed.tree, &contents), &options);
     let image = Image::open(FileDevice::open(&bed.image()).unwrap()).unwrap();
     let mut out = Vec::new();
-    lith::source_map(&image, (&bed.tree, &contents), &mut out).unwrap();
+    lith::source_map(&image, Filesystem::new(&bed.tree, &contents), &mut out).unwrap();
     drop(image);
     let file = fs::File::options().write(true).open(bed.image()).unwrap();
     let map = String::from_utf8(out).unwrap();
@@ -160,8 +160,8 @@ fn what_the_source_map_says_fills_an_image_with_room() {
         file.write_all_at(bytes, hex(0) * 4096).unwrap();
     }
     let read = image::open(&bed.image());
-    let source = (&bed.tree, &bed.contents as &dyn Contents);
-    lith_testkit::compare::assert_same(source, lith_testkit::compare::pair(&read), "filled");
+    let source = Filesystem::new(&bed.tree, &bed.contents);
+    lith_testkit::compare::assert_same(source, read.filesystem(), "filled");
 }
 
 #[test]
@@ -169,7 +169,8 @@ fn a_file_with_holes_has_no_place_in_a_source_map() {
     let bed = Bed::new(&[("a", [noise_of(1, 4096), vec![0; 900_000], noise_of(2, 9)].concat())]);
     let contents = scattered(&bed);
     let image = bed.build(&Options { data: DataImport::Reserved, ..image::plain() });
-    let error = lith::source_map(&image, (&bed.tree, &contents), &mut Vec::new()).unwrap_err();
+    let error = lith::source_map(&image, Filesystem::new(&bed.tree, &contents), &mut Vec::new())
+        .unwrap_err();
     assert!(matches!(&error, ListError::Scattered { path } if path == b"a"), "{error}");
 }
 

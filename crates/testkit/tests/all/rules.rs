@@ -13,7 +13,7 @@ use lith::{
     device::MemoryDevice,
     format::compression::Algorithm,
     reader::{ExtentKind, Image},
-    tree::{InodeIndex, MemoryContents, Metadata, Name, Tree},
+    tree::{Filesystem, InodeIndex, MemoryContents, Metadata, Name, Tree},
 };
 use lith_testkit::{
     compare, image,
@@ -41,9 +41,13 @@ fn files(names: &[&str], bytes: &[u8]) -> (Tree, MemoryContents) {
 }
 
 fn open((tree, contents): &(Tree, MemoryContents), options: &Options) -> Image {
-    let bytes = image::build((tree, contents), options);
+    let bytes = image::build(Filesystem::new(tree, contents), options);
     let read = image::open_bytes(bytes.clone());
-    compare::assert_same((tree, contents), compare::pair(&read), &format!("{options:?}"));
+    compare::assert_same(
+        Filesystem::new(tree, contents),
+        read.filesystem(),
+        &format!("{options:?}"),
+    );
     Image::open(MemoryDevice::new(bytes)).unwrap()
 }
 

@@ -5,7 +5,7 @@ use lith::{
     device::MemoryDevice,
     format::file_type::FileType,
     reader::{Corruption, Error, Image},
-    tree::{InodeIndex, Kind, MemoryContents, Metadata, Name, Tree},
+    tree::{Filesystem, InodeIndex, Kind, MemoryContents, Metadata, Name, Tree},
 };
 use lith_testkit::{
     image,
@@ -14,7 +14,10 @@ use lith_testkit::{
 };
 
 fn open(tree: &Tree, contents: &MemoryContents) -> Image {
-    let built = image::build((tree, contents), &image::compressed("lz4".parse().unwrap(), 4096));
+    let built = image::build(
+        Filesystem::new(tree, contents),
+        &image::compressed("lz4".parse().unwrap(), 4096),
+    );
     Image::open(MemoryDevice::new(built)).unwrap()
 }
 

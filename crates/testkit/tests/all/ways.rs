@@ -14,7 +14,7 @@ use lith::{
     tree::{InodeIndex, Kind},
 };
 use lith_testkit::{
-    compare, image,
+    image,
     noise::{self, Noise, Texture},
     place,
 };
@@ -77,13 +77,13 @@ fn assert_range(
     (position, length): (u64, usize),
 ) {
     let (mut expected, mut found) = (vec![0; length], vec![1; length]);
-    let (tree, contents) = compare::pair(source);
-    contents.open(tree, inode).unwrap().read_at(&mut expected, position).unwrap();
+    let fs = source.filesystem();
+    fs.open(inode).unwrap().read_at(&mut expected, position).unwrap();
     file.read_at(&mut found, position).unwrap();
     assert!(expected == found, "{length} bytes at {position}");
     if let Some(kept) = file.kept_at(position) {
         let mut expected = vec![0; kept.bytes().len()];
-        contents.open(tree, inode).unwrap().read_at(&mut expected, kept.la).unwrap();
+        fs.open(inode).unwrap().read_at(&mut expected, kept.la).unwrap();
         assert!(expected == kept.bytes(), "the extent at {}", kept.la);
     }
 }
@@ -97,7 +97,7 @@ fn every_way_gives_the_same_bytes() {
     let source = image::directory(&tree);
     let mut used = Stats::default();
     for (name, options) in image::matrix(12).into_iter().step_by(7) {
-        let bytes = image::build(compare::pair(&source), &options);
+        let bytes = image::build(source.filesystem(), &options);
         for (number, way) in WAYS.into_iter().enumerate() {
             let image = open(&bytes, way, [0, 100_001, 8 << 20][number % 3]);
             println!("{name}: {way:?}");
@@ -122,7 +122,7 @@ fn threads_share_what_one_decodes_and_read_ahead_changes_nothing() {
     plant(&tree);
     let source = image::directory(&tree);
     for (name, options) in image::matrix(12).into_iter().step_by(31) {
-        let bytes = image::build(compare::pair(&source), &options);
+        let bytes = image::build(source.filesystem(), &options);
         let image = open(&bytes, None, 2 << 20);
         let ahead = ReadAhead::new(Arc::clone(&image), None).unwrap();
         let listed: Vec<_> = files(&source)

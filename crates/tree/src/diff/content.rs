@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Change, DiffError, Side, Whole};
-use crate::{Content, ContentError, DataRange, InodeIndex};
+use super::{Change, DiffError, Side};
+use crate::{Content, ContentError, DataRange, Filesystem, InodeIndex};
 
 /// A stretch of two files of the same size, to be compared.
 pub(super) struct Segment {
@@ -30,7 +30,7 @@ impl Buffers {
 
 /// The first difference within a segment.
 pub(super) fn compare(
-    (left, right): (Whole<'_>, Whole<'_>),
+    (left, right): (Filesystem<'_>, Filesystem<'_>),
     segment: &Segment,
     buffers: &mut Buffers,
 ) -> Result<Option<Change>, DiffError> {
@@ -46,11 +46,11 @@ pub(super) fn compare(
 }
 
 fn open(
-    whole: Whole<'_>,
+    fs: Filesystem<'_>,
     inode: InodeIndex,
     side: Side,
 ) -> Result<Box<dyn Content + '_>, DiffError> {
-    check(side, whole.contents.open(whole.tree, inode))
+    check(side, fs.open(inode))
 }
 
 fn check<T>(side: Side, result: Result<T, ContentError>) -> Result<T, DiffError> {

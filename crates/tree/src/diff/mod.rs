@@ -8,7 +8,7 @@ mod parallel;
 
 use std::num::NonZeroUsize;
 
-use crate::{ContentError, Contents, Tree};
+use crate::{ContentError, Filesystem};
 
 pub use change::{Aspects, Change, Difference};
 
@@ -66,14 +66,7 @@ impl DiffError {
     }
 }
 
-/// A tree with access to its files' bytes.
-#[derive(Clone, Copy)]
-struct Whole<'a> {
-    tree: &'a Tree,
-    contents: &'a dyn Contents,
-}
-
-/// Tells every difference between two trees to `visit`, in the order in which [`Tree::walk`] would meet the
+/// Tells every difference between two trees to `visit`, in the order in which [`Tree::walk`](crate::Tree::walk) would meet the
 /// paths of both, whatever the number of workers.
 ///
 /// Bytes of two regular files are compared if their sizes are equal; holes in both are skipped.
@@ -81,13 +74,12 @@ struct Whole<'a> {
 /// # Errors
 /// [`DiffError`] if bytes can't be read; all differences at paths before that one have been told.
 pub fn diff(
-    left: (&Tree, &dyn Contents),
-    right: (&Tree, &dyn Contents),
+    left: Filesystem<'_>,
+    right: Filesystem<'_>,
     options: &DiffOptions,
     visit: &mut (dyn FnMut(Difference) + Send),
 ) -> Result<(), DiffError> {
-    let whole = |(tree, contents)| Whole { tree, contents };
-    parallel::compare(whole(left), whole(right), options, visit)
+    parallel::compare(left, right, options, visit)
 }
 
 #[cfg(test)]

@@ -15,17 +15,17 @@ use std::{
 };
 
 use super::{
-    Aspects, Change, DiffError, DiffOptions, Difference, Whole, attributes,
+    Aspects, Change, DiffError, DiffOptions, Difference, attributes,
     content::{self, Buffers, Segment},
     pairs::{Pair, Pairs},
 };
-use crate::{InodeIndex, Kind, Tree};
+use crate::{Filesystem, InodeIndex, Kind, Tree};
 
 type Visit<'a> = dyn FnMut(Difference) + Send + 'a;
 
 pub(super) fn compare(
-    left: Whole<'_>,
-    right: Whole<'_>,
+    left: Filesystem<'_>,
+    right: Filesystem<'_>,
     options: &DiffOptions,
     visit: &mut Visit<'_>,
 ) -> Result<(), DiffError> {
@@ -47,8 +47,8 @@ pub(super) fn compare(
 }
 
 struct Shared<'a, 'v> {
-    left: Whole<'a>,
-    right: Whole<'a>,
+    left: Filesystem<'a>,
+    right: Filesystem<'a>,
     walk: Mutex<Walk<'a>>,
     outlet: Mutex<Outlet<'v>>,
     stopped: AtomicBool,

@@ -4,7 +4,8 @@ use std::io;
 
 use super::*;
 use crate::{
-    Content, DataRange, InodeIndex, Kind, MemoryContents, Metadata, Name, Rdev, Timestamp, Xattr,
+    Content, Contents, DataRange, InodeIndex, Kind, MemoryContents, Metadata, Name, Rdev,
+    Timestamp, Tree, Xattr,
 };
 
 const ROOT: InodeIndex = InodeIndex::ROOT;
@@ -68,8 +69,8 @@ fn name(name: &str) -> Name {
 fn lines_with(left: &Sample, right: &Sample, options: &DiffOptions) -> Vec<String> {
     let mut lines = Vec::new();
     diff(
-        (&left.tree, &left.contents),
-        (&right.tree, &right.contents),
+        Filesystem::new(&left.tree, &left.contents),
+        Filesystem::new(&right.tree, &right.contents),
         options,
         &mut |difference| lines.push(difference.to_string()),
     )
@@ -277,8 +278,8 @@ fn an_unreadable_file_ends_it_after_what_comes_before() {
             DiffOptions { workers: NonZeroUsize::new(workers).unwrap(), ..DiffOptions::default() };
         let mut told = Vec::new();
         let result = diff(
-            (&sample.tree, &sample.contents),
-            (&sample.tree, &failing),
+            Filesystem::new(&sample.tree, &sample.contents),
+            Filesystem::new(&sample.tree, &failing),
             &options,
             &mut |difference| told.push(difference.to_string()),
         );

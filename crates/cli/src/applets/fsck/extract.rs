@@ -35,8 +35,8 @@ pub(super) fn run(name: &str, request: &Words, destination: &Path) -> anyhow::Re
     let image = Arc::new(request.image.open(request.no_checksum)?);
     let (source, selection, directory) = part(request, image, destination)?;
     let follower = Follower::default();
-    let parts = (&source.tree, &*source.contents);
-    let extracted = export::extract(parts, &selection, directory, &options(request), &follower);
+    let fs = source.filesystem();
+    let extracted = export::extract(fs, &selection, directory, &options(request), &follower);
     let Follower { skips, failed } = follower;
     if request.warns() || failed.load(Ordering::Relaxed) {
         skips.tell(name);

@@ -98,7 +98,7 @@ fn write_source_map(request: &Request, image: &Image) -> anyhow::Result<()> {
     let read = source::Options { raw_copy: None, data: Data::Refer, ..request.read.clone() };
     let source = tar(tar_path.as_deref(), &read)?;
     let mut file = BufWriter::new(create(path)?);
-    lith::source_map(image, (&source.tree, &*source.contents), &mut file)?;
+    lith::source_map(image, source.filesystem(), &mut file)?;
     finish(path, file)
 }
 

@@ -46,7 +46,7 @@ fn assert_same(bed: &Bed, line: &str, devices: &[&str]) {
         devices.iter().map(|name| name.replace("ours", "theirs")).collect::<Vec<_>>();
     let theirs = std::iter::once("theirs").chain(theirs_devices.iter().map(String::as_str));
     let theirs = open(bed, &theirs.collect::<Vec<_>>());
-    let (left, right) = (compare::pair(&theirs), compare::pair(&ours));
+    let (left, right) = (theirs.filesystem(), ours.filesystem());
     let mut found = compare::differences(left, right, Aspects::empty());
     // The root of merged images has the uppermost root's attributes, and in theirs none of them.
     found.retain(|difference| !(line.contains("layers") && difference.path.is_empty()));
@@ -55,7 +55,7 @@ fn assert_same(bed: &Bed, line: &str, devices: &[&str]) {
     if kernel::is_there() {
         let mounted = kernel::try_mount_with(&bed.path("ours"), &paths).unwrap();
         let (shown, ignored) = (mounted.tree(), Aspects::empty());
-        compare::assert_same_but_for(compare::pair(&ours), compare::pair(&shown), ignored, line);
+        compare::assert_same_but_for(ours.filesystem(), shown.filesystem(), ignored, line);
     }
 }
 
@@ -71,12 +71,7 @@ fn an_index_of_a_tar_refers_to_it() {
     bed.shell("cat tree.tar >> piped");
     let (flat, expected) = (open(&bed, &["piped"]), open(&bed, &["ours", "tree.tar"]));
     let what = "a tar behind its index";
-    compare::assert_same_but_for(
-        compare::pair(&expected),
-        compare::pair(&flat),
-        Aspects::empty(),
-        what,
-    );
+    compare::assert_same_but_for(expected.filesystem(), flat.filesystem(), Aspects::empty(), what);
 }
 
 #[test]
@@ -146,7 +141,7 @@ fn room_is_left_for_the_data_of_a_tar() {
     let Some(bed) = Bed::new() else { return };
     make(&bed, "--quiet -T1000 --tar=f --clean=rvsp OUT tree.tar");
     let (ours, theirs) = (open(&bed, &["ours"]), open(&bed, &["theirs"]));
-    let (ours, theirs) = (compare::pair(&ours), compare::pair(&theirs));
+    let (ours, theirs) = (ours.filesystem(), theirs.filesystem());
     compare::assert_same_but_for(theirs, ours, Aspects::CONTENT, "--clean=rvsp");
     make(&bed, "--quiet -T1000 --tar=i,OUT.map OUT tree.tar");
     let (ours, theirs) = (bed.path("ours.map"), bed.path("theirs.map"));

@@ -79,7 +79,7 @@ fn both_record_the_same_and_find_each_others_right() {
         assert!(recorded.iter().any(|(_, all)| all.iter().any(|(of, _)| of == name.as_bytes())));
         assert_eq!(recorded, xattrs(&theirs), "{options}");
         let (left, right) = (bed.open_at("theirs", None), bed.open_at("ours", None));
-        let (left, right) = (compare::pair(&left), compare::pair(&right));
+        let (left, right) = (left.filesystem(), right.filesystem());
         let found = compare::differences(left, right, Aspects::empty());
         let told: Vec<_> = found.iter().take(5).map(Difference::to_string).collect();
         assert!(told.is_empty(), "{options}: {told:?}");

@@ -182,7 +182,7 @@ fn is_known(line: &str, difference: &Difference) -> bool {
 fn compare_images(bed: &Bed, line: &str) -> Result<(), String> {
     let offset = line.contains("--offset").then_some(1 << 20);
     let (ours, theirs) = (bed.open_at("ours", offset), bed.open_at("theirs", offset));
-    let (ours, theirs) = (compare::pair(&ours), compare::pair(&theirs));
+    let (ours, theirs) = (ours.filesystem(), theirs.filesystem());
     let mut found = compare::differences(theirs, ours, Aspects::empty());
     found.retain(|difference| !is_known(line, difference));
     let told: Vec<_> = found.iter().take(5).map(ToString::to_string).collect();
