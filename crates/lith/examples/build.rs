@@ -1,4 +1,4 @@
-//! Makes an image of a folder: `cargo run --release --example build FOLDER IMAGE`.
+//! Makes an image of a folder: `cargo run --release -p lith --example build FOLDER IMAGE`.
 
 use std::path::PathBuf;
 

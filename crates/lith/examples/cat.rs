@@ -1,4 +1,4 @@
-//! Writes files of an image to standard output: `cargo run --release --example cat IMAGE PATH...`
+//! Writes files of an image to standard output: `cargo run --release -p lith --example cat IMAGE PATH...`
 
 use std::{io, os::unix::ffi::OsStrExt, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! Lists the names in an image: `cargo run --release --example list IMAGE`
+//! Lists the names in an image: `cargo run --release -p lith --example list IMAGE`
 
 use std::{io::Write, path::PathBuf};
 

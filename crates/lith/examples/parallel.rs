@@ -1,4 +1,4 @@
-//! Reads all files of an image by several threads: `cargo run --release --example parallel IMAGE [THREADS]`
+//! Reads all files of an image by several threads: `cargo run --release -p lith --example parallel IMAGE [THREADS]`
 
 use std::{
     path::PathBuf,

@@ -1,146 +1,22 @@
-//! What is compared with what, and how often?
+//! Parses the arguments of `bench`, which another program reads.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    sync::{Arc, atomic::AtomicBool},
-};
-
-use anyhow::Context;
-use lith_bench::{Corpora, Options};
+use std::ffi::OsString;
 
 /// Compare lith with other filesystems on this machine
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Makes images of the same content by lith and by each rival that is installed, mounts and reads \
-        them in turn with cold caches, and writes what it took as JSON, Markdown and one HTML page with plots. \
-        Rivals: mkfs.erofs and the kernel, erofsfuse, SquashFS on the kernel, squashfuse, ext4, XFS, btrfs, F2FS, \
-        DwarFS, tar. Who is missing is named and left out.\n\n\
-        Mounting by the kernel and dropping caches need root; what works without is measured without. Nothing is \
-        fetched from anywhere: corpora are made by bench/corpora.sh, rivals in a chroot by bench/rivals.sh.",
+    disable_help_flag = true,
+    long_about = "Starts the program lith-bench, which is beside this one or in the PATH, with the same arguments. It makes \
+        images of the same content by lith and by other filesystems, mounts and reads them in turn, and writes what it \
+        measured as JSON, Markdown and one HTML page with plots.",
     after_long_help = "\
 Examples:
-  lith bench --list                                what there is to measure
-  lith bench --out results                         the published comparisons, on the usual corpora
-  lith bench erofs --corpus /srv/rootfs --repeat 5 one of them, on a folder of yours
-  lith bench tar seq --rivals erofsfuse,kernel     how fast lith serves, beside some rivals"
+  lith bench --help                      all options
+  lith bench --list                      what there is to measure
+  lith bench --out results               the published comparisons, on the usual corpora"
 )]
 pub(crate) struct Bench {
-    /// What to measure; the four published comparisons if nothing is named
-    #[arg(value_name = "SUITE")]
-    suites: Vec<String>,
-
-    /// Print the names of all suites and end
-    #[arg(long)]
-    pub(crate) list: bool,
-
-    /// Measure on this folder, or on the corpus of this name, in place of all corpora
-    #[arg(long, value_name = "DIR|NAME")]
-    corpus: Option<PathBuf>,
-
-    /// Compare with those only whose names contain one of these words
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    rivals: Vec<String>,
-
-    /// Measure only tables and rows whose names contain this text (repeatable)
-    #[arg(long, value_name = "TEXT")]
-    only: Vec<String>,
-
-    /// Rounds that are measured, after one to warm up
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
-    repeat: u32,
-
-    /// Write results.json, results.md and results.html to this folder
-    #[arg(long, value_name = "DIR", default_value = "lith-bench")]
-    pub(crate) out: PathBuf,
-
-    /// Measure nothing: write the marked tables and pictures of this document anew, from kept results
-    #[arg(long, value_name = "DOCUMENT", conflicts_with_all = ["suites", "list"])]
-    pub(crate) update: Vec<PathBuf>,
-
-    /// Where documents find the results that they name, each as NAME.json
-    #[arg(long, value_name = "DIR", default_value = "docs/benchmarks", requires = "update")]
-    pub(crate) results: PathBuf,
-
-    /// A folder with corpora [default: `$LITH_CORPORA`, or `~/.cache/lith-bench`]
-    #[arg(long, value_name = "DIR")]
-    corpora: Option<PathBuf>,
-
-    /// A root filesystem with rivals in it [default: sid among the corpora]
-    #[arg(long, value_name = "DIR")]
-    chroot: Option<PathBuf>,
-
-    /// Work below this folder, which needs room for all images [default: that of the corpora]
-    #[arg(long, value_name = "DIR")]
-    work: Option<PathBuf>,
-
-    /// Keep the images that are read in this folder, for the next run
-    #[arg(long, value_name = "DIR")]
-    images: Option<PathBuf>,
-}
-
-impl Bench {
-    /// What to measure. Without mounts of its own this process leaves the chroot alone.
-    pub(crate) fn options(
-        &self,
-        has_own_mounts: bool,
-        stop: Arc<AtomicBool>,
-    ) -> anyhow::Result<Options> {
-        let corpora = self.corpora.clone().unwrap_or_else(Corpora::default_folder);
-        let chroot = self.chroot.clone().unwrap_or_else(|| corpora.join("sid"));
-        let lith = env::current_exe().context("cannot find this program")?;
-        let (corpus, only_corpus) = self.corpus(&corpora)?;
-        Ok(Options {
-            suites: self.suites.clone(),
-            only: self.only.clone(),
-            rivals: self.rivals.clone(),
-            repeat: self.repeat,
-            corpus,
-            only_corpus,
-            lith,
-            chroot: Some(chroot).filter(|chroot| has_own_mounts && chroot.is_dir()),
-            work: self.work.clone().unwrap_or_else(|| default_work(&corpora)),
-            images: self.images.clone(),
-            command: self.command(),
-            stop,
-            corpora,
-        })
-    }
-
-    /// A folder in place of all corpora, or the name of one of them.
-    fn corpus(&self, corpora: &Path) -> anyhow::Result<(Option<PathBuf>, Option<String>)> {
-        let Some(word) = &self.corpus else { return Ok((None, None)) };
-        if let Some(name) =
-            word.to_str().filter(|name| corpora.join(name).is_dir() && !word.is_absolute())
-        {
-            return Ok((None, Some(name.to_owned())));
-        }
-        let folder = fs::canonicalize(word);
-        let folder =
-            folder.with_context(|| format!("no folder and no corpus: {}", word.display()))?;
-        anyhow::ensure!(folder.is_dir(), "{}: not a folder", word.display());
-        Ok((Some(folder), None))
-    }
-
-    /// The command that repeats it elsewhere: paths mean nothing there.
-    fn command(&self) -> String {
-        let mut words = vec!["lith bench".to_owned()];
-        words.extend(self.suites.iter().cloned());
-        match &self.corpus {
-            Some(corpus) if corpus.components().count() > 1 => words.push("--corpus DIR".into()),
-            Some(corpus) => words.push(format!("--corpus {}", corpus.display())),
-            None => {}
-        }
-        if !self.rivals.is_empty() {
-            words.push(format!("--rivals {}", self.rivals.join(",")));
-        }
-        words.extend(self.only.iter().map(|only| format!("--only '{only}'")));
-        words.push(format!("--repeat {}", self.repeat));
-        words.join(" ")
-    }
-}
-
-/// Where there are no corpora there's no folder of theirs.
-fn default_work(corpora: &Path) -> PathBuf {
-    if corpora.is_dir() { corpora.to_owned() } else { env::temp_dir() }
+    /// Arguments of lith-bench
+    #[arg(value_name = "ARGUMENT", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) arguments: Vec<OsString>,
 }

@@ -41,7 +41,7 @@ pub(crate) fn run(verb: Verb) -> anyhow::Result<Outcome> {
         Verb::Map(request) => map::run(&request),
         Verb::Diff(request) => diff::run(&request),
         Verb::Dump(request) => dump::run(&request),
-        Verb::Bench(request) => bench::run(&request),
+        Verb::Bench(request) => bench::run(&request).map(|never| match never {}),
         Verb::Applets(request) => applets::run(&request),
         Verb::Completions(request) => completions::run(&request),
         Verb::Man(request) => man::run(&request),

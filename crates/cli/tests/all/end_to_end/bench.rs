@@ -1,95 +1,104 @@
-//! Does `bench` measure what is there, and say what is not?
+//! Does `bench` start `lith-bench`, pass everything on and return how it ended?
 
-use lith_testkit::tier;
-use serde_json::Value;
-
-use super::{
-    args,
-    sample::{Sample, complaint, lith, printed},
+use std::{
+    env, fs,
+    os::unix::{fs::PermissionsExt, process::ExitStatusExt},
+    path::{Path, PathBuf},
+    process::{Command, Output},
 };
 
-/// Runs suites on a small tree, and gives the results and the Markdown.
-fn measured(sample: &Sample, words: &[&str]) -> (Value, String) {
-    let (out, work) = (sample.path("results"), sample.path("work"));
-    let where_to = args!["bench", "--corpus", sample.src(), "--out", out, "--work", work];
-    // Neither corpora nor rivals of this machine take part.
-    let none = args!["--corpora", sample.path("none"), "--rivals", "nobody", "--repeat", "2"];
-    let output = lith(where_to.into_iter().chain(words.iter().map(Into::into)).chain(none));
-    let log = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(0), "{log}");
-    let json = std::fs::read(out.join("results.json")).unwrap();
-    let html = std::fs::read_to_string(out.join("results.html")).unwrap();
-    assert!(html.starts_with("<!") && html.contains("</html>"));
-    let markdown = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(markdown, std::fs::read_to_string(out.join("results.md")).unwrap());
-    // Nothing else is left.
-    assert_eq!(std::fs::read_dir(&work).unwrap().count(), 0);
-    (serde_json::from_slice(&json).unwrap(), markdown)
-}
+use tempfile::TempDir;
 
-#[test]
-fn images_are_built_checked_and_extracted() {
-    let sample = Sample::new();
-    let (results, markdown) = measured(&sample, &["check", "extract", "squash"]);
-    let suites = results["suites"].as_array().unwrap();
-    assert_eq!(suites.len(), 3, "{results}");
-    for suite in suites {
-        for table in suite["tables"].as_array().unwrap() {
-            let rows = table["rows"].as_array().unwrap();
-            assert!(!rows.is_empty() && rows.iter().all(|row| row["series"] == "lith"), "{table}");
-            for sample in rows.iter().flat_map(|row| row["samples"].as_array().unwrap()) {
-                assert!(sample["wall"].as_f64().unwrap() > 0.0, "{sample}");
-                assert!(sample["size"].as_f64().unwrap() >= 4096.0, "{sample}");
-            }
-            assert_eq!(rows[0]["samples"].as_array().unwrap().len(), 2);
-        }
-    }
-    let command = "lith bench check extract squash --corpus DIR --rivals nobody --repeat 2";
-    assert_eq!(results["command"], command);
-    assert!(markdown.contains(command), "{markdown}");
-}
+/// The program in a folder of its own, without the real `lith-bench` beside it.
+struct Alone(TempDir);
 
-#[test]
-fn images_are_mounted_and_read_where_that_can_be_done() {
-    let sample = Sample::new();
-    let (results, _) = measured(&sample, &["tar", "random"]);
-    let rows = results["suites"].as_array().unwrap().iter();
-    let rows = rows.flat_map(|suite| suite["tables"].as_array().unwrap());
-    let rows: Vec<_> = rows.flat_map(|table| table["rows"].as_array().unwrap()).collect();
-    let left_out = results["left_out"].to_string();
-    for series in ["lith, kernel", "lith, FUSE"] {
-        let found = rows.iter().filter(|row| row["series"] == series).count();
-        // In a container devices may be there and yet be refused.
-        assert!(found > 0 || left_out.contains(series), "{series}: {left_out}");
-        if found > 0 {
-            tier::ran("bench of mounts");
-        } else {
-            tier::skip("bench of mounts", format!("{series} can't be mounted here"));
-        }
+impl Alone {
+    fn new() -> Self {
+        // On the filesystem of the program, so that a link will do.
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let program = assert_cmd::cargo::cargo_bin!("lith");
+        fs::hard_link(program, folder.path().join("lith")).unwrap();
+        Self(folder)
     }
-    for row in rows {
-        assert!(row["samples"][0]["wall"].as_f64().unwrap() > 0.0, "{row}");
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Places a script where `lith-bench` is looked for.
+    fn plant(&self, folder: &str, script: &str) {
+        let program = self.path(folder).join("lith-bench");
+        fs::create_dir_all(self.path(folder)).unwrap();
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn bench(&self, arguments: &[&str]) -> Output {
+        let path = env::var_os("PATH").unwrap();
+        let folders = env::split_paths(&path).filter(|folder| !folder.join("lith-bench").exists());
+        let path = env::join_paths(folders.chain([self.path("in-path")])).unwrap();
+        let mut command = Command::new(self.path("lith"));
+        command.arg("bench").args(arguments).env("PATH", path).output().unwrap()
     }
 }
 
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// The arguments that a script printed, and the program that was named to it.
+fn received(output: &Output) -> (PathBuf, Vec<&str>) {
+    let mut lines = text(&output.stdout).lines();
+    assert_eq!(lines.next(), Some("--lith"), "{output:?}");
+    (Path::new(lines.next().unwrap()).to_owned(), lines.collect())
+}
+
+const ECHO: &str = "printf '%s\\n' \"$@\"; exit 7";
+
 #[test]
-fn names_that_are_none_are_refused() {
-    let sample = Sample::new();
-    let unknown = lith(args![
-        "bench",
-        "nosuchsuite",
-        "--out",
-        sample.path("out"),
-        "--work",
-        sample.path("work")
-    ]);
-    assert_eq!(unknown.status.code(), Some(1));
-    let text = String::from_utf8(unknown.stderr).unwrap();
-    assert!(text.contains("nosuchsuite") && text.contains("gentle"), "{text}");
-    let missing =
-        lith(args!["bench", "check", "--corpus", sample.path("none"), "--out", sample.path("out")]);
-    assert_eq!(missing.status.code(), Some(1));
-    assert!(complaint(&missing).contains("no folder and no corpus"));
-    let list = printed(args!["bench", "--list"]);
-    assert!(list.starts_with("erofs ") && list.lines().count() > 10, "{list}");
+fn the_program_beside_this_one_gets_all_arguments() {
+    let alone = Alone::new();
+    alone.plant(".", ECHO);
+    alone.plant("in-path", "exit 1");
+    let cases: [&[&str]; 6] = [
+        &[],
+        &["--help"],
+        &["-h", "--version"],
+        &["erofs", "--corpus", "a b", "--repeat=5"],
+        &["--list", "--", "--out"],
+        &["--nosuchoption", ""],
+    ];
+    for arguments in cases {
+        let output = alone.bench(arguments);
+        assert_eq!(output.status.code(), Some(7), "{output:?}");
+        let (lith, rest) = received(&output);
+        assert_eq!(lith, fs::canonicalize(alone.path("lith")).unwrap());
+        assert_eq!(rest, arguments);
+    }
+}
+
+#[test]
+fn otherwise_the_one_in_the_path_is_started() {
+    let alone = Alone::new();
+    alone.plant("in-path", ECHO);
+    assert_eq!(received(&alone.bench(&["--list"])).1, ["--list"]);
+}
+
+#[test]
+fn it_ends_as_that_program_ends() {
+    let alone = Alone::new();
+    alone.plant(".", "kill -TERM $$");
+    assert_eq!(alone.bench(&[]).status.signal(), Some(15));
+}
+
+#[test]
+fn without_it_the_error_names_how_to_make_it() {
+    let alone = Alone::new();
+    let output = alone.bench(&["--list"]);
+    assert_eq!(output.status.code(), Some(1));
+    let complaint = text(&output.stderr);
+    assert_eq!(complaint.lines().count(), 1);
+    assert!(complaint.contains("cargo build --release"), "{complaint}");
+    let folder = fs::canonicalize(alone.0.path()).unwrap();
+    assert!(complaint.contains(folder.to_str().unwrap()), "{complaint}");
 }
