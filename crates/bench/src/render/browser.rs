@@ -1,4 +1,4 @@
-//! Does a browser show the page as it is meant?
+//! Tests of the page in a browser.
 
 use std::fs;
 
@@ -8,23 +8,23 @@ use serde::Deserialize;
 use super::{html, samples, svg};
 use crate::results::{Metric, Plot, Results, Table};
 
-/// What a script that only the test adds finds out.
+/// What a script of the test finds in a page.
 #[derive(Debug, Deserialize)]
 struct Measured {
     window: u32,
-    /// Pixels that the page takes from side to side.
+    /// Width of the page in pixels.
     width: u32,
     tables: usize,
     plots: usize,
     /// The height of the smallest letters in plots.
     smallest: f64,
-    /// Texts that reach out of their plot.
+    /// Texts that extend beyond their plot.
     outside: Vec<String>,
-    /// Texts of a plot that lie on each other.
+    /// Texts of a plot that overlap.
     overlapping: Vec<(String, String)>,
 }
 
-/// Plots with more names, and longer ones, than there is room for.
+/// Plots with more names, and longer ones, than fit.
 fn crowded() -> Results {
     let mut results = samples::results();
     let plots = [
@@ -60,29 +60,10 @@ fn table(series: u32, variants: u32, plot: Plot) -> Table {
 
 fn measure(browser: &Browser, page: &str, width: u32) -> Measured {
     let folder = tempfile::tempdir().unwrap();
-    let policy = "<meta http-equiv=\"Content-Security-Policy\"";
-    assert!(page.contains(policy));
-    let page = page.replace(policy, "<meta name=\"no-policy\"");
-    let page = page.replace("</body>", concat!(include_str!("measure.html"), "</body>"));
     let path = folder.path().join("page.html");
     fs::write(&path, page).unwrap();
-    let seen = browser.look(&path, (width, 800));
-    assert!(seen.console.is_empty(), "{:?}", seen.console);
-    let (_, rest) = seen.dom.split_once("<pre id=\"measured\">").unwrap();
-    let (found, _) = rest.split_once("</pre>").unwrap();
-    serde_json::from_slice(&decoded(found)).unwrap()
-}
-
-/// The bytes of a text in which `%` and two digits stand for some.
-fn decoded(text: &str) -> Vec<u8> {
-    let mut pieces = text.split('%');
-    let mut bytes = pieces.next().unwrap().as_bytes().to_vec();
-    for piece in pieces {
-        let (digits, rest) = piece.split_at(2);
-        bytes.push(u8::from_str_radix(digits, 16).unwrap());
-        bytes.extend(rest.as_bytes());
-    }
-    bytes
+    let found = browser.evaluate(&path, (width, 800), include_str!("measure.js"));
+    serde_json::from_value(found).unwrap()
 }
 
 #[test]
@@ -118,7 +99,7 @@ fn a_picture_is_a_file_of_its_own() {
 }
 
 #[test]
-fn a_page_as_it_is_breaks_no_policy_of_its_own() {
+fn a_page_breaks_no_policy_of_its_own() {
     let Some(browser) = Browser::find() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page.html");

@@ -44,7 +44,7 @@ fn look(browser: &Browser, page: &Path) -> String {
     for window in [PHONE, DESK] {
         let seen = browser.look(page, window);
         assert_eq!(seen.console, [""; 0], "{window:?}");
-        let measures = browser.measure(page, page.parent().unwrap(), window);
+        let measures = browser.measure(page, window);
         assert_eq!(measures.window, u64::from(window.0), "{measures:?}");
         assert!(measures.content <= measures.window, "{measures:?}");
         assert!(measures.smallest_text >= 12.0, "{measures:?}");
@@ -129,7 +129,7 @@ fn hostile_names_are_text() {
         assert!(!seen.dom.contains(markup), "{markup}");
     }
     for window in [PHONE, DESK] {
-        let measures = browser.measure(&page, folder.path(), window);
+        let measures = browser.measure(&page, window);
         assert!(measures.content <= measures.window, "{measures:?}");
         assert_eq!((measures.bad_labels, measures.scripts), (0, 0), "{measures:?}");
     }
@@ -159,7 +159,7 @@ fn faults_would_be_found() {
         <g><rect x=\"21\" width=\"200\" height=\"20\"/><text x=\"21\" y=\"12\">over it</text></g></svg>\
         <img src=\"picture.svg\"><img src=\"http://elsewhere.invalid/\"><script>undefined.x</script></body>";
     fs::write(&page, faulty).unwrap();
-    let measures = browser.measure(&page, folder.path(), PHONE);
+    let measures = browser.measure(&page, PHONE);
     assert!(measures.content > 2000 && measures.smallest_text < 8.0, "{measures:?}");
     assert_eq!((measures.bad_labels, measures.labels, measures.scripts), (2, 2, 1), "{measures:?}");
     let requests = browser.requests(&page);

@@ -1,23 +1,25 @@
-//! What does a web browser make of a page?
+//! Opens pages in a web browser: what they show, measure, request and complain of.
 
 use std::{
-    ffi::{OsStr, OsString},
     fs,
     io::{BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
     sync::atomic::{AtomicBool, Ordering},
     thread,
     time::Duration,
 };
 
-use super::tools::find_in_path;
+use serde::Deserialize;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{devtools::DevTools, tools::find_in_path};
 use crate::tier;
 
 const TIER: &str = "browser";
 
-/// What browsers that need no screen are called.
+/// Names of browsers that need no screen.
 const NAMES: [&str; 6] = [
     "chromium-headless-shell",
     "chromium",
@@ -27,10 +29,10 @@ const NAMES: [&str; 6] = [
     "chrome",
 ];
 
-/// Where a page is when its requests are looked at.
+/// The address of a page whose requests are recorded.
 const PAGE_URL: &str = "http://page.invalid/";
 
-/// Put behind a copy of a page, says what only a browser knows.
+/// Measures a page.
 const MEASURE: &str = include_str!("measure.js");
 
 /// A browser.
@@ -39,37 +41,42 @@ pub struct Browser {
     program: PathBuf,
 }
 
-/// Seconds after which a browser is taken to hang.
-const PATIENCE: &str = "60";
-
 /// What a browser made of a page.
 #[derive(Clone, Debug)]
 pub struct Seen {
     /// The elements, as text.
     pub dom: String,
-    /// What it complained of.
+    /// Messages in its console.
     pub console: Vec<String>,
 }
 
 /// What a browser measured on a page, with all that can be unfolded unfolded.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Measures {
-    /// Pixels of the window, and of what is in it.
+    /// Width of the window in pixels.
     pub window: u64,
-    /// Pixels across of what is in the window.
+    /// Width of the page in pixels.
     pub content: u64,
-    /// Pixels of the smallest text.
+    /// Height of the smallest text in pixels.
     pub smallest_text: f64,
-    /// Labels that are over each other or the edge of what they name.
+    /// Labels that overlap others or the edge of what they name.
     pub bad_labels: u64,
     /// Labels that are shown.
     pub labels: u64,
-    /// Scripts beside the one that measures.
+    /// Scripts of the page.
     pub scripts: u64,
 }
 
+/// A page in a running browser.
+#[derive(Debug)]
+struct Page {
+    tools: DevTools,
+    /// Removed after the browser has ended.
+    _profile: TempDir,
+}
+
 impl Browser {
-    /// Looks for a browser in the `PATH`. If there is none, or it does not start, that is told.
+    /// Looks for a browser in the `PATH`. If there is none, or if it does not start, that is reported.
     #[must_use]
     pub fn find() -> Option<Self> {
         let Some(program) = NAMES.iter().find_map(|name| find_in_path(name)) else {
@@ -77,28 +84,39 @@ impl Browser {
             return None;
         };
         let browser = Self { program };
-        let folder = crate::place::folder();
-        let page = folder.path().join("page.html");
-        fs::write(&page, "<!DOCTYPE html><title>page</title><p>It works.").unwrap();
-        let seen = browser.look(&page, (800, 600));
-        if !seen.dom.contains("<p>It works.") {
-            tier::skip(TIER, format!("{} shows nothing", browser.program.display()));
-            return None;
+        match browser.open("data:text/html,<p>It works.", (800, 600), &[]) {
+            Ok(_page) => tier::ran(TIER),
+            Err(why) => {
+                tier::skip(TIER, format!("{}: {why}", browser.program.display()));
+                return None;
+            }
         }
-        tier::ran(TIER);
         Some(browser)
     }
 
-    /// Opens a page in a window of so many pixels.
+    /// Opens a page of so many pixels.
     #[must_use]
     pub fn look(&self, page: &Path, window: (u32, u32)) -> Seen {
-        let mut url = OsString::from("file://");
-        url.push(page);
-        self.open(&url, window, &[])
+        let mut page = self.open(&file_url(page), window, &[]).unwrap();
+        let dom = page.tools.evaluate("document.documentElement.outerHTML").unwrap();
+        let console = page.tools.events.iter().filter_map(complaint).collect();
+        Seen { dom: dom.as_str().unwrap().to_owned(), console }
     }
 
-    /// What a page asks for when it is opened, as lines of HTTP requests: itself first. All requests, wherever they would
-    /// go, end up here.
+    /// The value of a script on a page, which may forbid scripts of its own.
+    #[must_use]
+    pub fn evaluate(&self, page: &Path, window: (u32, u32), script: &str) -> Value {
+        self.open(&file_url(page), window, &[]).unwrap().tools.evaluate(script).unwrap()
+    }
+
+    /// Measures a page.
+    #[must_use]
+    pub fn measure(&self, page: &Path, window: (u32, u32)) -> Measures {
+        serde_json::from_value(self.evaluate(page, window, MEASURE)).unwrap()
+    }
+
+    /// The requests that opening a page makes, as first lines of HTTP requests: that for the page first. A proxy receives
+    /// all of them, wherever they would go.
     #[must_use]
     pub fn requests(&self, page: &Path) -> Vec<String> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -108,7 +126,10 @@ impl Browser {
             let server = scope.spawn(|| serve(&listener, &text, &stop));
             let proxy = format!("--proxy-server=http://{address}");
             let all = "--proxy-bypass-list=<-loopback>".to_owned();
-            let _ = self.open(OsStr::new(PAGE_URL), (800, 600), &[proxy, all]);
+            let mut page = self.open(PAGE_URL, (800, 600), &[proxy, all]).unwrap();
+            // Requests of scripts and timers, should there be any, follow the load.
+            page.tools.evaluate("new Promise(done => setTimeout(done, 500))").unwrap();
+            drop(page);
             stop.store(true, Ordering::SeqCst);
             // Wakes the server.
             let _ = TcpStream::connect(address);
@@ -116,57 +137,32 @@ impl Browser {
         })
     }
 
-    fn open(&self, url: &OsStr, (width, height): (u32, u32), more: &[String]) -> Seen {
+    fn open(&self, url: &str, window: (u32, u32), more: &[String]) -> Result<Page, String> {
         let profile = crate::place::folder();
-        let mut data = OsString::from("--user-data-dir=");
-        data.push(profile.path());
-        let output = Command::new("timeout")
-            .arg(PATIENCE)
-            .arg(&self.program)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
-            .args(["--disable-background-networking", "--no-first-run", "--disable-dev-shm-usage"])
-            .args(["--enable-logging=stderr", "--virtual-time-budget=5000", "--dump-dom"])
-            .arg(format!("--window-size={width},{height}"))
-            .args(more)
-            .arg(data)
-            .arg(url)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let log = String::from_utf8_lossy(&output.stderr);
-        let console = log.lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned);
-        let dom = String::from_utf8_lossy(&output.stdout).into_owned();
-        Seen { dom, console: console.collect() }
-    }
-
-    /// Measures a page without scripts, by a copy of it that has one, in `folder`.
-    #[must_use]
-    pub fn measure(&self, page: &Path, folder: &Path, window: (u32, u32)) -> Measures {
-        let text = fs::read_to_string(page).unwrap();
-        let policy = text.lines().find(|line| line.contains("Content-Security-Policy")).unwrap();
-        let script = format!("<script>{MEASURE}</script></body>");
-        let copy = text.replacen(policy, "", 1).replacen("</body>", &script, 1);
-        let path = folder.join("measured.html");
-        fs::write(&path, copy).unwrap();
-        let dom = self.look(&path, window).dom;
-        let (_, found) = dom.split_once("<pre id=\"measures\">").expect("the script ran");
-        let (found, _) = found.split_once("</pre>").unwrap();
-        let numbers: Vec<f64> = found.split(' ').map(|word| word.parse().unwrap()).collect();
-        #[expect(clippy::cast_sign_loss, reason = "pixels and counts are not negative")]
-        let whole = |index: usize| numbers[index].round() as u64;
-        Measures {
-            window: whole(0),
-            content: whole(1),
-            smallest_text: numbers[2],
-            bad_labels: whole(3),
-            labels: whole(4),
-            scripts: whole(5),
-        }
+        let mut tools = DevTools::start(&self.program, profile.path(), window, more)?;
+        tools.navigate(url)?;
+        Ok(Page { tools, _profile: profile })
     }
 }
 
-/// Answers requests with a page, or that there is nothing, until told to stop; returns their first lines, but for those
-/// that browsers make for themselves.
+fn file_url(page: &Path) -> String {
+    format!("file://{}", page.to_str().unwrap())
+}
+
+/// The text of an event that a user of the browser would see as a message in its console.
+fn complaint(event: &Value) -> Option<String> {
+    let params = &event["params"];
+    let text = match event["method"].as_str()? {
+        "Log.entryAdded" => &params["entry"]["text"],
+        "Runtime.consoleAPICalled" => &params["args"],
+        "Runtime.exceptionThrown" => &params["exceptionDetails"],
+        _ => return None,
+    };
+    Some(text.to_string())
+}
+
+/// Answers requests with the page or "not found" until told to stop; returns their first lines, except of those that
+/// browsers make for themselves.
 fn serve(listener: &TcpListener, page: &[u8], stop: &AtomicBool) -> Vec<String> {
     let mut requests = Vec::new();
     for stream in listener.incoming() {
@@ -181,9 +177,9 @@ fn serve(listener: &TcpListener, page: &[u8], stop: &AtomicBool) -> Vec<String> 
         let head = format!(
             "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
         );
-        // Who does not wait for the answer gets none.
+        // A browser that closed the connection gets no answer.
         let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
-        if !request.contains("google") {
+        if !request.contains("google") && !request.contains("/favicon.ico ") {
             requests.push(request);
         }
     }

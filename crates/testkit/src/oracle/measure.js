@@ -1,4 +1,4 @@
-addEventListener("load", () => {
+(() => {
   for (const details of document.querySelectorAll("details")) details.open = true;
   const shown = (element) => element.getClientRects().length > 0;
   let smallest = Infinity;
@@ -22,10 +22,12 @@ addEventListener("load", () => {
     }
     count += boxes.length;
   }
-  const measures = document.createElement("pre");
-  measures.textContent = [
-    window.innerWidth, document.documentElement.scrollWidth, smallest, bad, count, document.scripts.length - 1,
-  ].join(" ");
-  measures.id = "measures";
-  document.body.append(measures);
-});
+  return {
+    window: window.innerWidth,
+    content: document.documentElement.scrollWidth,
+    smallest_text: smallest,
+    bad_labels: bad,
+    labels: count,
+    scripts: document.scripts.length,
+  };
+})()

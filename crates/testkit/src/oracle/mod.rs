@@ -1,6 +1,7 @@
 //! Who else says what an image holds, or what a page shows?
 
 pub mod browser;
+mod devtools;
 pub mod fuse;
 pub mod kernel;
 pub mod stats;
