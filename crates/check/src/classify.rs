@@ -1,4 +1,4 @@
-//! Which rule does an error of the reader break?
+//! Maps errors of the reader to rules.
 
 use std::error::Error as _;
 
@@ -11,37 +11,37 @@ use crate::{
     rule::Rule,
 };
 
-/// The rules that are broken when something of one kind can't be read.
+/// The rules that are broken when a structure of one kind can't be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reading {
-    /// It is damaged.
+    /// It is corrupt.
     damaged: Rule,
     /// It has an unknown form.
     unsupported: Rule,
-    /// It is beyond the end of a device.
+    /// It ends after the end of a device.
     beyond: Rule,
 }
 
 impl Reading {
-    /// An inode is read.
+    /// For inodes.
     pub(crate) const INODE: Self = Self {
         damaged: Rule::InodeUnreadable,
         unsupported: Rule::InodeUnsupported,
         beyond: Rule::InodeUnreadable,
     };
-    /// A map is read.
+    /// For maps.
     pub(crate) const MAP: Self = Self {
         damaged: Rule::MapDamaged,
         unsupported: Rule::MapUnsupported,
         beyond: Rule::MapDamaged,
     };
-    /// Xattrs are read.
+    /// For xattrs.
     pub(crate) const XATTRS: Self = Self {
         damaged: Rule::XattrDamaged,
         unsupported: Rule::InodeUnsupported,
         beyond: Rule::XattrDamaged,
     };
-    /// Data is read.
+    /// For data.
     pub(crate) const DATA: Self = Self {
         damaged: Rule::DataUndecodable,
         unsupported: Rule::MapUnsupported,
@@ -88,7 +88,7 @@ impl Reading {
 }
 
 impl Log<'_> {
-    /// An error met while something was read.
+    /// Reports an error that occurred while a structure was read.
     pub(crate) fn error(&self, reading: Reading, error: &Error) {
         let subject = nid_of(error).map_or(Subject::Image, Subject::Inode);
         self.add(reading.rule(error), subject, explain(error));
@@ -109,7 +109,7 @@ pub(crate) const fn nid_of(error: &Error) -> Option<Nid> {
     }
 }
 
-/// What an error says, without the inode that the finding names anyway.
+/// The chain of an error's causes, without the inode, which the finding names.
 pub(crate) fn explain(error: &Error) -> String {
     let Some(mut cause) = error.source() else { return error.to_string() };
     let mut text = cause.to_string();

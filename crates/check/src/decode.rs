@@ -1,9 +1,9 @@
-//! Does all data decode?
+//! Reads and decodes all data, in several threads.
 //!
-//! Who walks the inodes feeds pieces of files; the other threads, and the walker itself when they are all busy,
-//! read and decode them.
+//! The thread that walks the inodes feeds ranges of files; the other threads, and the walking one while they are all
+//! busy, read and decode them.
 
-use std::{ops::Range, sync::atomic::Ordering};
+use std::ops::Range;
 
 use crossbeam_channel::{Receiver, Sender, TrySendError};
 use lith_reader::{Error, File, Image, Inode};
@@ -12,63 +12,54 @@ use crate::{
     classify::Reading,
     findings::{Findings, Log, Phase},
     limits::BAD_EXTENTS,
-    options::Progress,
+    watch::Watch,
 };
 
-/// Bytes of a file that are read at once, but for extents that are longer: they are not cut.
-const PIECE: u64 = 1 << 20;
+/// Bytes of a task, except for longer extents, which are not cut.
+const TASK: u64 = 1 << 20;
 
-/// Pieces that are handed over at once.
+/// Tasks that are sent at once, at most.
 const BATCH: usize = 64;
 
-/// A part of a file that begins and ends with an extent, or is a part of one that isn't compressed.
+/// A range of a file to be decoded. It starts and ends with an extent, or within an uncompressed one.
 #[derive(Clone, Debug)]
-struct Piece {
+struct Task {
     inode: Inode,
     range: Range<u64>,
-    /// Its place among all pieces.
+    /// Its position among all tasks.
     number: u64,
 }
 
-impl Piece {
+impl Task {
     const fn len(&self) -> u64 {
         self.range.end.saturating_sub(self.range.start)
     }
 }
 
-/// Pieces that are handed over at once.
+/// Tasks that are sent at once.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    pieces: Vec<Piece>,
+    tasks: Vec<Task>,
     bytes: u64,
 }
 
-/// What all threads that decode share.
+/// What all decoding threads share.
+#[derive(Clone, Copy)]
 pub(crate) struct Decoding<'a> {
-    image: &'a Image,
-    findings: &'a Findings,
-    progress: &'a Progress,
+    pub(crate) image: &'a Image,
+    pub(crate) findings: &'a Findings,
+    pub(crate) watch: &'a Watch<'a>,
 }
 
-impl<'a> Decoding<'a> {
-    pub(crate) const fn new(
-        image: &'a Image,
-        findings: &'a Findings,
-        progress: &'a Progress,
-    ) -> Self {
-        Self { image, findings, progress }
-    }
-}
-
-/// Findings of a piece have numbers of their own.
-fn piece_log<'a>(findings: &'a Findings, piece: &Piece) -> Log<'a> {
-    let first = piece.number.saturating_mul(u64::from(BAD_EXTENTS) * 2);
+/// The log of a task, whose findings have numbers of their own.
+fn task_log<'a>(findings: &'a Findings, task: &Task) -> Log<'a> {
+    let first = task.number.saturating_mul(u64::from(BAD_EXTENTS) * 2);
     Log::new(findings, Phase::Data, first)
 }
 
-/// One thread that decodes.
+/// A decoding thread.
 pub(crate) struct Decoder<'a> {
-    shared: &'a Decoding<'a>,
+    shared: Decoding<'a>,
     buffer: Vec<u8>,
     /// The file that was read last.
     file: Option<File<'a>>,
@@ -77,11 +68,11 @@ pub(crate) struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    pub(crate) const fn new(shared: &'a Decoding<'a>) -> Self {
+    pub(crate) const fn new(shared: Decoding<'a>) -> Self {
         Self { shared, buffer: Vec::new(), file: None, bytes: 0 }
     }
 
-    /// Decodes what comes until nothing more can come.
+    /// Decodes all batches until there can't be more, or the check is cancelled.
     pub(crate) fn run(&mut self, batches: &Receiver<Batch>) {
         for batch in batches {
             self.decode(&batch);
@@ -89,52 +80,51 @@ impl<'a> Decoder<'a> {
     }
 
     fn decode(&mut self, batch: &Batch) {
-        for piece in &batch.pieces {
-            self.decode_piece(piece);
+        for task in &batch.tasks {
+            if self.shared.watch.is_cancelled() {
+                return;
+            }
+            if let Err(error) = self.read(task) {
+                self.decode_extents(task, &error);
+            }
         }
     }
 
-    fn decode_piece(&mut self, piece: &Piece) {
-        if let Err(error) = self.read(piece) {
-            self.decode_extents(piece, &error);
-        }
-    }
-
-    fn read(&mut self, piece: &Piece) -> Result<(), Error> {
-        if self.file.as_ref().is_none_or(|file| file.inode().nid != piece.inode.nid) {
-            self.file = Some(self.shared.image.file(&piece.inode)?);
-        }
-        let length = usize::try_from(piece.len()).unwrap_or(usize::MAX);
+    fn read(&mut self, task: &Task) -> Result<(), Error> {
+        let file = match self.file.take() {
+            Some(file) if file.inode().nid == task.inode.nid => file,
+            _ => self.shared.image.file(&task.inode)?,
+        };
+        let file = self.file.insert(file);
+        let length = usize::try_from(task.len()).expect("a task has at most 12 MiB, as extents do");
         if self.buffer.len() < length {
             self.buffer = vec![0; length];
         }
-        let buffer = self.buffer.get_mut(..length).unwrap_or_default();
-        if let Some(file) = &self.file {
-            file.read_at(buffer, piece.range.start)?;
-        }
-        self.bytes = self.bytes.saturating_add(piece.len());
-        self.shared.progress.bytes.fetch_add(piece.len(), Ordering::Relaxed);
+        let (buffer, _) = self.buffer.split_at_mut(length);
+        file.read_at(buffer, task.range.start)?;
+        self.bytes = self.bytes.saturating_add(task.len());
+        self.shared.watch.advance(task.len());
         Ok(())
     }
 
-    /// Finds out which extents of a piece don't decode.
-    fn decode_extents(&mut self, piece: &Piece, error: &Error) {
-        let log = piece_log(self.shared.findings, piece);
-        let extents = match self.shared.image.file(&piece.inode) {
-            Ok(file) => file.extents_from(piece.range.start),
+    /// Finds out which extents of a task don't decode.
+    fn decode_extents(&mut self, task: &Task, error: &Error) {
+        let log = task_log(self.shared.findings, task);
+        let extents = match self.shared.image.file(&task.inode) {
+            Ok(file) => file.extents_from(task.range.start),
             Err(_) => return log.error(Reading::DATA, error),
         };
-        let (mut found, mut at) = (0, piece.range.start);
+        let (mut found, mut at) = (0, task.range.start);
         for extent in extents {
             let Ok(extent) = extent else { break };
-            let end = extent.end().min(piece.range.end);
-            let part = Piece { range: at..end, ..piece.clone() };
+            let end = extent.end().min(task.range.end);
+            let part = Task { range: at..end, ..task.clone() };
             if let Err(error) = self.read(&part) {
                 log.error(Reading::DATA, &error);
                 found += 1;
             }
             at = end;
-            if at >= piece.range.end || found >= BAD_EXTENTS {
+            if at >= task.range.end || found >= BAD_EXTENTS {
                 break;
             }
         }
@@ -144,36 +134,36 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Where the one who walks the inodes puts what is to be decoded.
+/// Collects what is to be decoded, and sends it to the decoding threads.
 pub(crate) struct Feed<'a> {
     batches: Sender<Batch>,
     decoder: Decoder<'a>,
     batch: Batch,
-    /// The piece that may still grow.
-    open: Option<Piece>,
-    pieces: u64,
+    /// The task that may still grow.
+    open: Option<Task>,
+    tasks: u64,
     bytes: u64,
 }
 
 impl<'a> Feed<'a> {
-    pub(crate) fn new(batches: Sender<Batch>, shared: &'a Decoding<'a>) -> Self {
+    pub(crate) fn new(batches: Sender<Batch>, shared: Decoding<'a>) -> Self {
         let decoder = Decoder::new(shared);
-        Self { batches, decoder, batch: Batch::default(), open: None, pieces: 0, bytes: 0 }
+        Self { batches, decoder, batch: Batch::default(), open: None, tasks: 0, bytes: 0 }
     }
 
-    /// Adds an extent of a file; `may_cut` says that parts of it can be read on their own.
+    /// Adds an extent of a file; `may_cut`: parts of it can be read on their own.
     pub(crate) fn add(&mut self, inode: &Inode, range: Range<u64>, may_cut: bool) {
         let mut range = range;
-        while may_cut && range.end.saturating_sub(range.start) > PIECE {
-            let cut = range.start + PIECE;
+        while may_cut && range.end.saturating_sub(range.start) > TASK {
+            let cut = range.start + TASK;
             self.add_part(inode, range.start..cut);
             range.start = cut;
         }
         self.add_part(inode, range);
     }
 
-    /// Bytes that were fed so far.
-    pub(crate) const fn fed(&self) -> u64 {
+    /// Bytes added so far.
+    pub(crate) const fn bytes(&self) -> u64 {
         self.bytes
     }
 
@@ -182,26 +172,27 @@ impl<'a> Feed<'a> {
         if let Some(open) = &mut self.open
             && open.inode.nid == inode.nid
             && open.range.end == range.start
-            && open.len().saturating_add(range.end - range.start) <= PIECE
+            && open.len().saturating_add(range.end - range.start) <= TASK
         {
             open.range.end = range.end;
             return;
         }
         self.close();
-        let number = self.pieces;
-        self.pieces += 1;
-        self.open = Some(Piece { inode: *inode, range, number });
+        let number = self.tasks;
+        self.tasks += 1;
+        self.open = Some(Task { inode: *inode, range, number });
     }
 
     fn close(&mut self) {
-        let Some(piece) = self.open.take() else { return };
-        self.batch.bytes = self.batch.bytes.saturating_add(piece.len());
-        self.batch.pieces.push(piece);
-        if self.batch.bytes >= PIECE || self.batch.pieces.len() >= BATCH {
+        let Some(task) = self.open.take() else { return };
+        self.batch.bytes = self.batch.bytes.saturating_add(task.len());
+        self.batch.tasks.push(task);
+        if self.batch.bytes >= TASK || self.batch.tasks.len() >= BATCH {
             self.send();
         }
     }
 
+    /// Sends the batch, or decodes it here if all threads are busy.
     fn send(&mut self) {
         let batch = std::mem::take(&mut self.batch);
         match self.batches.try_send(batch) {
@@ -212,7 +203,7 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// Hands over the rest, and helps until all is decoded. Returns how many bytes this thread did.
+    /// Sends the rest, and decodes until all is done. Returns the bytes that this thread decoded.
     pub(crate) fn finish(mut self, batches: &Receiver<Batch>) -> u64 {
         self.close();
         self.send();

@@ -1,56 +1,65 @@
-//! Which names does a directory have, and does it keep the rules?
+//! Defines [`Directory`], which reads the names of a directory and checks its blocks.
 
 use lith_format::{
     addr::Nid,
     dirent::{DIRENT_SIZE, DirBlock, Dirent},
 };
 use lith_reader::{File, Image, Inode};
+use lith_survey::{Allowance, Grant};
 
 use crate::{
     classify::Reading,
     findings::{Log, Subject},
-    limits::{Allowance, BAD_BLOCKS, Grant},
+    limits::BAD_BLOCKS,
     rule::Rule,
+    watch::Watch,
 };
 
-/// Bytes of a directory that are read at once: a multiple of each block size.
-const STRETCH: u64 = 64 << 10;
+/// Bytes of a directory that are read at once: a multiple of every block size.
+const WINDOW: u64 = 64 << 10;
 
-/// A directory that is being examined.
-#[derive(Debug)]
+/// A directory that is being read.
 pub(crate) struct Directory<'a> {
     image: &'a Image,
     log: &'a Log<'a>,
+    watch: &'a Watch<'a>,
     inode: Inode,
     parent: Nid,
-    /// The name before, empty at the start: all names are greater.
+    /// The previous name; at the start the empty one, which precedes all others.
     last: Vec<u8>,
     has_dot: bool,
     has_dot_dot: bool,
-    /// Broken rules that are told of once.
-    told: Vec<Rule>,
+    /// Broken rules that were reported, and are reported once only.
+    reported: Vec<Rule>,
     bad_blocks: u32,
     /// Some of it could not be read.
     pub(crate) incomplete: bool,
 }
 
 impl<'a> Directory<'a> {
-    pub(crate) const fn new(image: &'a Image, log: &'a Log<'a>, inode: Inode, parent: Nid) -> Self {
+    pub(crate) const fn new(
+        image: &'a Image,
+        log: &'a Log<'a>,
+        watch: &'a Watch<'a>,
+        inode: Inode,
+        parent: Nid,
+    ) -> Self {
         Self {
             image,
             log,
+            watch,
             inode,
             parent,
             last: Vec::new(),
             has_dot: false,
             has_dot_dot: false,
-            told: Vec::new(),
+            reported: Vec::new(),
             bad_blocks: 0,
             incomplete: false,
         }
     }
 
-    /// Shows each name but `.` and `..` to `see`, as long as `allowance` is given.
+    /// Calls `see` with each name except `.` and `..`, as far as `allowance` grants it.
     pub(crate) fn read(&mut self, allowance: &mut Allowance, see: &mut dyn FnMut(&Dirent<'_>)) {
         let (size, limit) = (self.inode.size, self.image.limits().directory);
         if size == 0 || size > limit {
@@ -74,15 +83,16 @@ impl<'a> Directory<'a> {
         allowance: &mut Allowance,
         see: &mut dyn FnMut(&Dirent<'_>),
     ) {
-        let block_size = usize::try_from(self.image.superblock().block.size()).unwrap_or(4096);
+        let block_size = usize::try_from(self.image.superblock().block.size())
+            .expect("a block has at most 64 KiB");
         let mut bytes = Vec::new();
         let (mut position, mut number) = (0, 0);
-        while position < file.size() {
-            let length = (file.size() - position).min(STRETCH);
+        while position < file.size() && !self.watch.is_cancelled() {
+            let length = (file.size() - position).min(WINDOW);
             if !self.is_granted(allowance.take(length)) {
                 return;
             }
-            bytes.resize(usize::try_from(length).unwrap_or(0), 0);
+            bytes.resize(usize::try_from(length).expect("a window has 64 KiB"), 0);
             if let Err(error) = file.read_at(&mut bytes, position) {
                 self.fail(&error);
                 return;
@@ -99,7 +109,7 @@ impl<'a> Directory<'a> {
     }
 
     fn is_granted(&mut self, grant: Grant) -> bool {
-        if grant == Grant::Ended {
+        if grant == Grant::FirstRefusal {
             let detail = "directories overlap so much that they are not read any further";
             self.log.inode(Rule::WorkLimit, self.inode.nid, detail);
         }
@@ -152,7 +162,7 @@ impl<'a> Directory<'a> {
             self.log.add(Rule::DirDuplicate, self.entry(dirent), "the name is there twice");
         } else if *dirent.name < *self.last {
             let detail = format!("it comes behind {}", self.last.escape_ascii());
-            self.tell_once(Rule::DirUnsorted, self.entry(dirent), detail);
+            self.report_once(Rule::DirUnsorted, self.entry(dirent), detail);
         }
         self.last.clear();
         self.last.extend_from_slice(dirent.name);
@@ -187,20 +197,20 @@ impl<'a> Directory<'a> {
         let mut dirents = bytes.chunks_exact(DIRENT_SIZE).take(dirents);
         if let Some(index) = dirents.position(|dirent| dirent.last() != Some(&0)) {
             let detail = format!("byte 11 of entry {index} of directory block {number} is set");
-            self.tell_once(Rule::ReservedSet, Subject::Inode(self.inode.nid), detail);
+            self.report_once(Rule::ReservedSet, Subject::Inode(self.inode.nid), detail);
         }
     }
 
     fn check_padding(&mut self, padding: &[u8], number: u64) {
         if padding.iter().any(|byte| *byte != 0) {
             let detail = format!("directory block {number} goes on behind its last name");
-            self.tell_once(Rule::DirPadding, Subject::Inode(self.inode.nid), detail);
+            self.report_once(Rule::DirPadding, Subject::Inode(self.inode.nid), detail);
         }
     }
 
-    fn tell_once(&mut self, rule: Rule, subject: Subject, detail: String) {
-        if !self.told.contains(&rule) {
-            self.told.push(rule);
+    fn report_once(&mut self, rule: Rule, subject: Subject, detail: String) {
+        if !self.reported.contains(&rule) {
+            self.reported.push(rule);
             self.log.add(rule, subject, detail);
         }
     }
@@ -217,13 +227,13 @@ impl<'a> Directory<'a> {
         self.log.error(Reading::DATA, error);
     }
 
-    /// A name of this directory, as a subject.
+    /// A name of this directory as a subject.
     pub(crate) fn entry(&self, dirent: &Dirent<'_>) -> Subject {
         entry(self.inode.nid, dirent)
     }
 }
 
-/// A name of a directory, as a subject.
+/// A name of a directory as a subject.
 pub(crate) fn entry(directory: Nid, dirent: &Dirent<'_>) -> Subject {
     Subject::Entry { directory, name: dirent.name.to_vec(), nid: dirent.nid }
 }

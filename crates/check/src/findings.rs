@@ -1,4 +1,4 @@
-//! Where do findings gather, while several threads look for them?
+//! Defines [`Findings`], which collects findings from several threads in an order that does not depend on them.
 
 use std::{
     cell::Cell,
@@ -16,15 +16,15 @@ use crate::rule::Rule;
 pub(crate) enum Phase {
     /// Superblock, inodes, directories, maps.
     Structure,
-    /// What is known only when all inodes were seen.
+    /// What is known only when all inodes were met.
     Whole,
-    /// Where extents meet.
+    /// Extents that overlap.
     Overlap,
-    /// The data itself.
+    /// Data that doesn't decode.
     Data,
 }
 
-/// A place among all findings that is the same however many threads there are.
+/// A finding's position among all findings, the same for any number of threads.
 pub(crate) type Order = (Phase, u64);
 
 /// What a finding is about.
@@ -34,7 +34,7 @@ pub(crate) enum Subject {
     Image,
     /// An inode.
     Inode(Nid),
-    /// A name in a directory, and where it leads.
+    /// A name in a directory, and the NID that it refers to.
     Entry { directory: Nid, name: Vec<u8>, nid: Nid },
 }
 
@@ -50,12 +50,12 @@ pub(crate) struct Note {
 #[derive(Debug)]
 pub(crate) struct Findings {
     limit: usize,
-    gathered: Mutex<Gathered>,
+    collected: Mutex<Collected>,
 }
 
-/// What was gathered.
+/// The findings that were kept, and the counts of all.
 #[derive(Debug, Default)]
-pub(crate) struct Gathered {
+pub(crate) struct Collected {
     pub(crate) notes: BTreeMap<Order, Note>,
     pub(crate) by_rule: BTreeMap<Rule, u64>,
     pub(crate) truncated: bool,
@@ -63,29 +63,29 @@ pub(crate) struct Gathered {
 
 impl Findings {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { limit, gathered: Mutex::default() }
+        Self { limit, collected: Mutex::default() }
     }
 
     pub(crate) fn add(&self, order: Order, note: Note) {
-        let mut gathered = self.lock();
-        *gathered.by_rule.entry(note.rule).or_default() += 1;
-        gathered.notes.insert(order, note);
-        if gathered.notes.len() > self.limit {
-            gathered.notes.pop_last();
-            gathered.truncated = true;
+        let mut collected = self.lock();
+        *collected.by_rule.entry(note.rule).or_default() += 1;
+        collected.notes.insert(order, note);
+        if collected.notes.len() > self.limit {
+            collected.notes.pop_last();
+            collected.truncated = true;
         }
     }
 
-    pub(crate) fn finish(self) -> Gathered {
-        self.gathered.into_inner().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn finish(self) -> Collected {
+        self.collected.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Gathered> {
-        self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Collected> {
+        self.collected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Where one thread puts what it finds, one finding after the other.
+/// The findings of one thread, numbered consecutively.
 #[derive(Debug)]
 pub(crate) struct Log<'a> {
     findings: &'a Findings,
@@ -99,8 +99,8 @@ impl<'a> Log<'a> {
         Self { findings, phase, next: Cell::new(first) }
     }
 
-    /// A log of another phase beside this one.
-    pub(crate) const fn beside(&self, phase: Phase) -> Self {
+    /// A log of another phase.
+    pub(crate) const fn of_phase(&self, phase: Phase) -> Self {
         Self::new(self.findings, phase, 0)
     }
 
@@ -134,10 +134,10 @@ mod tests {
             late.image(Rule::DataUndecodable, number);
         }
         early.image(Rule::SbInos, "early");
-        let gathered = findings.finish();
-        let details: Vec<_> = gathered.notes.values().map(|note| note.detail.as_str()).collect();
+        let collected = findings.finish();
+        let details: Vec<_> = collected.notes.values().map(|note| note.detail.as_str()).collect();
         assert_eq!(details, ["early", "0", "1"]);
-        assert!(gathered.truncated);
-        assert_eq!(gathered.by_rule[&Rule::DataUndecodable], 4);
+        assert!(collected.truncated);
+        assert_eq!(collected.by_rule[&Rule::DataUndecodable], 4);
     }
 }

@@ -1,4 +1,4 @@
-//! How far does an inode reach, with its xattrs, its map and what is inline?
+//! Defines [`Footprint`]: the metadata that belongs to an inode, including xattrs, map and inline data.
 
 use std::ops::Range;
 
@@ -12,29 +12,29 @@ use lith_reader::{Image, Inode};
 
 use crate::raw::Raw;
 
-/// Bit 4 of the format of an inode.
+/// Bit 4 of `i_format`.
 const FORMAT_BIT_4: u8 = 1 << 4;
 
-/// Bits of the map header's last byte that have no meaning.
+/// The reserved bits of the map header's last byte.
 const HEADER_RESERVED: u8 = 0x70;
 
-/// What an inode's bytes say that an open image doesn't tell.
+/// Facts about an inode that [`Inode`] lacks, read from its raw bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Footprint {
-    /// Its bytes in its metadata space, up to where another inode may begin.
+    /// Its bytes in its metadata space, rounded up to where another inode may start.
     pub(crate) range: Range<u64>,
-    /// It has what only images with 48-bit addresses have: a table of extent records, or bit 4 of its format.
+    /// It uses the 48-bit layout: it has a table of extent records, or bit 4 of `i_format`.
     pub(crate) wide: bool,
-    /// Its plain extents are rotated.
+    /// Its PLAIN extents are interlaced.
     pub(crate) interlaced: bool,
-    /// Its map is a table of indexes, and has so many.
+    /// Its index table and the number of its lclusters.
     pub(crate) indexes: Option<(IndexTable, u64)>,
     /// Reserved bits of its map header are set.
     pub(crate) reserved: bool,
 }
 
 impl Footprint {
-    /// The footprint of an inode as far as it can be told.
+    /// The footprint of an inode, as far as its bytes can be read.
     pub(crate) fn of(image: &Image, raw: &mut Raw<'_>, inode: &Inode) -> Self {
         let at = inode.position;
         let mut footprint = Self {
@@ -46,7 +46,7 @@ impl Footprint {
         };
         let whole = footprint.find_end(image, raw, inode);
         let ends = [whole, at.checked_add(inode.body_end() as u64)];
-        // What ends beyond everything is found by those who read it.
+        // A footprint beyond the end of the space is reported when the map or the xattrs are read.
         let size = raw.size(inode.space);
         let end = ends.into_iter().flatten().find(|end| *end <= size);
         let end = end.unwrap_or(at.saturating_add(inode.size_on_disk() as u64));
@@ -61,7 +61,7 @@ impl Footprint {
             InodeData::Blocks { .. } if inode.layout == Layout::FlatInline => {
                 let before = block.blocks_for(inode.size).saturating_sub(1);
                 let tail = inode.size - before * u64::from(block.size());
-                // What crosses a block is found by those who read it, and is no one's.
+                // A tail that crosses a block is reported when it is read, and claims no bytes.
                 let fits = u64::from(block.within(area)) + tail <= u64::from(block.size());
                 area.checked_add(tail).filter(|_| fits)
             }
@@ -108,7 +108,7 @@ impl Footprint {
     }
 }
 
-/// Whether bit 4 of its format says that it has one link and room for a wide address.
+/// Whether bit 4 of `i_format` gives a compact inode one link and a 48-bit address.
 fn has_flag(raw: &mut Raw<'_>, inode: &Inode) -> bool {
     let directory = inode.file_type == FileType::Directory;
     let format = raw.array::<1>(inode.space, inode.position).map_or(0, |[byte]| byte);

@@ -1,25 +1,21 @@
-//! Do the distances in an index table lead to the HEADs before and behind?
+//! Checks that the distances in an index table lead to the preceding and the following HEAD.
 //!
-//! Reading a file from its start follows the distances ahead only, so a table can look sound that way and still
-//! lead astray who reads from the middle. Here each index is looked at.
+//! Reading a file from its start follows only the distances ahead, so wrong distances back remain unnoticed until a
+//! read starts in the middle. This checks each index.
 
 use lith_format::{
     addr::Lcn,
     zmap::{IndexError, IndexTable, LclusterIndex, NonHead},
 };
 use lith_reader::{Inode, Space};
+use lith_survey::{Allowance, Grant};
 
-use crate::{
-    findings::Log,
-    limits::{Allowance, Grant},
-    raw::Raw,
-    rule::Rule,
-};
+use crate::{findings::Log, raw::Raw, rule::Rule};
 
 /// Bytes of a table that are read at once.
-const STRETCH: u64 = 8 << 10;
+const WINDOW: u64 = 8 << 10;
 
-/// A table that is looked at from its first index to its last.
+/// An index table that is checked from its first index to its last.
 pub(crate) struct Indexes<'a, 'b> {
     pub(crate) log: &'a Log<'a>,
     pub(crate) raw: &'a mut Raw<'b>,
@@ -29,39 +25,39 @@ pub(crate) struct Indexes<'a, 'b> {
     pub(crate) count: u64,
 }
 
-/// Some bytes of a table.
+/// The bytes of a table that are in memory.
 #[derive(Default)]
 struct Held {
-    /// Where they begin in the table.
+    /// Their position in the table.
     start: u64,
     bytes: Vec<u8>,
 }
 
-/// What is known at some lcluster.
+/// What is known at an lcluster.
 #[derive(Default)]
 struct State {
     /// The last HEAD.
     head: Option<u64>,
-    /// NONHEADs since then whose HEAD ahead must not be passed over, by where their distances lead: the nearest.
+    /// The farthest lcluster that a NONHEAD since then gives for the next HEAD; an earlier HEAD contradicts it.
     reach: Option<u64>,
-    /// A distance of 0 ahead was told of.
-    zero_told: bool,
+    /// A distance of 0 ahead was reported.
+    zero_reported: bool,
 }
 
 impl Indexes<'_, '_> {
-    /// Looks at all indexes, as long as `allowance` is given.
+    /// Checks all indexes, as far as `allowance` grants them.
     pub(crate) fn check(mut self, allowance: &mut Allowance) {
         let (mut held, mut state) = (Held::default(), State::default());
         for lcn in 0..self.count {
             match allowance.take(1) {
                 Grant::Given => {}
-                Grant::Ended => {
+                Grant::FirstRefusal => {
                     let detail = "indexes overlap so much that they are not looked at any further";
                     return self.log.inode(Rule::WorkLimit, self.inode.nid, detail);
                 }
                 Grant::Refused => return,
             }
-            // What can't be loaded is found by who reads the map.
+            // An index that can't be loaded is reported when the map is read.
             let Some(Ok(index)) = self.load(&mut held, Lcn(lcn)) else { return };
             if let Err(detail) = self.step(&mut state, lcn, index) {
                 return self.log.inode(Rule::IndexWrong, self.inode.nid, detail);
@@ -98,8 +94,8 @@ impl Indexes<'_, '_> {
         if cblkcnt.is_some() && right != 1 {
             return Err(format!("lcluster {lcn} states a CBLKCNT, but is not next to a HEAD"));
         }
-        if delta1 == 0 && !state.zero_told {
-            state.zero_told = true;
+        if delta1 == 0 && !state.zero_reported {
+            state.zero_reported = true;
             let detail = format!("lcluster {lcn} has the next HEAD 0 ahead");
             self.log.inode(Rule::IndexZero, self.inode.nid, detail);
         }
@@ -116,7 +112,7 @@ impl Indexes<'_, '_> {
         if !inside(held) {
             let position = self.table.start().checked_add(range.start)?;
             let rest = space_left(self.raw, self.inode.space, position);
-            let length = usize::try_from(STRETCH.min(rest)).ok()?;
+            let length = usize::try_from(WINDOW.min(rest)).ok()?;
             held.bytes = self.raw.bytes(self.inode.space, position, length)?;
             held.start = range.start;
         }

@@ -1,4 +1,4 @@
-//! Do the fields of an inode keep the rules?
+//! Checks the fields of an inode.
 
 use lith_format::{
     file_type::FileType,
@@ -11,7 +11,7 @@ use crate::{classify::Reading, findings::Log, raw::Raw, rule::Rule};
 /// Nanoseconds in a second.
 const SECOND: u32 = 1_000_000_000;
 
-/// Looks at what an inode says of itself.
+/// Checks the fields of an inode and the target of a symlink.
 pub(crate) fn check(image: &Image, log: &Log<'_>, raw: Option<&mut Raw<'_>>, inode: &Inode) {
     if inode.mtime_nsec >= SECOND {
         let detail = format!("its time has {} nanoseconds", inode.mtime_nsec);

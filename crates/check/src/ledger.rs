@@ -1,101 +1,101 @@
-//! Which bytes of the devices belong to what?
+//! Defines [`Ledger`], which records what the bytes of each device hold and decides which extents are to be decoded.
 
 use std::{collections::HashMap, ops::Range};
 
 use lith_format::device_table::DevicePa;
 use lith_reader::{Extent, ExtentKind, Image, Space};
-
-use crate::{
-    limits::{Allowance, Grant},
-    ranges::{Met, Ranges},
-};
+use lith_survey::{Allowance, Grant, Part, RangeSet, tables};
 
 /// Bytes of one device that hold data.
 #[derive(Debug, Default)]
 struct Data {
-    used: Ranges,
-    /// Those that more than one extent has.
-    shared: Ranges,
+    used: RangeSet,
+    /// Those that belong to several extents.
+    shared: RangeSet,
 }
 
-/// All bytes that were seen to hold something.
+/// All bytes that are known to hold something.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     /// By device.
     data: Vec<Data>,
-    /// The superblock and what else is in no inode.
-    tables: Ranges,
-    /// Inodes and what follows them on the primary device.
-    primary: Ranges,
-    /// The same in the metabox.
-    metabox: Ranges,
-    /// How much was decoded of extents that others overlap, by device, start and stored bytes.
+    /// The superblock and the tables that are in no inode.
+    tables: RangeSet,
+    /// Inodes on the primary device, with what follows them.
+    primary: RangeSet,
+    /// Inodes in the metabox, with what follows them.
+    metabox: RangeSet,
+    /// The longest decoded length of extents that overlap others, by device, start and stored bytes.
     decoded: HashMap<(u16, u64, u64), u64>,
     repeated: Allowance,
 }
 
-/// Whether the data of an extent has to be read.
+/// Whether the data of an extent must be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Need {
-    /// It has.
+    /// It must be read.
     Read,
-    /// It was, for another extent.
+    /// It was read as another extent.
     Known,
-    /// It has, but there was too much of this kind for the first time.
-    Exhausted,
-    /// The same, but not for the first time.
+    /// It must not be read: the budget for repeated reads is exhausted. This is the first such extent.
+    FirstRefusal,
+    /// It must not be read, as others before.
     Refused,
 }
 
 impl Ledger {
+    /// A ledger that has the tables of `image`.
     pub(crate) fn new(image: &Image, repeated: Allowance) -> Self {
         let devices = image.device_map().slots.len() + 1;
-        Self {
+        let mut ledger = Self {
             data: (0..devices).map(|_| Data::default()).collect(),
-            tables: Ranges::default(),
-            primary: Ranges::default(),
-            metabox: Ranges::default(),
+            tables: RangeSet::default(),
+            primary: RangeSet::default(),
+            metabox: RangeSet::default(),
             decoded: HashMap::new(),
             repeated,
+        };
+        for (_, range) in tables(image) {
+            ledger.tables.add(range, (), |_| ());
         }
+        ledger
     }
 
-    /// Notes bytes of the primary device that belong to the image as a whole.
-    pub(crate) fn add_table(&mut self, range: Range<u64>) {
-        self.tables.insert(range, |_| ());
-    }
-
-    /// Notes an inode; returns the first bytes that belong to another one already.
+    /// Records an inode; returns the first bytes that another inode has already.
     pub(crate) fn add_inode(&mut self, space: Space, range: Range<u64>) -> Option<Range<u64>> {
         let inodes = match space {
             Space::Primary => &mut self.primary,
             Space::Metabox => &mut self.metabox,
         };
         let mut first = None;
-        inodes.insert(range, |common| {
-            first.get_or_insert(common);
+        inodes.add(range, (), |part| {
+            if let Part::Known(common) = part {
+                first.get_or_insert(common);
+            }
         });
         first
     }
 
-    /// Notes the stored bytes of an extent.
+    /// Records the stored bytes of an extent.
     pub(crate) fn add_extent(&mut self, at: DevicePa, extent: &Extent) -> Need {
         let Some(data) = self.data.get_mut(usize::from(at.device)) else { return Need::Known };
         let range = at.pa.0..at.pa.0.saturating_add(extent.plen);
         let Data { used, shared } = data;
-        let met = used.insert(range, |common| {
-            shared.insert(common, |_| ());
-        });
-        match (met, extent.kind) {
-            (Met::Nothing, _) => Need::Read,
-            (Met::Whole, ExtentKind::Flat | ExtentKind::Chunk | ExtentKind::Plain { .. }) => {
-                Need::Known
+        let added = used.add(range, (), |part| {
+            if let Part::Known(common) = part {
+                shared.add(common, (), |_| ());
             }
+        });
+        let is_uncompressed =
+            matches!(extent.kind, ExtentKind::Flat | ExtentKind::Chunk | ExtentKind::Plain { .. });
+        match (added.known, added.new) {
+            (0, _) => Need::Read,
+            (_, 0) if is_uncompressed => Need::Known,
             _ => self.need_again(at, extent),
         }
     }
 
-    /// Whether bytes that were part of an extent before have to be decoded as this one.
+    /// Whether bytes that were part of an extent before must be decoded as this one.
     fn need_again(&mut self, at: DevicePa, extent: &Extent) -> Need {
         let key = (at.device, at.pa.0, extent.plen);
         if self.decoded.get(&key).is_some_and(|known| *known >= extent.len) {
@@ -106,7 +106,7 @@ impl Ledger {
                 self.decoded.insert(key, extent.len);
                 Need::Read
             }
-            Grant::Ended => Need::Exhausted,
+            Grant::FirstRefusal => Need::FirstRefusal,
             Grant::Refused => Need::Refused,
         }
     }
@@ -117,12 +117,12 @@ impl Ledger {
     }
 
     /// Of each device, the bytes that several extents have, or metadata and an extent.
-    pub(crate) fn contested(&self) -> Vec<Ranges> {
+    pub(crate) fn contested(&self) -> Vec<RangeSet> {
         let mut contested: Vec<_> = self.data.iter().map(|data| data.shared.clone()).collect();
         if let (Some(first), Some(data)) = (contested.first_mut(), self.data.first()) {
             for metadata in [&self.tables, &self.primary] {
-                for range in metadata.intersection(&data.used).iter() {
-                    first.insert(range, |_| ());
+                for (range, ()) in metadata.intersection(&data.used).iter() {
+                    first.add(range, (), |_| ());
                 }
             }
         }

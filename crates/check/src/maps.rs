@@ -1,4 +1,4 @@
-//! Does an inode's map lead to where its data can be, and nowhere else?
+//! Checks the map of each inode: its extents tile the file and are stored where data can be.
 
 use lith_format::{
     device_table::{DeviceMap, DevicePa},
@@ -6,6 +6,7 @@ use lith_format::{
     inode::InodeData,
 };
 use lith_reader::{Extent, ExtentKind, File, Image, Inode, Place};
+use lith_survey::{Allowance, Budget, Grant};
 
 use crate::{
     classify::Reading,
@@ -14,13 +15,12 @@ use crate::{
     footprint::Footprint,
     indexes::Indexes,
     ledger::{Ledger, Need},
-    limits::{Allowance, Grant},
     raw::Raw,
     rule::Rule,
     usage::Usage,
 };
 
-/// The maps of an image, examined one after the other.
+/// The checks of maps, and what they have found so far.
 pub(crate) struct Maps<'a> {
     image: &'a Image,
     log: &'a Log<'a>,
@@ -28,11 +28,11 @@ pub(crate) struct Maps<'a> {
     indexes: Allowance,
     pub(crate) ledger: Ledger,
     pub(crate) usage: Usage,
-    /// Some of it could not be read.
+    /// Some map could not be read.
     pub(crate) incomplete: bool,
 }
 
-/// An inode whose map is examined.
+/// An inode whose map is checked.
 struct Subject<'a, 'b> {
     inode: &'a Inode,
     interlaced: bool,
@@ -42,18 +42,13 @@ struct Subject<'a, 'b> {
 }
 
 impl<'a> Maps<'a> {
-    /// Maps of which so many extents and indexes may be looked at.
-    pub(crate) fn new(
-        image: &'a Image,
-        log: &'a Log<'a>,
-        budget: (Allowance, Allowance),
-        ledger: Ledger,
-    ) -> Self {
-        let ((extents, indexes), usage) = (budget, Usage::default());
+    pub(crate) fn new(image: &'a Image, log: &'a Log<'a>, budget: &Budget) -> Self {
+        let Budget { extents, indexes, repeated, .. } = *budget;
+        let (ledger, usage) = (Ledger::new(image, repeated), Usage::default());
         Self { image, log, extents, indexes, ledger, usage, incomplete: false }
     }
 
-    /// Examines the map of an inode, and feeds its data to be decoded.
+    /// Checks the map of an inode, and feeds its data to be decoded.
     pub(crate) fn check(
         &mut self,
         raw: Option<&mut Raw<'_>>,
@@ -81,7 +76,7 @@ impl<'a> Maps<'a> {
         }
     }
 
-    /// Claims what the inode takes of its metadata space; returns whether its plain extents are rotated.
+    /// Records the metadata that belongs to the inode; returns whether its PLAIN extents are interlaced.
     fn check_footprint(&mut self, raw: &mut Raw<'_>, inode: &Inode) -> bool {
         let footprint = Footprint::of(self.image, raw, inode);
         if footprint.wide {
@@ -103,13 +98,13 @@ impl<'a> Maps<'a> {
         footprint.interlaced
     }
 
-    /// Returns whether the map was examined to its end.
+    /// Returns whether the map was checked to its end.
     fn check_extents(&mut self, file: &File<'_>, subject: &mut Subject<'_, '_>) -> bool {
         let (mut at, nid) = (0, subject.inode.nid);
         for extent in file.extents() {
             match self.extents.take(1) {
                 Grant::Given => {}
-                Grant::Ended => {
+                Grant::FirstRefusal => {
                     let detail = "maps overlap so much that they are not looked at any further";
                     self.log.inode(Rule::WorkLimit, nid, detail);
                     return false;
@@ -192,7 +187,7 @@ impl<'a> Maps<'a> {
 
     fn check_place(&mut self, extent: &Extent, at: DevicePa, subject: &mut Subject<'_, '_>) {
         let (nid, end) = (subject.inode.nid, self.end_of_device(at.device));
-        if at.pa.0.checked_add(extent.plen).is_none_or(|behind| behind > end) {
+        if at.pa.0.checked_add(extent.plen).is_none_or(|after| after > end) {
             let detail = format!(
                 "the extent at {} has {} bytes at {} of device {}, which has {end}",
                 extent.la, extent.plen, at.pa, at.device
@@ -203,14 +198,14 @@ impl<'a> Maps<'a> {
         match self.ledger.add_extent(at, extent) {
             Need::Read => subject.feed(extent),
             Need::Known | Need::Refused => {}
-            Need::Exhausted => {
+            Need::FirstRefusal => {
                 let detail = "extents overlap so much that no more of them are decoded";
                 self.log.inode(Rule::WorkLimit, nid, detail);
             }
         }
     }
 
-    /// The first byte that is not on a device.
+    /// The end of a device in bytes, limited by its slot of the device table.
     fn end_of_device(&self, device: u16) -> u64 {
         let (size, map) = (self.image.device_size(device), self.image.device_map());
         let slot = usize::from(device).checked_sub(1).and_then(|index| map.slots.get(index));
@@ -219,7 +214,7 @@ impl<'a> Maps<'a> {
 
     fn check_blocks(&self, subject: &Subject<'_, '_>) {
         let InodeData::Compressed { blocks } = subject.inode.data else { return };
-        // What is shared counts where it was written first.
+        // A shared pcluster counts for the file that it was written for.
         let may_share = self.image.superblock().incompat.contains(Incompat::DEDUPE);
         if blocks > subject.blocks || (blocks < subject.blocks && !may_share) {
             let detail = format!("it says {blocks} blocks, and has {}", subject.blocks);
@@ -228,7 +223,7 @@ impl<'a> Maps<'a> {
     }
 }
 
-/// Bytes of so many blocks of a device.
+/// Bytes of `blocks` blocks of a device.
 pub(crate) const fn slot_size(map: &DeviceMap, blocks: u64) -> u64 {
     blocks.saturating_mul(map.block.size() as u64)
 }

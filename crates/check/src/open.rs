@@ -1,62 +1,37 @@
-//! Can the image be opened, and what is wrong with it if not?
+//! Opens the image to be examined; the reason why it can't be opened becomes a finding.
 
 use std::sync::Arc;
 
 use lith_device::{DeviceError, ReadAt};
 use lith_format::superblock::{SUPERBLOCK_SIZE, SuperblockError};
+use lith_observer::Observer;
 use lith_reader::{Error, Image, OpenError};
 
 use crate::{
-    classify::Reading,
+    classify::{self, Reading},
+    error::CheckError,
     findings::{Findings, Log, Phase},
-    options::{Options, Progress},
+    options::Options,
     report::Report,
     rule::Rule,
     walk,
 };
 
-/// Why an image can't be examined at all.
-#[derive(Debug, thiserror::Error)]
-pub enum CheckError {
-    /// There is no EROFS image on the device.
-    #[error("this is no EROFS image")]
-    NotAnImage {
-        /// What was there instead.
-        source: SuperblockError,
-    },
-    /// The device can't be read where the superblock and the tables behind it are.
-    #[error("the device can't be read")]
-    Device {
-        /// What it said.
-        source: DeviceError,
-    },
-    /// The devices given are not as many as the image has.
-    #[error("the image has {expected} further devices, {given} were given")]
-    DeviceCount {
-        /// Slots of the device table.
-        expected: usize,
-        /// Devices given beside the first.
-        given: usize,
-    },
-}
-
 /// Examines the image on the first of `devices`; the others are those of its device table, as
-/// [`Image::open_with`] takes them.
+/// [`Image::open_with`] takes them. `observer` gets the bytes that are read or decoded.
 ///
 /// # Errors
-/// [`CheckError`] if there is no image, or the devices are not those that it needs. What is wrong with an image is
-/// no error, but in the report.
+/// [`CheckError`] if there is no image, the devices are not those that it needs, or `observer` cancelled. What is wrong
+/// with an image is reported, not an error.
 pub fn check_devices(
     devices: Vec<Box<dyn ReadAt>>,
     options: &Options,
-    progress: &Progress,
+    observer: &dyn Observer,
 ) -> Result<Report, CheckError> {
     let devices: Vec<Arc<dyn ReadAt>> = devices.into_iter().map(Arc::from).collect();
     let findings = Findings::new(options.max_findings);
     match open(&devices, options, &findings) {
-        Ok(image) => {
-            Ok(walk::examine(&image, devices.first().cloned(), findings, options, progress))
-        }
+        Ok(image) => walk::examine(&image, devices.first().cloned(), findings, options, observer),
         Err(error) => {
             Log::new(&findings, Phase::Structure, 1).open_error(error)?;
             Ok(Report::of_unopened(findings.finish()))
@@ -64,14 +39,20 @@ pub fn check_devices(
     }
 }
 
-/// Examines an open image. What only its raw bytes tell is not looked at: reserved fields, xattr name filters and
-/// ACLs, inodes that overlap; [`check_devices`] does that too.
-#[must_use]
-pub fn check(image: &Image, options: &Options, progress: &Progress) -> Report {
-    walk::examine(image, None, Findings::new(options.max_findings), options, progress)
+/// Examines an open image, without what needs its raw bytes: reserved fields, xattr name filters and ACLs, inodes that
+/// overlap. [`check_devices`] examines those too.
+///
+/// # Errors
+/// [`CheckError::Cancelled`] if `observer` cancelled.
+pub fn check(
+    image: &Image,
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<Report, CheckError> {
+    walk::examine(image, None, Findings::new(options.max_findings), options, observer)
 }
 
-/// Opens the image. A wrong checksum is noted, and keeps nothing from being examined.
+/// Opens the image. A wrong checksum is reported, and the image opened without it.
 fn open(
     devices: &[Arc<dyn ReadAt>],
     options: &Options,
@@ -94,7 +75,7 @@ fn open(
 }
 
 impl Log<'_> {
-    /// Notes why an image can't be opened, unless that is not the image's fault.
+    /// Reports why an image can't be opened, unless the cause is not in the image.
     fn open_error(&self, error: Error) -> Result<(), CheckError> {
         let Error::Open { source, path } = error else {
             self.error(Reading::INODE, &error);
@@ -118,12 +99,12 @@ impl Log<'_> {
             // The superblock itself, or the device that it is on.
             _ => Rule::SbInvalid,
         };
-        self.image(rule, crate::classify::explain(&Error::Open { source, path }));
+        self.image(rule, classify::explain(&Error::Open { source, path }));
         Ok(())
     }
 }
 
-/// Whether nothing says that there should be an image.
+/// Whether nothing indicates that the device holds an image.
 const fn is_no_image(error: SuperblockError) -> bool {
     match error {
         SuperblockError::Magic { .. } => true,

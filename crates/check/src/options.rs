@@ -1,13 +1,14 @@
-//! How far is an image examined, and how is that watched?
+//! Defines [`Options`]: how far an image is examined.
 
-use std::{num::NonZeroUsize, sync::atomic::AtomicU64, thread};
+use std::{num::NonZeroUsize, thread};
 
 use lith_format::addr::Nid;
 
 /// How an image is examined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Options {
-    /// Read and decode all data; else only what says where it is.
+    /// Read and decode all data; otherwise only metadata.
     pub data: bool,
     /// Threads.
     pub workers: NonZeroUsize,
@@ -20,18 +21,9 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Everything, with a thread for each core.
+    /// Examines everything, with a thread for each core.
     fn default() -> Self {
         let workers = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         Self { data: true, workers, max_findings: 1000, checksum: true, start: None }
     }
-}
-
-/// How far the work is, for others to look at while it goes on.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Bytes of data read or decoded.
-    pub bytes: AtomicU64,
-    /// Bytes of data in all; 0 until it is known.
-    pub total: AtomicU64,
 }

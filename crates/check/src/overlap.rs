@@ -1,39 +1,34 @@
-//! Which extents lie where others do?
+//! Finds extents that overlap others or metadata.
 //!
-//! While inodes are walked only the bytes are noted that are claimed more than once. If there are any, all maps are
-//! read again, and of each extent that touches such bytes is looked up whose they are: extents that are the same
-//! share their data, as dedupe makes them; others must not overlap.
+//! While inodes are walked, only the bytes that are claimed more than once are recorded. If there are any, all maps are
+//! read again, and the extents that touch such bytes are compared: equal extents share their data, as dedupe makes
+//! them; others must not overlap.
 
 use std::ops::Range;
 
 use lith_format::{addr::Nid, device_table::DevicePa};
 use lith_reader::{Extent, ExtentKind, Image, Inode, Place};
+use lith_survey::{Allowance, Budget, Grant, RangeSet};
 
-use crate::{
-    findings::Log,
-    ledger::Ledger,
-    limits::{Allowance, Budget, Grant},
-    ranges::Ranges,
-    rule::Rule,
-};
+use crate::{findings::Log, ledger::Ledger, rule::Rule};
 
-/// Claims after which those that are the same are thrown together.
+/// Claims after which equal ones are merged, to bound memory.
 const MANY: usize = 1 << 18;
 
-/// How the bytes of an extent are stored, as far as it matters to others.
+/// How the bytes of an extent are stored. Extents of different classes can't share bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Class {
-    /// In chunks, any of which may be in several files.
+    /// In chunks; each may be in several files.
     Chunks,
-    /// As they are.
+    /// Uncompressed, in an uncompressed file.
     Flat,
-    /// In a compressed file, as they are.
+    /// Uncompressed, in a compressed file.
     Plain,
-    /// Compressed, by an algorithm of this number.
+    /// Compressed by the algorithm of this number.
     Compressed(u8),
 }
 
-/// Bytes of a device that an inode says are its own.
+/// Bytes of a device that an inode's map refers to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Claim {
     device: u16,
@@ -60,41 +55,41 @@ impl Claim {
         self.start..self.end
     }
 
-    /// Whether both may claim bytes that they have in common.
+    /// Whether both may refer to the bytes that they have in common.
     fn is_shared_with(&self, other: &Self) -> bool {
         let chunks = self.class == Class::Chunks && other.class == Class::Chunks;
         chunks || (self.range() == other.range() && self.class == other.class)
     }
 }
 
-/// The second look at the maps.
+/// The second reading of the maps.
 #[derive(Debug)]
 pub(crate) struct Overlaps<'a> {
     image: &'a Image,
     log: &'a Log<'a>,
     ledger: &'a Ledger,
-    contested: Vec<Ranges>,
+    contested: Vec<RangeSet>,
     claims: Vec<Claim>,
     limit: usize,
-    /// Extents that may still be looked at: as many as at the first look.
+    /// Extents that may still be read: as many as at the first reading.
     extents: Allowance,
 }
 
 impl<'a> Overlaps<'a> {
-    /// Nothing if no bytes are claimed more than once.
+    /// `None` if no bytes are claimed more than once.
     pub(crate) fn new(image: &'a Image, log: &'a Log<'a>, ledger: &'a Ledger) -> Option<Self> {
         let contested = ledger.contested();
-        let any = contested.iter().any(|ranges| !ranges.is_empty());
+        let any = contested.iter().any(|set| !set.is_empty());
         let extents = Budget::new(image).extents;
         let (claims, limit) = (Vec::new(), MANY);
         any.then_some(Self { image, log, ledger, contested, claims, limit, extents })
     }
 
-    /// Notes what an inode claims of the contested bytes.
+    /// Records which of the contested bytes an inode claims.
     pub(crate) fn see(&mut self, inode: &Inode) {
         let Ok(extents) = self.image.extents(inode) else { return };
-        let mut told = false;
-        // What could not be read was found before.
+        let mut is_reported = false;
+        // Extents that can't be read were reported at the first reading.
         for extent in extents.map_while(Result::ok) {
             if self.extents.take(1) != Grant::Given {
                 return;
@@ -104,7 +99,7 @@ impl<'a> Overlaps<'a> {
             let claim = Claim::new(inode, &extent, at)
                 .filter(|claim| contested.is_some_and(|set| set.intersects(&claim.range())));
             let Some(claim) = claim else { continue };
-            told = told || self.check_metadata(&claim, &extent);
+            is_reported = is_reported || self.check_metadata(&claim, &extent);
             self.claims.push(claim);
             if self.claims.len() >= self.limit {
                 self.compact();
@@ -112,7 +107,7 @@ impl<'a> Overlaps<'a> {
         }
     }
 
-    /// Returns whether the extent lies in metadata.
+    /// Reports an extent that overlaps metadata; returns whether it does.
     fn check_metadata(&self, claim: &Claim, extent: &Extent) -> bool {
         let inside = claim.device == 0 && self.ledger.is_metadata(&claim.range());
         if inside {
@@ -123,7 +118,7 @@ impl<'a> Overlaps<'a> {
         inside
     }
 
-    /// Of claims that are the same keeps that of the smallest NID.
+    /// Of equal claims keeps that of the smallest NID.
     fn compact(&mut self) {
         self.claims.sort_unstable();
         self.claims.dedup_by(|next, kept| {
@@ -132,10 +127,10 @@ impl<'a> Overlaps<'a> {
         self.limit = self.claims.len().saturating_mul(2).max(MANY);
     }
 
-    /// Tells of each claim that overlaps another one without being the same.
+    /// Reports each claim that overlaps another one without sharing its bytes.
     pub(crate) fn finish(mut self) {
         self.compact();
-        // What reaches farthest so far: chunks, and others.
+        // The claims with the largest end so far: of chunks, and of others.
         let mut farthest: [Option<Claim>; 2] = [None; 2];
         for claim in &self.claims {
             let before = farthest.iter().flatten().find(|before| {
@@ -144,7 +139,7 @@ impl<'a> Overlaps<'a> {
                     && !before.is_shared_with(claim)
             });
             if let Some(before) = before {
-                self.tell(claim, before);
+                self.report(claim, before);
             }
             let [chunks, others] = &mut farthest;
             let own = if claim.class == Class::Chunks { chunks } else { others };
@@ -155,7 +150,7 @@ impl<'a> Overlaps<'a> {
         }
     }
 
-    fn tell(&self, claim: &Claim, before: &Claim) {
+    fn report(&self, claim: &Claim, before: &Claim) {
         let detail = format!(
             "bytes {} to {} of device {} overlap {} to {} of inode {}",
             claim.start, claim.end, claim.device, before.start, before.end, before.nid

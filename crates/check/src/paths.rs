@@ -1,4 +1,4 @@
-//! By which paths were the inodes of the findings found?
+//! Defines [`Paths`], which finds the paths of the inodes that findings are about.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -12,11 +12,11 @@ use crate::{
     visits::Visits,
 };
 
-/// What a path begins with whose beginning is too long to be told.
+/// Replaces the beginning of a path that is too long.
 const ELLIPSIS: &[u8] = b"...";
 
-/// Names of inodes in the directories where they were met first. Names are not kept while inodes are walked, but
-/// looked up again for the few that are found fault with.
+/// Names of inodes in the directories where they were met first. Walking keeps no names, to save memory; they are
+/// looked up again for the few inodes that have findings.
 #[derive(Debug)]
 pub(crate) struct Paths<'a> {
     visits: &'a Visits,
@@ -33,35 +33,35 @@ impl<'a> Paths<'a> {
         notes: impl Iterator<Item = &'b Note>,
     ) -> Self {
         let mut paths = Self { visits, root, names: HashMap::new() };
-        let mut wanted = BTreeMap::<Nid, HashSet<Nid>>::new();
+        let mut needed = BTreeMap::<Nid, HashSet<Nid>>::new();
         for note in notes {
             match note.subject {
                 Subject::Image => {}
-                Subject::Inode(nid) => paths.want(nid, &mut wanted),
-                Subject::Entry { directory, .. } => paths.want(directory, &mut wanted),
+                Subject::Inode(nid) => paths.collect(nid, &mut needed),
+                Subject::Entry { directory, .. } => paths.collect(directory, &mut needed),
             }
         }
-        for (directory, nids) in wanted {
+        for (directory, nids) in needed {
             paths.look_up(image, directory, nids);
         }
         paths
     }
 
-    /// Notes the inode and all directories above it.
-    fn want(&self, nid: Nid, wanted: &mut BTreeMap<Nid, HashSet<Nid>>) {
+    /// Adds an inode and all directories above it to the names that are needed, by directory.
+    fn collect(&self, nid: Nid, needed: &mut BTreeMap<Nid, HashSet<Nid>>) {
         let mut nid = nid;
         for _ in 0..PATH_LEVELS {
             let Some(parent) = self.parent(nid) else { return };
-            if !wanted.entry(parent).or_default().insert(nid) {
+            if !needed.entry(parent).or_default().insert(nid) {
                 return;
             }
             nid = parent;
         }
     }
 
-    /// The directory in which an inode was met first; none for the root and what has no name.
+    /// The directory in which an inode was met first; `None` for the root and for inodes without name.
     fn parent(&self, nid: Nid) -> Option<Nid> {
-        let visit = self.visits.get(nid)?;
+        let visit = self.visits.walk.note(nid)?;
         (nid != self.root).then_some(visit.parent)
     }
 
@@ -92,9 +92,9 @@ impl<'a> Paths<'a> {
         Finding { rule, nid, path, detail }
     }
 
-    /// The path of an inode, and of names behind it; none if the inode has none.
+    /// The path of an inode followed by `names`; `None` if the inode has no path.
     fn path<'b>(&'b self, nid: Nid, mut names: Vec<&'b [u8]>) -> Option<Vec<u8>> {
-        self.visits.get(nid)?;
+        self.visits.walk.note(nid)?;
         let (mut at, mut length) = (nid, 0);
         let mut whole = true;
         while let Some(parent) = self.parent(at) {

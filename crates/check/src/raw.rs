@@ -1,31 +1,31 @@
-//! What do the bytes of metadata say that an open image doesn't tell?
+//! Defines [`Raw`], which reads metadata byte by byte: reserved fields are not in the reader's structs.
 
 use std::{collections::HashMap, fmt, sync::Arc};
 
 use lith_device::ReadAt;
 use lith_reader::{File, Image, Space};
 
-/// Bytes that are read and kept together.
-const PIECE: u64 = 16 << 10;
+/// Bytes of a window, which is read at once.
+const WINDOW: u64 = 16 << 10;
 
-/// Pieces that are kept.
-const PIECES: usize = 256;
+/// Windows that are cached.
+const WINDOWS: usize = 256;
 
-/// The two spaces that hold metadata, byte by byte.
+/// The bytes of the two metadata spaces.
 pub(crate) struct Raw<'a> {
     device: Arc<dyn ReadAt>,
     metabox: Option<File<'a>>,
-    pieces: HashMap<(Space, u64), Vec<u8>>,
+    windows: HashMap<(Space, u64), Vec<u8>>,
 }
 
 impl<'a> Raw<'a> {
     /// The metadata of an image whose primary device is `device`.
     pub(crate) fn new(image: &'a Image, device: Arc<dyn ReadAt>) -> Self {
         let metabox = image.metabox_inode().and_then(|inode| image.file(inode).ok());
-        Self { device, metabox, pieces: HashMap::new() }
+        Self { device, metabox, windows: HashMap::new() }
     }
 
-    /// Bytes in a space.
+    /// The size of a space in bytes.
     pub(crate) fn size(&self, space: Space) -> u64 {
         match space {
             Space::Primary => self.device.size(),
@@ -33,7 +33,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The `length` bytes at `position`; nothing if they can't be read.
+    /// The `length` bytes at `position`; `None` if they can't be read.
     pub(crate) fn bytes(&mut self, space: Space, position: u64, length: usize) -> Option<Vec<u8>> {
         let end = position.checked_add(length as u64)?;
         if end > self.size(space) {
@@ -42,31 +42,31 @@ impl<'a> Raw<'a> {
         let mut bytes = Vec::with_capacity(length);
         while bytes.len() < length {
             let at = position + bytes.len() as u64;
-            let piece = self.piece(space, at / PIECE)?;
-            let start = usize::try_from(at % PIECE).ok()?;
-            let found = piece.get(start..).filter(|found| !found.is_empty())?;
+            let window = self.window(space, at / WINDOW)?;
+            let start = usize::try_from(at % WINDOW).ok()?;
+            let found = window.get(start..).filter(|found| !found.is_empty())?;
             bytes.extend(found.iter().take(length - bytes.len()));
         }
         Some(bytes)
     }
 
-    /// As [`Self::bytes`], of a length known before.
+    /// As [`Self::bytes`], of constant length.
     pub(crate) fn array<const N: usize>(&mut self, space: Space, position: u64) -> Option<[u8; N]> {
         self.bytes(space, position, N)?.first_chunk().copied()
     }
 
-    fn piece(&mut self, space: Space, number: u64) -> Option<&[u8]> {
-        if !self.pieces.contains_key(&(space, number)) {
-            let position = number.checked_mul(PIECE)?;
-            let length = self.size(space).saturating_sub(position).min(PIECE);
-            let mut piece = vec![0; usize::try_from(length).ok()?];
-            self.read(space, position, &mut piece)?;
-            if self.pieces.len() >= PIECES {
-                self.pieces.clear();
+    fn window(&mut self, space: Space, number: u64) -> Option<&[u8]> {
+        if !self.windows.contains_key(&(space, number)) {
+            let position = number.checked_mul(WINDOW)?;
+            let length = self.size(space).saturating_sub(position).min(WINDOW);
+            let mut window = vec![0; usize::try_from(length).ok()?];
+            self.read(space, position, &mut window)?;
+            if self.windows.len() >= WINDOWS {
+                self.windows.clear();
             }
-            self.pieces.insert((space, number), piece);
+            self.windows.insert((space, number), window);
         }
-        self.pieces.get(&(space, number)).map(Vec::as_slice)
+        self.windows.get(&(space, number)).map(Vec::as_slice)
     }
 
     fn read(&self, space: Space, position: u64, buf: &mut [u8]) -> Option<()> {
@@ -79,6 +79,6 @@ impl<'a> Raw<'a> {
 
 impl fmt::Debug for Raw<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Raw").field("pieces", &self.pieces.len()).finish_non_exhaustive()
+        f.debug_struct("Raw").field("windows", &self.windows.len()).finish_non_exhaustive()
     }
 }

@@ -1,22 +1,23 @@
-//! What was found?
+//! Defines [`Report`], the result of examining an image.
 
 use std::{collections::BTreeMap, fmt};
 
 use lith_format::addr::Nid;
 
 use crate::{
-    findings::{Gathered, Subject},
+    findings::{Collected, Subject},
     rule::{Rule, Severity},
 };
 
 /// A rule that is broken somewhere.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Finding {
     /// The rule.
     pub rule: Rule,
-    /// The inode at fault, if it is one.
+    /// The inode concerned; `None` for the image as a whole.
     pub nid: Option<Nid>,
-    /// The path by which it was found first, from the root `/` on. A path too long to be told begins with `...`.
+    /// The path by which the inode was met first, from the root `/` on. A path that is too long begins with `...`.
     pub path: Option<Vec<u8>>,
     /// What was found, and what was expected.
     pub detail: String,
@@ -62,8 +63,9 @@ impl fmt::Display for EscapedPath<'_> {
     }
 }
 
-/// How much was looked at.
+/// How much was examined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Counts {
     /// Inodes, the packed and the metabox inode included.
     pub inodes: u64,
@@ -73,20 +75,21 @@ pub struct Counts {
     pub files: u64,
     /// Symlinks.
     pub symlinks: u64,
-    /// Bytes in those files, hard links counted once.
+    /// Bytes of those files; hard links count once.
     pub content_bytes: u64,
-    /// Bytes that were read or decoded. What several files share counts once or twice, holes don't.
+    /// Bytes that were read or decoded. Data that several files share counts once or twice, holes don't count.
     pub decoded_bytes: u64,
 }
 
-/// What the examination of an image found.
+/// The findings about an image.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Report {
-    /// The findings, in the order in which they were met; not all of them if `truncated`.
+    /// The findings in the order of the examination; only the first ones if `truncated`.
     pub findings: Vec<Finding>,
-    /// There were more findings than were kept. The counts are those of all.
+    /// There were more findings than were kept. `by_rule` counts all.
     pub truncated: bool,
-    /// How much was looked at.
+    /// How much was examined.
     pub counts: Counts,
     /// How often each rule is broken.
     pub by_rule: BTreeMap<Rule, u64>,
@@ -94,8 +97,8 @@ pub struct Report {
 
 impl Report {
     /// The report about an image that can't be opened.
-    pub(crate) fn of_unopened(gathered: Gathered) -> Self {
-        let Gathered { notes, by_rule, truncated } = gathered;
+    pub(crate) fn of_unopened(collected: Collected) -> Self {
+        let Collected { notes, by_rule, truncated } = collected;
         let findings = notes.into_values().map(|note| {
             let nid = match note.subject {
                 Subject::Image => None,
@@ -106,13 +109,13 @@ impl Report {
         Self { findings: findings.collect(), truncated, by_rule, counts: Counts::default() }
     }
 
-    /// Whether nothing was found at all.
+    /// Whether there are no findings.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.by_rule.is_empty()
     }
 
-    /// Whether the image is sound as far as can be told: there may be warnings, but nothing worse.
+    /// Whether there are no findings, or only warnings.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.errors() == 0 && self.unsupported() == 0
@@ -136,7 +139,7 @@ impl Report {
         self.count(Severity::Warning)
     }
 
-    /// How many findings there are of a severity, those that were not kept included.
+    /// How many findings of a severity there are, including those that were not kept.
     #[must_use]
     pub fn count(&self, severity: Severity) -> u64 {
         let of_severity = self.by_rule.iter().filter(|(rule, _)| rule.severity() == severity);

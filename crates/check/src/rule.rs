@@ -1,15 +1,16 @@
-//! Which rules does a sound image keep, and how bad is it to break one?
+//! Defines [`Rule`], which every sound image keeps, and [`Severity`].
 
 use std::fmt;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
 pub enum Severity {
-    /// Odd, but no reader is led astray.
+    /// Unusual, but all readers read the image correctly.
     Warning,
-    /// This version can't tell: the image uses what it has no decoder or knowledge for.
+    /// Undecided: the image uses a form or an algorithm that this version does not support.
     Unsupported,
-    /// Something reads wrong or can't be reached, here or on some kernel that should read it.
+    /// Something can't be read or is read wrongly, by this reader or by a kernel that should support the image.
     Error,
 }
 
@@ -44,13 +45,13 @@ macro_rules! rules {
             /// All rules, in the order in which an image is examined.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// The rule's id, as programs and people know it.
+            /// The rule's stable id: lower-case words with hyphens.
             #[must_use]
             pub const fn id(self) -> &'static str {
                 match self { $(Self::$name => $id,)* }
             }
 
-            /// What the rule asks for.
+            /// What the rule requires.
             #[must_use]
             pub const fn description(self) -> &'static str {
                 match self { $(Self::$name => $description,)* }

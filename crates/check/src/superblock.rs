@@ -1,19 +1,20 @@
-//! Does the superblock say the truth about the image as a whole?
+//! Checks the superblock and the device table against the devices and against reserved values.
 
 use lith_format::{
     addr::BlockBits,
-    device_table::{DEVICE_SLOT_SIZE, DeviceSlot},
-    features::{Compat, Incompat},
-    superblock::{EXT_SLOT_SIZE, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE},
+    device_table::DeviceSlot,
+    features::Incompat,
+    superblock::{SUPERBLOCK_POSITION, SUPERBLOCK_SIZE},
 };
 use lith_reader::{Image, Space};
+use lith_survey::{Added, RangeSet};
 
-use crate::{findings::Log, ledger::Ledger, maps::slot_size, ranges::Ranges, raw::Raw, rule::Rule};
+use crate::{findings::Log, maps::slot_size, raw::Raw, rule::Rule};
 
-/// Positions in the superblock, and lengths, of what has no meaning.
+/// Positions and lengths of the superblock's reserved fields.
 const RESERVED: [(u64, usize); 2] = [(0x6a, 2), (0x78, 8)];
 
-/// Looks at the superblock and the tables that it leads to.
+/// Checks the superblock and the device table.
 pub(crate) fn check(image: &Image, log: &Log<'_>, raw: Option<&mut Raw<'_>>) {
     check_size(image, log);
     check_devices(image, log);
@@ -36,7 +37,7 @@ fn check_size(image: &Image, log: &Log<'_>) {
 
 fn check_devices(image: &Image, log: &Log<'_>) {
     let map = image.device_map();
-    let mut unified = Ranges::default();
+    let mut unified = RangeSet::default();
     for (slot, device) in map.slots.iter().zip(1..) {
         let expected = slot_size(map, slot.blocks);
         let found = image.device_size(device);
@@ -56,7 +57,7 @@ fn check_unified(
     block: BlockBits,
     slot: &DeviceSlot,
     device: u16,
-    unified: &mut Ranges,
+    unified: &mut RangeSet,
 ) {
     if slot.uniaddr.0 == 0 || slot.blocks == 0 {
         return;
@@ -66,9 +67,8 @@ fn check_unified(
         log.image(Rule::DeviceTable, format!("device {device} ends beyond all addresses"));
         return;
     };
-    let mut overlaps = false;
-    unified.insert(slot.uniaddr.0..end.0, |_| overlaps = true);
-    if overlaps {
+    let Added { known, .. } = unified.add(slot.uniaddr.0..end.0, (), |_| ());
+    if known > 0 {
         log.image(Rule::DeviceTable, format!("device {device} overlaps another one"));
     }
 }
@@ -84,27 +84,4 @@ fn check_reserved(image: &Image, log: &Log<'_>, raw: &mut Raw<'_>) {
             log.image(Rule::ReservedSet, detail);
         }
     }
-}
-
-/// Notes where the superblock and its tables lie.
-pub(crate) fn claim(image: &Image, ledger: &mut Ledger) {
-    let sb = image.superblock();
-    let has_configs = sb.incompat.contains(Incompat::COMPR_CFGS);
-    let configs = if has_configs { image.configs().size() } else { 0 };
-    let head = sb.size().max(SUPERBLOCK_SIZE + usize::from(sb.ext_slots) * EXT_SLOT_SIZE);
-    let end = SUPERBLOCK_POSITION + (head + configs) as u64;
-    ledger.add_table(SUPERBLOCK_POSITION..end);
-    let (slots, start) = (image.device_map().slots.len(), sb.device_table_position());
-    ledger.add_table(start..start + (slots * DEVICE_SLOT_SIZE) as u64);
-    let elsewhere = image.packed_inode().is_some() || image.metabox_inode().is_some();
-    if !elsewhere || sb.compat.contains(Compat::PLAIN_XATTR_PFX) {
-        let start = sb.xattr_prefix_position();
-        ledger.add_table(start..start + prefixes_size(image));
-    }
-}
-
-fn prefixes_size(image: &Image) -> u64 {
-    let mut table = Vec::new();
-    image.xattr_prefixes().encode_into(&mut table);
-    table.len() as u64
 }

@@ -1,4 +1,4 @@
-//! Does an image announce the features and algorithms that it uses, and no others?
+//! Checks that an image declares the features and algorithms that it uses, and no others.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use lith_reader::{Extent, ExtentKind, Image, Inode, Place};
 
 use crate::{findings::Log, rule::Rule};
 
-/// Block addresses that have no place in 32 bits.
+/// The first block address that does not fit 32 bits.
 const WIDE: u64 = 1 << 32;
 
 /// What the inodes and extents of an image need.
@@ -21,7 +21,7 @@ pub(crate) struct Usage {
     /// The first inode that needs a feature, by its bit.
     features: BTreeMap<u32, Nid>,
     algorithms: AlgorithmSet,
-    /// The largest LZ4 pcluster, and whose it is.
+    /// The largest LZ4 pcluster in blocks, and its inode.
     lz4_blocks: Option<(u64, Nid)>,
     /// Whether several extents have the same bytes.
     pub(crate) shares: bool,
@@ -32,7 +32,7 @@ impl Usage {
         self.features.entry(feature.bits()).or_insert(nid);
     }
 
-    /// Notes what an inode needs.
+    /// Records what an inode needs.
     pub(crate) fn see_inode(&mut self, image: &Image, inode: &Inode) {
         if inode.layout.is_compressed() && inode.file_type.has_content() {
             self.needs(Incompat::LZ4_0PADDING, inode.nid);
@@ -58,7 +58,7 @@ impl Usage {
         }
     }
 
-    /// Notes what an extent needs.
+    /// Records what an extent needs.
     pub(crate) fn see_extent(&mut self, image: &Image, inode: &Inode, extent: &Extent) {
         let block = image.superblock().block;
         let in_blocks = matches!(extent.place, Place::Device(_));
@@ -90,12 +90,12 @@ impl Usage {
         }
     }
 
-    /// Compares with what the superblock announces. `everything` says that nothing escaped notice.
-    pub(crate) fn compare(mut self, image: &Image, log: &Log<'_>, everything: bool) {
+    /// Compares the needs with what the superblock declares. `is_complete`: all inodes and maps were read.
+    pub(crate) fn compare(mut self, image: &Image, log: &Log<'_>, is_complete: bool) {
         self.see_superblock(image);
         self.find_undeclared(image, log);
         self.check_lz4(image, log);
-        if everything {
+        if is_complete {
             self.find_unused(image, log);
             self.find_unused_algorithms(image, log);
         }
@@ -118,15 +118,15 @@ impl Usage {
     }
 
     fn find_undeclared(&self, image: &Image, log: &Log<'_>) {
-        let announced = image.superblock().incompat;
+        let declared = image.superblock().incompat;
         for (bits, nid) in &self.features {
             let feature = Incompat::from_bits_retain(*bits);
-            // Kernels that know devices know chunks; tar indexes by mkfs announce the former only.
+            // Kernels that support devices support chunks; mkfs.erofs declares only the former for tar indexes.
             let implied =
-                feature == Incompat::CHUNKED_FILE && announced.contains(Incompat::DEVICE_TABLE);
-            if !announced.contains(feature) && !implied {
+                feature == Incompat::CHUNKED_FILE && declared.contains(Incompat::DEVICE_TABLE);
+            if !declared.contains(feature) && !implied {
                 let detail = format!("feature {} is used, but not announced", name(feature));
-                // The layout of an inode says by itself that it has chunks.
+                // An inode's layout shows that it has chunks, so readers manage without the feature bit.
                 let rule = match feature {
                     Incompat::CHUNKED_FILE => Rule::ChunksUndeclared,
                     _ => Rule::FeatureUndeclared,
@@ -140,12 +140,12 @@ impl Usage {
         let compressed = self.features.contains_key(&Incompat::LZ4_0PADDING.bits());
         for feature in image.superblock().incompat.features() {
             let used = self.features.contains_key(&feature.bit.bits());
-            // Indexes may have HEAD2, which shares its bit with the device table; and pclusters that several extents
-            // have, each all of it, need what extents with a part of one do.
-            let perhaps = compressed
+            // HEAD2 shares its bit with the device table, and is not recorded. Extents that share a whole pcluster need
+            // DEDUPE as partial refs do, and are not recorded either.
+            let may_be_used = compressed
                 && (feature.bit == Incompat::COMPR_HEAD2
                     || feature.bit == Incompat::DEDUPE && self.shares);
-            if !used && !perhaps {
+            if !used && !may_be_used {
                 let detail = format!(
                     "feature {} is announced, but not used; Linux before {} can't mount the image",
                     feature.name, feature.since
@@ -156,7 +156,7 @@ impl Usage {
     }
 
     fn find_unused_algorithms(&self, image: &Image, log: &Log<'_>) {
-        // Without config records nothing is declared but the farthest match of LZ4.
+        // Without compression configs only the maximum distance of LZ4 is declared.
         if !image.superblock().incompat.contains(Incompat::COMPR_CFGS) {
             return;
         }

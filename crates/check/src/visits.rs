@@ -1,91 +1,74 @@
-//! Which inodes were met, and how often?
-
-use std::collections::HashMap;
+//! Defines [`Visits`]: the inodes with a name, where each was met first, and how many names it has.
 
 use lith_format::{addr::Nid, file_type::FileType, inode::InodeForm};
 use lith_reader::Inode;
+use lith_survey::Walk;
 
 /// What is remembered of an inode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Visit {
     /// The directory in which it was met first; its own NID for the root.
     pub(crate) parent: Nid,
-    /// Its names so far; of a directory the directories in it.
-    pub(crate) links: u32,
-    /// Its names as it says.
+    /// Names found so far; for a directory, the subdirectories found so far.
+    links: u32,
+    /// Its `i_nlink`.
     nlink: u32,
     pub(crate) file_type: FileType,
     form: InodeForm,
 }
 
-/// All inodes with a name. Those that can't be read are there, too, but without a [`Visit`].
+/// All inodes with a name.
 #[derive(Debug, Default)]
 pub(crate) struct Visits {
-    by_nid: HashMap<Nid, Option<Visit>>,
+    pub(crate) walk: Walk<Visit>,
     /// Names are missing: some directory could not be read as a whole.
     pub(crate) incomplete: bool,
 }
 
 impl Visits {
-    /// Notes an inode that was met first in `parent`.
+    /// Adds an inode that was met first in `parent`.
     pub(crate) fn add(&mut self, inode: &Inode, parent: Nid) {
         let (nlink, file_type, form) = (inode.nlink, inode.file_type, inode.form);
         let links = u32::from(file_type != FileType::Directory);
-        self.by_nid.insert(inode.nid, Some(Visit { parent, links, nlink, file_type, form }));
+        self.walk.add(inode, Visit { parent, links, nlink, file_type, form });
     }
 
-    /// Notes an inode that can't be read.
-    pub(crate) fn add_unreadable(&mut self, nid: Nid) {
-        self.by_nid.insert(nid, None);
-    }
-
-    /// What is known of an inode that can be read.
-    pub(crate) fn get(&self, nid: Nid) -> Option<&Visit> {
-        self.by_nid.get(&nid)?.as_ref()
-    }
-
-    /// Whether an inode was met, be it readable or not.
-    pub(crate) fn has_met(&self, nid: Nid) -> bool {
-        self.by_nid.contains_key(&nid)
-    }
-
-    /// Counts another name, or for a directory another directory in it.
+    /// Counts another name, or for a directory another subdirectory.
     pub(crate) fn count_link(&mut self, nid: Nid) {
-        if let Some(Some(visit)) = self.by_nid.get_mut(&nid) {
+        if let Some(visit) = self.walk.note_mut(nid) {
             visit.links = visit.links.saturating_add(1);
         }
     }
 
-    /// NIDs of all that can be read, in order.
+    /// NIDs of all readable inodes, in order.
     pub(crate) fn nids(&self) -> Vec<Nid> {
-        let readable = self.by_nid.iter().filter(|(_, visit)| visit.is_some());
-        let mut nids: Vec<_> = readable.map(|(nid, _)| *nid).collect();
+        let mut nids: Vec<_> = self.walk.notes().map(|(nid, _)| nid).collect();
         nids.sort_unstable();
         nids
     }
 
-    /// Inodes whose count of names is wrong, in order: the NID, what it says, what is right.
+    /// Inodes whose `i_nlink` is wrong, in order: the NID, the value found, the value expected.
     pub(crate) fn wrong_nlinks(&self) -> Vec<(Nid, u32, u32)> {
-        let visits = self.by_nid.iter().filter_map(|(nid, visit)| Some((*nid, visit.as_ref()?)));
-        let wrong = visits.filter_map(|(nid, visit)| {
-            let right = visit.right_nlink();
-            (!self.allows(visit, right)).then_some((nid, visit.nlink, right))
+        let wrong = self.walk.notes().filter_map(|(nid, visit)| {
+            let expected = visit.expected_nlink();
+            (!self.allows(visit, expected)).then_some((nid, visit.nlink, expected))
         });
         let mut wrong: Vec<_> = wrong.collect();
         wrong.sort_unstable();
         wrong
     }
 
-    fn allows(&self, visit: &Visit, right: u32) -> bool {
-        // What does not fit a compact inode of a directory is written as 1: names are not counted.
-        let too_many = visit.form == InodeForm::Compact && right > u32::from(u16::MAX);
+    fn allows(&self, visit: &Visit, expected: u32) -> bool {
+        // A directory with more links than 16 bits count is written with 1 link in a compact inode.
+        let too_many = visit.form == InodeForm::Compact && expected > u32::from(u16::MAX);
         let uncounted = visit.file_type == FileType::Directory && too_many && visit.nlink == 1;
-        visit.nlink == right || uncounted || (self.incomplete && visit.nlink > right)
+        visit.nlink == expected || uncounted || (self.incomplete && visit.nlink > expected)
     }
 }
 
 impl Visit {
-    fn right_nlink(&self) -> u32 {
+    fn expected_nlink(&self) -> u32 {
+        // Its name in its parent, and its own `.`.
         let own = if self.file_type == FileType::Directory { 2 } else { 0 };
         self.links.saturating_add(own)
     }

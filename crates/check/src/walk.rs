@@ -1,26 +1,23 @@
-//! How is everything in an image looked at once?
+//! Walks the inodes of an image once, and applies all checks to each.
 
-use std::{
-    panic::resume_unwind,
-    sync::{Arc, atomic::Ordering},
-    thread,
-};
+use std::{panic::resume_unwind, sync::Arc, thread};
 
 use crossbeam_channel::Receiver;
 use lith_device::ReadAt;
 use lith_format::{addr::Nid, dirent::Dirent, file_type::FileType};
+use lith_observer::Observer;
 use lith_reader::{Image, Inode};
+use lith_survey::{Allowance, Budget};
 
 use crate::{
     classify::{self, Reading},
     decode::{Batch, Decoder, Decoding, Feed},
     directory::{self, Directory},
-    findings::{Findings, Gathered, Log, Phase},
+    error::CheckError,
+    findings::{Collected, Findings, Log, Phase},
     inode,
-    ledger::Ledger,
-    limits::{Allowance, Budget},
     maps::Maps,
-    options::{Options, Progress},
+    options::Options,
     overlap::Overlaps,
     paths::Paths,
     raw::Raw,
@@ -28,41 +25,44 @@ use crate::{
     rule::Rule,
     superblock,
     visits::Visits,
+    watch::Watch,
     xattrs::Xattrs,
 };
 
-/// Batches of pieces that wait for each thread.
+/// Batches that wait for each thread.
 const WAITING: usize = 4;
 
-/// Examines an image whose primary device is `device`, if that is known.
+/// Examines an image; raw bytes are checked if its primary device is given.
 pub(crate) fn examine(
     image: &Image,
     device: Option<Arc<dyn ReadAt>>,
     findings: Findings,
     options: &Options,
-    progress: &Progress,
-) -> Report {
+    observer: &dyn Observer,
+) -> Result<Report, CheckError> {
+    let watch = Watch::new(observer);
     let raw = device.map(|device| Raw::new(image, device));
-    let (visits, counts) = look_at_everything(image, raw, &findings, options, progress);
-    let Gathered { notes, by_rule, truncated } = findings.finish();
+    let decoding = Decoding { image, findings: &findings, watch: &watch };
+    let (visits, counts) = examine_all(raw, decoding, options);
+    if watch.was_cancelled() {
+        return Err(CheckError::Cancelled);
+    }
+    let Collected { notes, by_rule, truncated } = findings.finish();
     let root = options.start.unwrap_or(image.superblock().root_nid);
     let paths = Paths::of(image, root, &visits, notes.values());
     let findings = notes.into_values().map(|note| paths.finding(note)).collect();
-    Report { findings, truncated, counts, by_rule }
+    Ok(Report { findings, truncated, counts, by_rule })
 }
 
-fn look_at_everything(
-    image: &Image,
+fn examine_all(
     raw: Option<Raw<'_>>,
-    findings: &Findings,
+    decoding: Decoding<'_>,
     options: &Options,
-    progress: &Progress,
 ) -> (Visits, Counts) {
-    let decoding = Decoding::new(image, findings, progress);
-    let log = Log::new(findings, Phase::Structure, 2);
-    let mut walk = Walk::new(image, &log, raw);
+    let log = Log::new(decoding.findings, Phase::Structure, 2);
+    let mut walk = Walk::new(decoding.image, &log, decoding.watch, raw);
     if options.data {
-        walk = walk_with_workers(walk, &decoding, options, progress);
+        walk = walk_with_workers(walk, decoding, options);
     } else {
         walk.run(options.start);
     }
@@ -70,23 +70,18 @@ fn look_at_everything(
 }
 
 /// Walks while other threads decode.
-fn walk_with_workers<'a>(
-    walk: Walk<'a>,
-    decoding: &'a Decoding<'a>,
-    options: &Options,
-    progress: &Progress,
-) -> Walk<'a> {
+fn walk_with_workers<'a>(walk: Walk<'a>, decoding: Decoding<'a>, options: &Options) -> Walk<'a> {
     let workers = options.workers.get();
     let (sender, batches) = crossbeam_channel::bounded(workers.saturating_mul(WAITING));
     thread::scope(|scope| {
         let spawn = |_| scope.spawn(|| decode_all(decoding, &batches));
         let others: Vec<_> = (1..workers).map(spawn).collect();
-        // Should the walk panic, it ends here and with it the feed that the others wait for.
+        // Owned by this scope: if the walk panics, the feed is dropped, which ends the other threads.
         let mut walk = walk;
         walk.feed = Some(Feed::new(sender, decoding));
         walk.run(options.start);
         if let Some(feed) = walk.feed.take() {
-            progress.total.store(feed.fed(), Ordering::Relaxed);
+            decoding.watch.expect(feed.bytes());
             walk.counts.decoded_bytes = feed.finish(&batches);
         }
         for other in others {
@@ -97,19 +92,13 @@ fn walk_with_workers<'a>(
     })
 }
 
-/// A directory that is still to be read, and the directory where it was met.
-struct Pending {
-    inode: Inode,
-    parent: Nid,
-}
-
 /// The walk through all inodes.
 struct Walk<'a> {
     image: &'a Image,
     log: &'a Log<'a>,
+    watch: &'a Watch<'a>,
     raw: Option<Raw<'a>>,
     visits: Visits,
-    pending: Vec<Pending>,
     directories: Allowance,
     xattrs: Xattrs,
     maps: Maps<'a>,
@@ -118,19 +107,17 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(image: &'a Image, log: &'a Log<'a>, raw: Option<Raw<'a>>) -> Self {
+    fn new(image: &'a Image, log: &'a Log<'a>, watch: &'a Watch<'a>, raw: Option<Raw<'a>>) -> Self {
         let budget = Budget::new(image);
-        let mut ledger = Ledger::new(image, budget.repeated);
-        superblock::claim(image, &mut ledger);
         Self {
             image,
             log,
+            watch,
             raw,
             visits: Visits::default(),
-            pending: Vec::new(),
             directories: budget.directories,
             xattrs: Xattrs::new(budget.xattrs),
-            maps: Maps::new(image, log, (budget.extents, budget.indexes), ledger),
+            maps: Maps::new(image, log, &budget),
             feed: None,
             counts: Counts::default(),
         }
@@ -141,8 +128,7 @@ impl<'a> Walk<'a> {
         let root = self.image.superblock().root_nid;
         let start = start.unwrap_or(root);
         if start == root {
-            let special = [self.image.packed_inode(), self.image.metabox_inode()];
-            special.into_iter().flatten().for_each(|inode| self.check_inode(inode));
+            special_inodes(self.image).for_each(|inode| self.check_inode(inode));
         } else {
             // Files may have further names elsewhere.
             self.visits.incomplete = true;
@@ -151,26 +137,32 @@ impl<'a> Walk<'a> {
             Ok(inode) => self.meet(inode, parent_of(self.image, &inode)),
             Err(error) => self.log.error(Reading::INODE, &error),
         }
-        while let Some(next) = self.pending.pop() {
-            self.read_directory(&next);
+        while !self.watch.is_cancelled()
+            && let Some(inode) = self.visits.walk.next_directory()
+        {
+            self.read_directory(inode);
         }
     }
 
-    fn read_directory(&mut self, next: &Pending) {
-        let mut directory = Directory::new(self.image, self.log, next.inode, next.parent);
-        let mut allowance = self.directories.hand_over();
-        directory.read(&mut allowance, &mut |dirent| self.see_name(next.inode.nid, dirent));
+    fn read_directory(&mut self, inode: Inode) {
+        let parent = self.visits.walk.note(inode.nid).map_or(inode.nid, |visit| visit.parent);
+        let mut directory = Directory::new(self.image, self.log, self.watch, inode, parent);
+        let mut allowance = self.directories;
+        directory.read(&mut allowance, &mut |dirent| self.see_name(inode.nid, dirent));
         self.directories = allowance;
         self.visits.incomplete |= directory.incomplete;
     }
 
-    /// Looks at a name, and at the inode it leads to if that was not met before.
+    /// Checks a name, and the inode that it refers to if that was not met before.
     fn see_name(&mut self, directory: Nid, dirent: &Dirent<'_>) {
         let nid = dirent.nid;
-        if let Some(visit) = self.visits.get(nid) {
+        if self.watch.is_cancelled() {
+            return;
+        }
+        if let Some(visit) = self.visits.walk.note(nid) {
             let file_type = visit.file_type;
             self.see_again(directory, dirent, file_type);
-        } else if !self.visits.has_met(nid) {
+        } else if !self.visits.walk.has_met(nid) {
             match self.image.inode(nid) {
                 Ok(inode) => {
                     self.check_type(directory, dirent, inode.file_type);
@@ -182,7 +174,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Looks at another name of an inode.
+    /// Checks another name of an inode.
     fn see_again(&mut self, directory: Nid, dirent: &Dirent<'_>, file_type: FileType) {
         self.check_type(directory, dirent, file_type);
         self.count_directory(directory, file_type);
@@ -201,7 +193,7 @@ impl<'a> Walk<'a> {
     }
 
     fn fail_inode(&mut self, directory: Nid, dirent: &Dirent<'_>, error: &lith_reader::Error) {
-        self.visits.add_unreadable(dirent.nid);
+        self.visits.walk.add_unreadable(dirent.nid);
         self.visits.incomplete = true;
         if dirent.file_type() == Some(FileType::Directory) {
             self.visits.count_link(directory);
@@ -224,14 +216,11 @@ impl<'a> Walk<'a> {
         self.log.add(rule, directory::entry(directory, dirent), detail);
     }
 
-    /// Takes in an inode that was not met before.
+    /// Adds an inode that was not met before.
     fn meet(&mut self, inode: Inode, parent: Nid) {
         self.visits.add(&inode, parent);
         match inode.file_type {
-            FileType::Directory => {
-                self.counts.directories += 1;
-                self.pending.push(Pending { inode, parent });
-            }
+            FileType::Directory => self.counts.directories += 1,
             FileType::Regular => {
                 self.counts.files += 1;
                 self.counts.content_bytes = self.counts.content_bytes.saturating_add(inode.size);
@@ -246,33 +235,24 @@ impl<'a> Walk<'a> {
         self.counts.inodes += 1;
         inode::check(self.image, self.log, self.raw.as_mut(), inode);
         self.xattrs.check(self.image, self.log, self.raw.as_mut(), inode);
-        // Directories and symlinks are read anyway.
+        // The data of directories and symlinks is read by their own checks.
         let feed = self.feed.as_mut().filter(|_| inode.file_type == FileType::Regular);
         self.maps.check(self.raw.as_mut(), inode, feed);
     }
 
-    /// Looks at what is known only when all inodes were met.
+    /// Checks what is known only when all inodes were met.
     fn conclude(mut self) -> (Visits, Counts) {
-        let log = self.log.beside(Phase::Whole);
+        let log = self.log.of_phase(Phase::Whole);
         for (nid, says, right) in self.visits.wrong_nlinks() {
             log.inode(Rule::NlinkWrong, nid, format!("it says {says} links, and has {right}"));
         }
-        let whole = !self.visits.incomplete;
-        if whole {
+        if !self.visits.incomplete {
             self.check_inos(&log);
         }
-        let log = self.log.beside(Phase::Overlap);
-        if let Some(mut overlaps) = Overlaps::new(self.image, &log, &self.maps.ledger) {
-            let inodes =
-                self.visits.nids().into_iter().filter_map(|nid| self.image.inode(nid).ok());
-            inodes.for_each(|inode| overlaps.see(&inode));
-            let special = [self.image.packed_inode(), self.image.metabox_inode()];
-            special.into_iter().flatten().for_each(|inode| overlaps.see(inode));
-            overlaps.finish();
-        }
-        let everything = whole && !self.maps.incomplete && self.raw.is_some();
+        self.check_overlaps();
+        let is_complete = !self.visits.incomplete && !self.maps.incomplete && self.raw.is_some();
         self.maps.usage.shares = self.maps.ledger.has_shared();
-        self.maps.usage.compare(self.image, self.log, everything);
+        self.maps.usage.compare(self.image, self.log, is_complete);
         (self.visits, self.counts)
     }
 
@@ -282,9 +262,28 @@ impl<'a> Walk<'a> {
             log.image(Rule::SbInos, format!("it says {says} inodes; {found} can be reached"));
         }
     }
+
+    fn check_overlaps(&self) {
+        let log = self.log.of_phase(Phase::Overlap);
+        let overlaps = Overlaps::new(self.image, &log, &self.maps.ledger);
+        let Some(mut overlaps) = overlaps else { return };
+        let inodes = self.visits.nids().into_iter().filter_map(|nid| self.image.inode(nid).ok());
+        for inode in inodes.chain(special_inodes(self.image).copied()) {
+            if self.watch.is_cancelled() {
+                return;
+            }
+            overlaps.see(&inode);
+        }
+        overlaps.finish();
+    }
 }
 
-/// The directory that a directory says it is in; an inode by itself if it doesn't say so.
+/// The packed and the metabox inode, which have no names.
+fn special_inodes(image: &Image) -> impl Iterator<Item = &Inode> {
+    [image.packed_inode(), image.metabox_inode()].into_iter().flatten()
+}
+
+/// The parent of a directory by its `..`; the inode itself if there is none.
 fn parent_of(image: &Image, inode: &Inode) -> Nid {
     if inode.nid == image.superblock().root_nid || inode.file_type != FileType::Directory {
         return inode.nid;
@@ -293,8 +292,8 @@ fn parent_of(image: &Image, inode: &Inode) -> Nid {
     parent.map_or(inode.nid, |parent| parent.nid)
 }
 
-/// Decodes what comes; returns how many bytes that was.
-fn decode_all<'a>(decoding: &'a Decoding<'a>, batches: &Receiver<Batch>) -> u64 {
+/// Decodes all batches; returns the decoded bytes.
+fn decode_all(decoding: Decoding<'_>, batches: &Receiver<Batch>) -> u64 {
     let mut decoder = Decoder::new(decoding);
     decoder.run(batches);
     decoder.bytes

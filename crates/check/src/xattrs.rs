@@ -1,4 +1,4 @@
-//! Does an inode have the xattrs that it should?
+//! Checks the xattrs of inodes.
 
 use std::collections::HashMap;
 
@@ -7,48 +7,43 @@ use lith_format::{
     xattr::{ENTRY_HEADER_SIZE, Entry, ShortPrefix, XattrBody, entry_size, shared_position},
 };
 use lith_reader::{Image, Inode, Space};
+use lith_survey::{Allowance, Grant};
 
-use crate::{
-    classify::Reading,
-    findings::Log,
-    limits::{Allowance, Grant},
-    raw::Raw,
-    rule::Rule,
-};
+use crate::{classify::Reading, findings::Log, raw::Raw, rule::Rule};
 
-/// Bytes of an xattr body before its shared ids.
+/// Bytes of the header of an xattr body, which its shared ids follow.
 const BODY_HEADER: usize = 12;
 
-/// The xattrs of an image; shared ones are looked at once.
+/// The xattrs of an image; each shared one is checked once.
 #[derive(Debug)]
 pub(crate) struct Xattrs {
-    shared: HashMap<u32, Shared>,
+    shared: HashMap<u32, SharedXattr>,
     /// Bytes that may still be read.
     allowance: Allowance,
 }
 
-/// What is known of a shared id.
+/// A shared xattr by its id.
 #[derive(Clone, Debug)]
-enum Shared {
-    /// There is no xattr.
+enum SharedXattr {
+    /// There is no valid xattr.
     Broken,
-    /// There is one that readers pass over.
+    /// Readers ignore it, or the budget was exhausted.
     Unknown,
-    /// There is one.
+    /// A valid xattr.
     Named(Named),
 }
 
 /// An xattr's name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Named {
-    /// The whole name, but for hidden ones without namespace.
+    /// The full name; hidden xattrs lack the namespace.
     name: Vec<u8>,
-    /// The bit of the name filter that must not be set.
+    /// The bit of the name filter that must be clear.
     bit: u32,
 }
 
-/// One inode's xattrs while they are looked at.
-struct Looking<'a, 'b> {
+/// The check of one inode's xattrs.
+struct BodyCheck<'a, 'b> {
     image: &'a Image,
     log: &'a Log<'a>,
     raw: &'a mut Raw<'b>,
@@ -61,7 +56,7 @@ impl Xattrs {
         Self { shared: HashMap::new(), allowance }
     }
 
-    /// Looks at the xattrs of an inode.
+    /// Checks the xattrs of an inode.
     pub(crate) fn check(
         &mut self,
         image: &Image,
@@ -76,7 +71,7 @@ impl Xattrs {
         match raw {
             Some(raw) => {
                 let names = Vec::new();
-                self.check_body(&mut Looking { image, log, raw, inode, names });
+                self.check_body(&mut BodyCheck { image, log, raw, inode, names });
             }
             None => {
                 if let Err(error) = image.xattrs_with_hidden(inode) {
@@ -86,39 +81,39 @@ impl Xattrs {
         }
     }
 
-    fn check_body(&mut self, looking: &mut Looking<'_, '_>) {
-        let Some(bytes) = looking.body() else {
-            return looking.tell(Rule::XattrDamaged, "its xattrs end beyond all metadata");
+    fn check_body(&mut self, check: &mut BodyCheck<'_, '_>) {
+        let Some(bytes) = check.body() else {
+            return check.report(Rule::XattrDamaged, "its xattrs end beyond all metadata");
         };
         if bytes.get(5..BODY_HEADER).is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0)) {
-            looking.tell(Rule::ReservedSet, "reserved bytes of the xattr body are set");
+            check.report(Rule::ReservedSet, "reserved bytes of the xattr body are set");
         }
         let body = match XattrBody::parse(&bytes) {
             Ok(body) => body,
             Err(error) if error.is_unsupported() => {
-                return looking.tell(Rule::InodeUnsupported, &error.to_string());
+                return check.report(Rule::InodeUnsupported, &error.to_string());
             }
-            Err(error) => return looking.tell(Rule::XattrDamaged, &error.to_string()),
+            Err(error) => return check.report(Rule::XattrDamaged, &error.to_string()),
         };
         for entry in body.entries() {
             match entry {
-                Ok(entry) => looking.see_inline(&entry),
-                Err(error) => looking.tell(Rule::XattrDamaged, &error.to_string()),
+                Ok(entry) => check.see_inline(&entry),
+                Err(error) => check.report(Rule::XattrDamaged, &error.to_string()),
             }
         }
         for id in body.shared_ids() {
             let allowance = &mut self.allowance;
             let shared = self.shared.entry(id);
-            let shared = shared.or_insert_with(|| looking.load_shared(id, allowance));
-            looking.see_shared(id, shared);
+            let shared = shared.or_insert_with(|| check.load_shared(id, allowance));
+            check.see_shared(id, shared);
         }
-        looking.check_filter(body.filter);
-        looking.check_duplicates();
+        check.check_filter(body.filter);
+        check.check_duplicates();
     }
 }
 
-impl Looking<'_, '_> {
-    fn tell(&self, rule: Rule, detail: &str) {
+impl BodyCheck<'_, '_> {
+    fn report(&self, rule: Rule, detail: &str) {
         self.log.inode(rule, self.inode.nid, detail);
     }
 
@@ -132,7 +127,7 @@ impl Looking<'_, '_> {
             self.check_acl(entry);
             self.names.push(named);
         } else {
-            self.tell_prefix(entry.index);
+            self.report_prefix(entry.index);
         }
     }
 
@@ -143,37 +138,42 @@ impl Looking<'_, '_> {
         Some(Named { name, bit })
     }
 
-    fn tell_prefix(&self, index: u8) {
-        self.tell(Rule::XattrPrefix, &format!("an xattr's name has prefix {index}, which is none"));
+    fn report_prefix(&self, index: u8) {
+        self.report(
+            Rule::XattrPrefix,
+            &format!("an xattr's name has prefix {index}, which is none"),
+        );
     }
 
-    fn see_shared(&mut self, id: u32, shared: &Shared) {
+    fn see_shared(&mut self, id: u32, shared: &SharedXattr) {
         match shared {
-            Shared::Broken => {
+            SharedXattr::Broken => {
                 let detail = format!("shared xattr {id} lies beyond all metadata");
-                self.tell(Rule::XattrShared, &detail);
+                self.report(Rule::XattrShared, &detail);
             }
-            Shared::Unknown => {}
-            Shared::Named(named) => self.names.push(named.clone()),
+            SharedXattr::Unknown => {}
+            SharedXattr::Named(named) => self.names.push(named.clone()),
         }
     }
 
-    fn load_shared(&mut self, id: u32, allowance: &mut Allowance) -> Shared {
-        let Some((space, position, size)) = self.find_shared(id) else { return Shared::Broken };
+    fn load_shared(&mut self, id: u32, allowance: &mut Allowance) -> SharedXattr {
+        let Some((space, position, size)) = self.find_shared(id) else {
+            return SharedXattr::Broken;
+        };
         if !grant(allowance, size as u64, self.log, self.inode) {
-            return Shared::Unknown;
+            return SharedXattr::Unknown;
         }
-        let Some(bytes) = self.raw.bytes(space, position, size) else { return Shared::Broken };
-        let Ok((entry, _)) = Entry::parse(&bytes) else { return Shared::Broken };
+        let Some(bytes) = self.raw.bytes(space, position, size) else { return SharedXattr::Broken };
+        let Ok((entry, _)) = Entry::parse(&bytes) else { return SharedXattr::Broken };
         if let Some(named) = self.name(&entry) {
             self.check_acl(&entry);
-            return Shared::Named(named);
+            return SharedXattr::Named(named);
         }
-        self.tell_prefix(entry.index);
-        Shared::Unknown
+        self.report_prefix(entry.index);
+        SharedXattr::Unknown
     }
 
-    /// Where a shared xattr is, and its bytes.
+    /// The space, position and size of a shared xattr.
     fn find_shared(&mut self, id: u32) -> Option<(Space, u64, usize)> {
         let sb = self.image.superblock();
         let in_metabox = sb.compat.contains(Compat::SHARED_EA_IN_METABOX);
@@ -189,7 +189,7 @@ impl Looking<'_, '_> {
         }
         for named in self.names.iter().filter(|named| named.bit & filter != 0) {
             let name = named.name.escape_ascii();
-            self.tell(Rule::XattrFilter, &format!("the filter {filter:#010x} hides {name}"));
+            self.report(Rule::XattrFilter, &format!("the filter {filter:#010x} hides {name}"));
         }
     }
 
@@ -198,7 +198,7 @@ impl Looking<'_, '_> {
         for (name, next) in self.names.iter().zip(self.names.iter().skip(1)) {
             if name == next {
                 let detail = format!("{} is there twice", name.name.escape_ascii());
-                self.tell(Rule::XattrDuplicate, &detail);
+                self.report(Rule::XattrDuplicate, &detail);
             }
         }
     }
@@ -207,22 +207,22 @@ impl Looking<'_, '_> {
         let is_acl = ShortPrefix::from_raw(entry.index).is_some_and(ShortPrefix::is_whole_name);
         if is_acl && !is_acl_value(entry.value) {
             let detail = format!("an ACL of {} bytes that Linux can't read", entry.value.len());
-            self.tell(Rule::XattrAcl, &detail);
+            self.report(Rule::XattrAcl, &detail);
         }
     }
 }
 
-/// Whether so many bytes of xattrs may be read.
+/// Whether `size` bytes of xattrs may be read.
 fn grant(allowance: &mut Allowance, size: u64, log: &Log<'_>, inode: &Inode) -> bool {
     let grant = allowance.take(size);
-    if grant == Grant::Ended {
+    if grant == Grant::FirstRefusal {
         let detail = "xattrs overlap so much that they are not looked at any further";
         log.inode(Rule::WorkLimit, inode.nid, detail);
     }
     grant == Grant::Given
 }
 
-/// Whether a value is version 2 of the form in which Linux has ACLs: entries of tag, permissions and id.
+/// Whether a value is a POSIX ACL of version 2, the only one that Linux reads: entries of tag, permissions and id.
 fn is_acl_value(value: &[u8]) -> bool {
     let Some((version, entries)) = value.split_first_chunk::<4>() else { return false };
     let (entries, rest) = entries.as_chunks::<8>();

@@ -5,14 +5,15 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
 use crate::common::{Bytes, check, devices, golden, goldens, ids, options, text, try_check};
-use lith_check::{CheckError, Finding, Options, Progress, Rule, check_devices};
+use lith_check::{CheckError, Finding, Rule, check_devices};
 use lith_device::{DeviceError, MemoryDevice, ReadAt};
 use lith_format::{addr::Nid, file_type::FileType};
+use lith_observer::{Observer, Phase, Progress};
 use lith_reader::Image;
 
 /// What mkfs.erofs does that a rule is against, by image, with the reason.
@@ -87,7 +88,8 @@ fn the_report_is_the_same_for_any_number_of_workers() {
 fn data_is_left_alone_when_asked_for() {
     let mut devices = golden("06-legacy-compress").devices;
     devices[0][8192..].fill(0xff);
-    let structure = Options { data: false, ..options(2) };
+    let mut structure = options(2);
+    structure.data = false;
     let report = try_check(&devices, &structure).unwrap();
     assert!(report.is_clean(), "{}", text(&report));
     assert_eq!(report.counts.decoded_bytes, 0);
@@ -103,7 +105,8 @@ fn a_part_is_examined_by_itself() {
     damaged[0][8192..].fill(0xff);
     for visit in image.files() {
         let visit = visit.unwrap();
-        let part = Options { start: Some(visit.inode.nid), ..options(2) };
+        let mut part = options(2);
+        part.start = Some(visit.inode.nid);
         let report = try_check(&bytes, &part).unwrap();
         assert!(report.is_clean(), "{:?}: {}", visit.path, text(&report));
         let is_directory = visit.inode.file_type == FileType::Directory;
@@ -115,7 +118,8 @@ fn a_part_is_examined_by_itself() {
         let begins = |finding: &Finding| finding.path.as_deref() == Some(b"/");
         assert!(is_directory || report.findings.iter().all(begins), "{}", text(&report));
     }
-    let elsewhere = Options { start: Some(Nid(1 << 40)), ..options(2) };
+    let mut elsewhere = options(2);
+    elsewhere.start = Some(Nid(1 << 40));
     assert!(!try_check(&bytes, &elsewhere).unwrap().is_sound());
 }
 
@@ -124,7 +128,8 @@ fn the_checksum_need_not_be_right() {
     let mut devices = golden("03-lz4").devices;
     devices[0][1024 + 4] ^= 1;
     assert_eq!(ids(&check(&devices)), ["sb-checksum"].into());
-    let any = Options { checksum: false, ..options(2) };
+    let mut any = options(2);
+    any.checksum = false;
     assert!(try_check(&devices, &any).unwrap().is_clean());
 }
 
@@ -133,7 +138,7 @@ fn an_open_image_is_examined_too() {
     for golden in goldens() {
         let all = devices(&golden.devices);
         let image = Image::open_with(all, lith_reader::Options::default()).unwrap();
-        let report = lith_check::check(&image, &options(2), &Progress::default());
+        let report = lith_check::check(&image, &options(2), &()).unwrap();
         let raw = check(&golden.devices);
         assert!(ids(&report).is_subset(&ids(&raw)), "{}: {}", golden.name, text(&report));
         assert_eq!(report.counts, raw.counts, "{}", golden.name);
@@ -145,9 +150,46 @@ fn progress_ends_where_it_should() {
     let progress = Progress::default();
     let golden = golden("03-lz4");
     let report = check_devices(devices(&golden.devices), &options(2), &progress).unwrap();
-    let (bytes, total) = (&progress.bytes, &progress.total);
-    assert_eq!(bytes.load(Ordering::Relaxed), report.counts.decoded_bytes);
-    assert_eq!(total.load(Ordering::Relaxed), report.counts.decoded_bytes);
+    let decoded = report.counts.decoded_bytes;
+    assert_eq!((progress.done(), progress.total()), (decoded, decoded));
+    assert_eq!(progress.phase(), Phase::Checking);
+}
+
+/// An observer that cancels once it was asked so often.
+struct Canceller {
+    polls: AtomicU64,
+    limit: u64,
+}
+
+impl Observer for Canceller {
+    fn is_cancelled(&self) -> bool {
+        // Cancels once only: the check must remember it.
+        self.polls.fetch_add(1, Ordering::Relaxed) == self.limit
+    }
+}
+
+#[test]
+fn a_cancelled_check_is_an_error_at_any_time() {
+    // One with extents to be compared, too.
+    let devices = golden("10-dedupe").devices;
+    for (workers, data) in [(1, true), (3, true), (1, false)] {
+        let mut options = options(workers);
+        options.data = data;
+        let whole = try_check(&devices, &options).unwrap();
+        let mut limit = 0;
+        let report = loop {
+            let canceller = Canceller { polls: AtomicU64::new(0), limit };
+            let result = check_devices(crate::common::devices(&devices), &options, &canceller);
+            let polls = canceller.polls.into_inner();
+            match result {
+                Err(CheckError::Cancelled) => assert_eq!(polls, limit + 1),
+                other => break other.unwrap(),
+            }
+            limit += 1;
+        };
+        assert_eq!(report, whole);
+        assert!(limit > whole.counts.directories + whole.counts.files, "{limit}");
+    }
 }
 
 #[test]
@@ -168,7 +210,8 @@ fn only_so_many_findings_are_kept_but_all_are_counted() {
             pending.extend(entries.map(|entry| image.inode(entry.unwrap().nid).unwrap()));
         }
     }
-    let few = Options { max_findings: 7, ..options(1) };
+    let mut few = options(1);
+    few.max_findings = 7;
     let report = try_check(&devices, &few).unwrap();
     assert!(wrong > 20 && report.truncated);
     assert_eq!(report.findings.len(), 7);
@@ -219,12 +262,12 @@ fn a_device_that_fails_is_told_of() {
         fails: Arc::new(AtomicBool::new(fails)),
     };
     let all: Vec<Box<dyn ReadAt>> = vec![Box::new(device(0, true))];
-    let error = check_devices(all, &options(1), &Progress::default()).unwrap_err();
+    let error = check_devices(all, &options(1), &()).unwrap_err();
     assert!(matches!(error, CheckError::Device { .. }), "{error:?}");
     let data = device(16 << 10, false);
     let fails = Arc::clone(&data.fails);
     let image = Image::open(data).unwrap();
     fails.store(true, Ordering::Relaxed);
-    let report = lith_check::check(&image, &options(2), &Progress::default());
+    let report = lith_check::check(&image, &options(2), &()).unwrap();
     assert_eq!(ids(&report), ["device-failed"].into(), "{}", text(&report));
 }

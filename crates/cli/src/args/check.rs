@@ -48,12 +48,10 @@ pub(crate) struct Check {
 impl Check {
     /// How to check.
     pub(crate) fn options(&self) -> Options {
-        let workers = super::workers(self.workers);
-        Options {
-            data: !self.no_data,
-            workers,
-            max_findings: self.max_findings,
-            ..Options::default()
-        }
+        let mut options = Options::default();
+        options.data = !self.no_data;
+        options.workers = super::workers(self.workers);
+        options.max_findings = self.max_findings;
+        options
     }
 }

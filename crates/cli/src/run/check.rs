@@ -1,15 +1,10 @@
 //! How is told whether an image is sound?
 
-use std::{
-    borrow::Cow,
-    collections::BTreeMap,
-    io::Write,
-    path::Path,
-    sync::{Arc, atomic::Ordering},
-};
+use std::{borrow::Cow, collections::BTreeMap, io::Write, path::Path, sync::Arc};
 
 use anyhow::Context;
-use lith::check::{self, Finding, Progress, Report, Severity};
+use lith::check::{self, Finding, Report, Severity};
+use lith_observer::Progress;
 use serde::Serialize;
 
 use super::subject;
@@ -33,10 +28,10 @@ pub(crate) fn run(request: &Check) -> anyhow::Result<Outcome> {
     let watched = Arc::clone(&progress);
     let bar = Bar::new(!request.quiet, move || Position {
         what: "checking",
-        done: watched.bytes.load(Ordering::Relaxed),
-        total: watched.total.load(Ordering::Relaxed),
+        done: watched.done(),
+        total: watched.total(),
     });
-    let report = check::check_devices(devices, &request.options(), &progress);
+    let report = check::check_devices(devices, &request.options(), &*progress);
     drop(bar);
     let report = report.with_context(|| Place(path).to_string())?;
     let mut output = output::stdout()?;

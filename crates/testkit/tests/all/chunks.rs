@@ -23,9 +23,9 @@ use lith_testkit::{
 };
 
 fn assert_sound(bytes: Vec<u8>, name: &str) {
-    let (how, progress) = (check::Options::default(), check::Progress::default());
+    let how = check::Options::default();
     let device = Box::new(MemoryDevice::new(bytes));
-    let report = check::check_devices(vec![device], &how, &progress).unwrap();
+    let report = check::check_devices(vec![device], &how, &()).unwrap();
     assert!(report.findings.is_empty(), "{name}: {:?}", report.findings.first());
 }
 

@@ -38,8 +38,8 @@ fn assert_holds(source: &Source, image: &Path, devices: &[PathBuf], what: &str) 
         let what = format!("{what}, {} devices", devices.len());
         let read = image::open_with(image, devices);
         compare::assert_same(source.filesystem(), read.filesystem(), &what);
-        let (how, progress) = (check::Options::default(), check::Progress::default());
-        let report = check::check_devices(image::devices(image, devices), &how, &progress);
+        let how = check::Options::default();
+        let report = check::check_devices(image::devices(image, devices), &how, &());
         assert!(report.as_ref().unwrap().findings.is_empty(), "{what}: {report:?}");
         if kernel::is_there() {
             let what = format!("{what}, mounted");

@@ -66,9 +66,9 @@ fn digests_are_found_by_their_name_and_right() {
             let superblock = image.superblock();
             assert!(superblock.compat.contains(Compat::ISHARE_XATTRS));
             assert!(superblock.incompat.contains(Incompat::XATTR_PREFIXES));
-            let (how, progress) = (check::Options::default(), check::Progress::default());
+            let how = check::Options::default();
             let device = Box::new(MemoryDevice::new(bytes));
-            let report = check::check_devices(vec![device], &how, &progress).unwrap();
+            let report = check::check_devices(vec![device], &how, &()).unwrap();
             assert!(report.findings.is_empty(), "{:?}", report.findings);
         }
     }

@@ -13,7 +13,7 @@ pub(crate) mod patch;
 
 use std::{collections::BTreeSet, fmt::Write as _, num::NonZeroUsize, path::PathBuf};
 
-use lith_check::{CheckError, Options, Progress, Report, check_devices};
+use lith_check::{CheckError, Options, Report, check_devices};
 use lith_device::{MemoryDevice, ReadAt};
 
 /// A golden image's bytes and those of its further devices.
@@ -52,7 +52,9 @@ pub(crate) fn golden(name: &str) -> Bytes {
 
 /// Options with so many threads.
 pub(crate) fn options(workers: usize) -> Options {
-    Options { workers: NonZeroUsize::new(workers).unwrap(), ..Options::default() }
+    let mut options = Options::default();
+    options.workers = NonZeroUsize::new(workers).unwrap();
+    options
 }
 
 /// Devices in memory.
@@ -63,7 +65,7 @@ pub(crate) fn devices(bytes: &[Vec<u8>]) -> Vec<Box<dyn ReadAt>> {
 
 /// What is found in an image.
 pub(crate) fn try_check(bytes: &[Vec<u8>], options: &Options) -> Result<Report, CheckError> {
-    check_devices(devices(bytes), options, &Progress::default())
+    check_devices(devices(bytes), options, &())
 }
 
 /// What is found in an image that is one.

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 use lith::{
-    check::{self, Finding, Options, Progress, Report, Severity},
+    check::{self, Finding, Options, Report, Severity},
     format::addr::Nid,
 };
 
@@ -15,12 +15,13 @@ pub(super) const UNSOUND: &str = "Found some filesystem corruption";
 /// Checks an image, or what is below an inode of it.
 pub(super) fn run(request: &Words, start: Option<Nid>) -> anyhow::Result<Done> {
     let decodes = request.decodes();
-    let options =
-        Options { data: decodes, checksum: !request.no_checksum, start, ..Options::default() };
+    let mut options = Options::default();
+    (options.data, options.start) = (decodes, start);
+    options.checksum = !request.no_checksum;
     let devices =
         if decodes { request.image.devices() } else { request.image.devices_of_structure() };
     let devices = devices?;
-    let report = check::check_devices(devices, &options, &Progress::default());
+    let report = check::check_devices(devices, &options, &());
     let report = report.with_context(|| Place(&request.image.image).to_string())?;
     tell(request, &report);
     let is_well = report.is_sound();

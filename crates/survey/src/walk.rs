@@ -1,0 +1,105 @@
+//! Defines [`Walk`], which keeps track of the inodes that were met and of the directories still to be read.
+
+use std::collections::HashMap;
+
+use lith_format::{addr::Nid, file_type::FileType};
+use lith_reader::Inode;
+
+/// The inodes of an image that have names, each met once, with a note `T` of whoever walks.
+///
+/// A directory that was met is read later, the last one first: depth does not cost stack, and a directory that several
+/// names lead to is read once.
+#[derive(Debug)]
+pub struct Walk<T> {
+    /// The note about each inode; `None` for inodes that can't be read.
+    notes: HashMap<Nid, Option<T>>,
+    pending: Vec<Inode>,
+}
+
+impl<T> Default for Walk<T> {
+    fn default() -> Self {
+        Self { notes: HashMap::new(), pending: Vec::new() }
+    }
+}
+
+impl<T> Walk<T> {
+    /// Adds an inode; if it is a directory, [`Self::next_directory`] returns it later.
+    pub fn add(&mut self, inode: &Inode, note: T) {
+        self.notes.insert(inode.nid, Some(note));
+        if inode.file_type == FileType::Directory {
+            self.pending.push(*inode);
+        }
+    }
+
+    /// Adds an inode that can't be read.
+    pub fn add_unreadable(&mut self, nid: Nid) {
+        self.notes.insert(nid, None);
+    }
+
+    /// The next directory to be read; `None` after the last one.
+    pub fn next_directory(&mut self) -> Option<Inode> {
+        self.pending.pop()
+    }
+
+    /// Whether an inode was met, readable or not.
+    #[must_use]
+    pub fn has_met(&self, nid: Nid) -> bool {
+        self.notes.contains_key(&nid)
+    }
+
+    /// The note about an inode; `None` if it was not met or can't be read.
+    #[must_use]
+    pub fn note(&self, nid: Nid) -> Option<&T> {
+        self.notes.get(&nid)?.as_ref()
+    }
+
+    /// As [`Self::note`], to be changed.
+    pub fn note_mut(&mut self, nid: Nid) -> Option<&mut T> {
+        self.notes.get_mut(&nid)?.as_mut()
+    }
+
+    /// All readable inodes with their notes, in no particular order.
+    pub fn notes(&self) -> impl Iterator<Item = (Nid, &T)> {
+        self.notes.iter().filter_map(|(nid, note)| Some((*nid, note.as_ref()?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lith_device::FileDevice;
+    use lith_reader::Image;
+
+    use super::*;
+
+    #[test]
+    fn each_inode_is_met_once() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/01-plain.erofs");
+        let image = Image::open(FileDevice::open(path.as_ref()).unwrap()).unwrap();
+        let (mut walk, mut directories) = (Walk::<u32>::default(), 0);
+        walk.add(&image.root().unwrap(), 0);
+        while let Some(directory) = walk.next_directory() {
+            directories += 1;
+            for entry in image.read_dir(&directory).unwrap() {
+                let nid = entry.unwrap().nid;
+                if let Some(links) = walk.note_mut(nid) {
+                    *links += 1;
+                } else {
+                    walk.add(&image.inode(nid).unwrap(), 1);
+                }
+            }
+        }
+        assert_eq!((walk.notes().count(), directories), (70, 12));
+        let nlink = |nid| image.inode(nid).unwrap().nlink;
+        let is_right =
+            |(nid, links): (Nid, &u32)| walk.has_met(nid) && (*links < 2 || *links == nlink(nid));
+        assert!(walk.notes().all(is_right));
+    }
+
+    #[test]
+    fn an_unreadable_inode_has_no_note() {
+        let mut walk = Walk::<()>::default();
+        walk.add_unreadable(Nid(7));
+        assert!(walk.has_met(Nid(7)) && walk.note(Nid(7)).is_none());
+        assert_eq!((walk.notes().count(), walk.next_directory()), (0, None));
+    }
+}
