@@ -54,11 +54,11 @@ mod tests {
         for (name, expected) in [("01-plain", 1), ("27-xattr-prefix", 2), ("15-blobdev", 2)] {
             let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden");
             let path = format!("{folder}/{name}.erofs");
-            let device = FileDevice::open(path.as_ref()).unwrap();
+            let device = FileDevice::open(path).unwrap();
             let devices: Vec<Box<dyn lith_device::ReadAt>> = match name {
                 "15-blobdev" => {
                     let blob = format!("{folder}/{name}.blob");
-                    vec![Box::new(device), Box::new(FileDevice::open(blob.as_ref()).unwrap())]
+                    vec![Box::new(device), Box::new(FileDevice::open(blob).unwrap())]
                 }
                 _ => vec![Box::new(device)],
             };

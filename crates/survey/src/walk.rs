@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn each_inode_is_met_once() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/01-plain.erofs");
-        let image = Image::open(FileDevice::open(path.as_ref()).unwrap()).unwrap();
+        let image = Image::open(FileDevice::open(path).unwrap()).unwrap();
         let (mut walk, mut directories) = (Walk::<u32>::default(), 0);
         walk.add(&image.root().unwrap(), 0);
         while let Some(directory) = walk.next_directory() {
