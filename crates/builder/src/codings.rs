@@ -76,23 +76,24 @@ impl Codings {
     /// Finds for each regular file in `order` the first rule that is for it.
     pub(crate) fn new(options: &Options, tree: &Tree, order: &[InodeIndex]) -> Self {
         let coding = |compression: &Option<_>| compression.as_ref().map(|own| options.coding(own));
-        let mut codings = Self { all: vec![coding(&options.compression)], by_inode: Vec::new() };
-        if !options.rules.is_empty() {
+        let mut codings =
+            Self { all: vec![coding(&options.compression.files)], by_inode: Vec::new() };
+        if !options.compression.rules.is_empty() {
             codings.follow_rules(options, tree, order);
         }
         if let Some(packed) = options.packed_coding() {
             let number = codings.number_of(Some(packed));
             codings.set(tree.next_index(), number);
         }
-        if options.metabox.is_some() {
-            let number = codings.number_of(coding(&options.metabox));
+        if options.compression.metabox.is_some() {
+            let number = codings.number_of(coding(&options.compression.metabox));
             codings.set(metabox::index_in(tree), number);
         }
         codings
     }
 
     fn follow_rules(&mut self, options: &Options, tree: &Tree, order: &[InodeIndex]) {
-        let rules = options.rules.iter();
+        let rules = options.compression.rules.iter();
         let numbers: Vec<usize> =
             rules.map(|rule| self.number_of(options.coding_by(rule))).collect();
         for inode in order {
@@ -100,7 +101,7 @@ impl Codings {
                 continue;
             }
             let path = tree.path(*inode);
-            let rule = options.rules.iter().position(|rule| rule.files.includes(&path));
+            let rule = options.compression.rules.iter().position(|rule| rule.files.includes(&path));
             if let Some(number) = rule.and_then(|rule| numbers.get(rule)) {
                 self.set(*inode, *number);
             }

@@ -76,7 +76,7 @@ pub(crate) struct DataWriter<'a> {
     pub(crate) used: Used,
     pub(crate) chunks: ChunkStore,
     /// Where chunks go, if not to the image.
-    pub(crate) blob: Option<Blob>,
+    pub(crate) blob: Option<Blob<'a>>,
     large: Option<Large<'a>>,
     /// What files fall into that were looked at for that.
     looked: Vec<Looked>,
@@ -115,7 +115,7 @@ struct Large<'a> {
 impl<'a> DataWriter<'a> {
     /// Writes to `image` from block `start` on.
     pub(crate) fn new(sources: Sources<'a>, plan: &'a Plan, image: Output<'a>, start: u64) -> Self {
-        let options = sources.options;
+        let (options, context) = (sources.options, sources.context);
         // Two more for the packed inode and the metabox.
         let inodes = sources.tree.len() + 2;
         Self {
@@ -123,12 +123,12 @@ impl<'a> DataWriter<'a> {
             plan,
             image,
             next: start,
-            spool: Spool::new(&options.temporary, options.memory / 8),
+            spool: Spool::new(context.temporary, context.memory / 8),
             files: vec![StoredFile::default(); inodes],
             digests: vec![Digest::default(); inodes],
             used: Used::default(),
-            chunks: ChunkStore::new(options.block, options.share_duplicates),
-            blob: options.blob.clone().map(|file| Blob { file, next: 0 }),
+            chunks: ChunkStore::new(options.layout.block, options.layout.share_duplicates),
+            blob: context.blob.map(|file| Blob { file, next: 0 }),
             large: None,
             looked: Vec::new(),
             segments: HashMap::new(),
@@ -138,7 +138,7 @@ impl<'a> DataWriter<'a> {
     }
 
     pub(crate) const fn block(&self) -> BlockBits {
-        self.sources.options.block
+        self.sources.options.layout.block
     }
 
     /// Writes a batch's blocks and remembers its files.
@@ -149,7 +149,8 @@ impl<'a> DataWriter<'a> {
         blocks: &Blocks,
     ) -> Result<(), BuildError> {
         // Pieces that follow each other are written at once.
-        let together = if self.sources.options.alignment > 1 { 1 } else { pieces.len().max(1) };
+        let together =
+            if self.sources.options.layout.alignment > 1 { 1 } else { pieces.len().max(1) };
         let (mut data, mut tails, mut chunks) = (&*blocks.data, &*blocks.tails, &*blocks.chunks);
         let mut outcomes = outcomes.into_iter();
         for pieces in pieces.chunks(together) {
@@ -186,7 +187,7 @@ impl<'a> DataWriter<'a> {
         if count == 0 || !is_first {
             return;
         }
-        let alignment = self.sources.options.alignment.into();
+        let alignment = self.sources.options.layout.alignment.into();
         let start = self.next.next_multiple_of(alignment);
         self.next = past_no_address(start, count).next_multiple_of(alignment);
         if let Some(large) = &mut self.large {
@@ -435,12 +436,13 @@ impl<'a> DataWriter<'a> {
         let coding = self.sources.coding(inode);
         let makers = coding.map(|coding| self.used.add(coding, extents)).unwrap_or_default();
         let id = |maker: Option<_>| maker.map_or(0, |compressor| algorithm_of(compressor).id());
-        let mut params = EncodeParams::new(options.block, size, Blkaddr(start), id(makers.head1));
+        let mut params =
+            EncodeParams::new(options.layout.block, size, Blkaddr(start), id(makers.head1));
         params.head2 = id(makers.head2);
         params.big_pcluster = options.has_configs();
         params.tail = tail;
         let header = map_header(self.sources, self.plan, inode, size);
-        let form = (options.index, options.is_wide());
+        let form = (options.compression.index, options.is_wide());
         let index = encode_index(extents, addresses.as_deref(), &params, header, form);
         let (index, mut table) = index.map_err(|error| self.unencodable(inode, "index", &error))?;
         let (in_blocks, inline) = match (tail, extents.split_last()) {

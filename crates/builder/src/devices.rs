@@ -1,6 +1,6 @@
 //! Which devices does an image refer to beside the one that it lies on?
 
-use std::{fs::File, sync::Arc};
+use std::fs::File;
 
 use lith_format::{
     addr::{Blkaddr, BlockBits},
@@ -13,13 +13,13 @@ use crate::{BuildError, DataImport, Options};
 
 /// The device that all chunks are written to.
 #[derive(Debug)]
-pub(crate) struct Blob {
-    pub(crate) file: Arc<File>,
+pub(crate) struct Blob<'a> {
+    pub(crate) file: &'a File,
     /// Its next free block.
     pub(crate) next: u64,
 }
 
-impl Blob {
+impl Blob<'_> {
     /// Its number among the devices of the image, of which it is the only one beside the first.
     pub(crate) const DEVICE: u16 = 1;
 }
@@ -29,12 +29,14 @@ impl Blob {
 pub(crate) fn extra_devices(
     contents: &dyn Contents,
     options: &Options,
+    blob: Option<&File>,
 ) -> Result<Vec<ExtraDevice>, BuildError> {
     let mut devices = match options.data {
         DataImport::Full => contents.devices(),
         DataImport::Reserved | DataImport::Zeros => Vec::new(),
     };
-    if options.blob.is_some() {
+    if blob.is_some() {
+        options.check_blob()?;
         if !devices.is_empty() {
             return Err(refused("together with files on other devices"));
         }
@@ -63,7 +65,7 @@ pub(crate) const fn table_size(devices: usize) -> u64 {
 pub(crate) fn slots(
     devices: &[ExtraDevice],
     (block, primary): (BlockBits, u64),
-    blob: Option<&Blob>,
+    blob: Option<&Blob<'_>>,
 ) -> Vec<DeviceSlot> {
     let mut uniaddr = primary;
     let slot = |device: &ExtraDevice| {

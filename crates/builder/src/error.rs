@@ -8,6 +8,7 @@ use lith_tree::{ContentError, DisplayPath};
 
 /// Why there is no image.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BuildError {
     /// A source file can't be read, or is not what it was.
     #[error(transparent)]
@@ -104,7 +105,10 @@ pub enum BuildError {
         /// What the format says.
         problem: String,
     },
-    /// The caller asked to stop.
-    #[error("interrupted")]
-    Interrupted,
+    /// The observer cancelled the build.
+    #[error("the build was cancelled")]
+    Cancelled,
+    /// A worker thread panicked; its panic is passed on to the caller's thread.
+    #[error("a worker thread panicked")]
+    WorkerPanicked,
 }

@@ -9,6 +9,7 @@
 mod chunks;
 mod codings;
 mod compress;
+mod context;
 mod data;
 mod devices;
 mod digest;
@@ -29,12 +30,17 @@ mod write;
 use std::{collections::HashMap, sync::OnceLock};
 
 use lith_format::addr::Nid;
-use lith_tree::{Filesystem, InodeIndex, Kind, Timestamp};
+use lith_observer::Phase;
+use lith_tree::{Filesystem, InodeIndex, Kind, Timestamp, Tree};
 
 pub use chunks::{ChunkForm, Chunks};
+pub use context::Context;
 pub use digest::{Digest, DigestOfPieces, PIECE};
 pub use error::BuildError;
-pub use options::{Compression, Fragments, ImageId, IndexForm, InodeForm, Options, Progress};
+pub use options::{
+    AttributeOptions, Compression, CompressionOptions, Fragments, Identity, ImageId, IndexForm,
+    InodeForm, LayoutOptions, Options,
+};
 pub use output::Output;
 pub use report::Report;
 pub use rule::{Files, Rule};
@@ -48,7 +54,7 @@ use crate::{
     metabox::Named,
     pipeline::Pass,
     place::{Placement, Records, check_forms},
-    plan::Plan,
+    plan::{Plan, content_sizes},
     unread::store_unread,
     write::{Finished, Target, head_end, write_superblock},
 };
@@ -77,34 +83,37 @@ pub fn build(
     fs: Filesystem<'_>,
     image: Output<'_>,
     options: &Options,
-    progress: &Progress,
+    context: &Context<'_>,
 ) -> Result<Built, BuildError> {
     options.check()?;
     let Filesystem { tree, contents } = fs;
-    let plan = Plan::new(tree, options, extra_devices(contents, options)?)?;
+    let devices = extra_devices(contents, options, context.blob)?;
+    context.observer.begin(Phase::Storing);
+    let plan = Plan::new(tree, options, devices)?;
     // Only records have room for far addresses, and no room beside them.
-    let tail_packing = options.tail_packing && !plan.is_far;
-    let options = &Options { tail_packing, ..options.clone() };
+    let tail_packing = options.compression.tail_packing && !plan.is_far;
+    let options = &options.clone().with(|options| options.compression.tail_packing = tail_packing);
     let codings = Codings::new(options, tree, &plan.order);
     let (packed, metabox) = (OnceLock::new(), OnceLock::new());
     let (codings, packed, metabox) = (&codings, &packed, &metabox);
     let repeats = &FoundRepeats::default();
-    let sources = Sources { tree, contents, options, codings, packed, metabox, repeats };
+    let sources = Sources { tree, contents, options, context, codings, packed, metabox, repeats };
     check_forms(sources, &plan)?;
     let head = head_end(options, &plan);
-    let first = options.block.blocks_for(head).max(options.data_start);
+    let first = options.layout.block.blocks_for(head).max(options.layout.data_start);
     let mut data = DataWriter::new(sources, &plan, image, first);
     let data_start = data.next;
     let unread = store_unread(sources, &mut data)?;
-    store_all(sources, &unread, &mut data, progress)?;
-    let data_bytes = (data.next - data_start) * u64::from(options.block.size());
-    let named = match options.metabox {
-        Some(_) => Some(metabox::store(&mut data, image, progress)?),
+    store_all(sources, &unread, &mut data)?;
+    let data_bytes = (data.next - data_start) * u64::from(options.layout.block.size());
+    let named = match options.compression.metabox {
+        Some(_) => Some(metabox::store(&mut data, image)?),
         None => None,
     };
     let head_end = head.next_multiple_of(Nid::SLOT);
     let has_data = data.next > data_start;
-    let data_end = if has_data { data.next * u64::from(options.block.size()) } else { head_end };
+    let data_end =
+        if has_data { data.next * u64::from(options.layout.block.size()) } else { head_end };
     let records = Records::new(sources, &plan, &data.files);
     let mut report = Report { data_bytes, ..report_of(sources, &plan, &records) };
     let ends = (head_end, data_end);
@@ -164,49 +173,47 @@ fn store_all<'a>(
     sources: Sources<'a>,
     unread: &[InodeIndex],
     data: &mut DataWriter<'a>,
-    progress: &Progress,
 ) -> Result<(), BuildError> {
     let plan = data.plan;
     let is_read = |inode: &&InodeIndex| unread.binary_search(inode).is_err();
     let order: Vec<_> = plan.order.iter().filter(is_read).copied().collect();
+    let (observer, all_bytes) = (sources.context.observer, content_bytes(sources.tree, &order));
+    observer.expect(all_bytes);
     let run = |pass: Pass<'_>, data: &mut DataWriter<'a>| {
-        pipeline::store_contents(sources, plan, pass, data, progress)
+        pipeline::store_contents(sources, plan, pass, data)
     };
     let mut duplicates = HashMap::new();
     // Chunks find files with the same bytes anyway.
-    let all_in_chunks = sources.options.chunks.is_some() && !sources.codings.compress();
-    if sources.options.share_duplicates && !all_in_chunks {
+    let all_in_chunks = sources.options.layout.chunks.is_some() && !sources.codings.compress();
+    if sources.options.layout.share_duplicates && !all_in_chunks {
         run(Pass::Look(Look::Digest, &candidates(sources, &order)), data)?;
         duplicates = data.take_duplicates()?;
     }
     let is_first = |inode: &&InodeIndex| !duplicates.contains_key(inode);
     let order: Vec<_> = order.iter().filter(is_first).copied().collect();
-    if let Some(repeats) = find_repeats(sources, &order, data, progress)? {
+    observer.advance(all_bytes - content_bytes(sources.tree, &order));
+    if let Some(repeats) = find_repeats(sources, &order, data)? {
         // It is set nowhere else.
         let _first = sources.repeats.files.set(repeats);
     }
     run(Pass::Store(&order), data)?;
     data.pack()?;
     // With directories in it it is stored when those are known.
-    if !sources.options.pack_directories {
-        store_packed(sources, data, progress)?;
+    if !sources.options.compression.pack_directories {
+        store_packed(sources, data)?;
     }
     data.share(&duplicates);
     Ok(())
 }
 
 /// Stores the packed inode, if there is one.
-fn store_packed<'a>(
-    sources: Sources<'a>,
-    data: &mut DataWriter<'a>,
-    progress: &Progress,
-) -> Result<(), BuildError> {
+fn store_packed<'a>(sources: Sources<'a>, data: &mut DataWriter<'a>) -> Result<(), BuildError> {
     let Some(packed) = sources.packed.get() else { return Ok(()) };
-    if let Some(repeats) = find_repeats(sources, &[packed.index], data, progress)? {
+    if let Some(repeats) = find_repeats(sources, &[packed.index], data)? {
         // It is set nowhere else.
         let _first = sources.repeats.packed.set(repeats);
     }
-    pipeline::store_contents(sources, data.plan, Pass::Store(&[packed.index]), data, progress)
+    pipeline::store_contents(sources, data.plan, Pass::Store(&[packed.index]), data)
 }
 
 /// Finds what repeats in files that are stored by themselves, if that is asked for.
@@ -214,10 +221,11 @@ fn find_repeats<'a>(
     sources: Sources<'a>,
     order: &[InodeIndex],
     data: &mut DataWriter<'a>,
-    progress: &Progress,
 ) -> Result<Option<Repeats>, BuildError> {
     let coding = order.iter().find_map(|inode| sources.coding(*inode));
-    let Some(coding) = coding.filter(|_| sources.options.dedupe) else { return Ok(None) };
+    let Some(coding) = coding.filter(|_| sources.options.compression.dedupe) else {
+        return Ok(None);
+    };
     let size_of = |inode: &InodeIndex| match sources.node(*inode).kind {
         Kind::Regular { size } => size,
         _ => 0,
@@ -230,8 +238,13 @@ fn find_repeats<'a>(
     };
     let order: Vec<_> = order.iter().copied().filter(is_long).collect();
     let pass = Pass::Look(Look::Chunks { bits: limits.chunk_bits }, &order);
-    pipeline::store_contents(sources, data.plan, pass, data, progress)?;
+    pipeline::store_contents(sources, data.plan, pass, data)?;
     Ok(Some(Repeats::find(sources, &data.take_looked(), limits)?))
+}
+
+/// Bytes of the content of these files.
+fn content_bytes(tree: &Tree, files: &[InodeIndex]) -> u64 {
+    content_sizes(tree, files).fold(0, u64::saturating_add)
 }
 
 /// Bytes of the device that chunks are written to.

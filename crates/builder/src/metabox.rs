@@ -11,7 +11,7 @@ use lith_tree::{
 };
 
 use crate::{
-    BuildError, Digest, Output, Progress,
+    BuildError, Digest, Output,
     data::DataWriter,
     pipeline::{self, Pass},
     place::{Placement, Records},
@@ -27,13 +27,9 @@ pub(crate) struct Named {
 }
 
 /// Stores the inodes that have names, and the packed inode's content if directories lie there.
-pub(crate) fn store<'a>(
-    data: &mut DataWriter<'a>,
-    image: Output<'a>,
-    progress: &Progress,
-) -> Result<Named, BuildError> {
+pub(crate) fn store<'a>(data: &mut DataWriter<'a>, image: Output<'a>) -> Result<Named, BuildError> {
     let (sources, plan) = (data.sources, data.plan);
-    let temporary = || Temporary::new(sources.options.temporary.clone());
+    let temporary = || Temporary::new(sources.context.temporary.to_owned());
     let (inodes, directories) = (temporary()?, temporary()?);
     let records = Records::new(sources, plan, &data.files);
     let placement = Placement::in_metabox(&records, data.next);
@@ -57,15 +53,17 @@ pub(crate) fn store<'a>(
     if placement.content_end > placement.content_start {
         data.next = placement.content_end;
     }
-    if let Some(packed) = sources.packed.get().filter(|_| sources.options.pack_directories) {
+    if let Some(packed) =
+        sources.packed.get().filter(|_| sources.options.compression.pack_directories)
+    {
         // It is set nowhere else, and neither is the metabox.
         let _first = packed.directories.set(directories);
-        crate::store_packed(sources, data, progress)?;
+        crate::store_packed(sources, data)?;
     }
     let index = index_in(sources.tree);
     let metabox = Metabox::new(index, plan.epoch, inodes, placement.end);
     let _first = sources.metabox.set(metabox);
-    pipeline::store_contents(sources, plan, Pass::Store(&[index]), data, progress)?;
+    pipeline::store_contents(sources, plan, Pass::Store(&[index]), data)?;
     Ok(Named { root, content })
 }
 

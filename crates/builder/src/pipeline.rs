@@ -6,7 +6,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
 };
 
@@ -14,7 +14,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use lith_tree::{Content, InodeIndex, Kind};
 
 use crate::{
-    BuildError, PIECE, Progress,
+    BuildError, PIECE,
     compress::{
         Blocks, Form, Look, Origin, Outcome, Piece, Sources, Worker, granule_for, is_mostly_hole,
     },
@@ -64,21 +64,20 @@ pub(crate) fn store_contents<'a>(
     plan: &'a Plan,
     pass: Pass<'_>,
     data: &mut DataWriter<'a>,
-    progress: &Progress,
 ) -> Result<(), BuildError> {
     let (to_workers, queue) = unbounded::<Batch<'_>>();
     let (results, finished) = unbounded();
     let room = Room::new(sources);
     let spare = &Spare::new(room.most_bytes / 2);
     thread::scope(move |scope| {
-        for _ in 0..sources.options.workers.get() {
+        for _ in 0..sources.context.workers.get() {
             let (queue, results) = (queue.clone(), results.clone());
             scope.spawn(move || work(sources, &queue, spare, &results));
         }
         drop((queue, results));
         let batches = Batches { sources, plan, pass, next: 0, number: 0, large: None };
         let crew = Crew { to_workers, finished, spare };
-        run(batches, room, &crew, data, progress)
+        run(batches, room, &crew, data)
     })
 }
 
@@ -98,8 +97,8 @@ impl Room {
         // it is in a core's cache.
         let batches_per_worker = if sources.codings.compress() { 32 } else { 3 };
         Self {
-            most_batches: sources.options.workers.get().saturating_mul(batches_per_worker),
-            most_bytes: sources.options.memory as u64 / 5 * 2,
+            most_batches: sources.context.workers.get().saturating_mul(batches_per_worker),
+            most_bytes: sources.context.memory as u64 / 5 * 2,
             batches: 0,
             bytes: 0,
         }
@@ -144,7 +143,7 @@ impl Drop for Alarm<'_, '_> {
     fn drop(&mut self) {
         if thread::panicking() {
             // If nobody listens, the build has ended already.
-            let _sent = self.results.send((self.number, Err(BuildError::Interrupted)));
+            let _sent = self.results.send((self.number, Err(BuildError::WorkerPanicked)));
         }
     }
 }
@@ -175,12 +174,15 @@ fn run<'a>(
     mut room: Room,
     crew: &Crew<'_, 'a>,
     data: &mut DataWriter<'a>,
-    progress: &Progress,
 ) -> Result<(), BuildError> {
     let mut waiting = BTreeMap::new();
     let mut next = 0;
     let mut ready = batches.next()?;
+    let observer = data.sources.context.observer;
     loop {
+        if observer.is_cancelled() {
+            return Err(BuildError::Cancelled);
+        }
         while let Some(batch) = ready.take_if(|batch| room.take(batch.bytes())) {
             // Workers only leave when the queue is dropped, so there is always somebody to take it.
             let _sent = crew.to_workers.send(batch);
@@ -200,7 +202,7 @@ fn run<'a>(
             crew.spare.keep(done.blocks);
             room.give_back(bytes);
             if !is_later {
-                progress.bytes.fetch_add(bytes, Ordering::Relaxed);
+                observer.advance(bytes);
             }
             next += 1;
         }
@@ -350,7 +352,9 @@ impl<'a> Batches<'a, '_> {
             Form::Later(look)
         } else if size <= self.sources.longest_fragment(inode) {
             Form::Later(Look::Sketch)
-        } else if self.sources.coding(inode).is_some() && size > u64::from(options.block.size()) {
+        } else if self.sources.coding(inode).is_some()
+            && size > u64::from(options.layout.block.size())
+        {
             Form::Compressed
         } else {
             self.raw(inode, size)
@@ -377,7 +381,7 @@ impl<'a> Batches<'a, '_> {
             return Form::Chunks(chunks);
         }
         let options = self.sources.options;
-        Form::Raw { granule: options.has_holes().then(|| granule_for(size, options.block)) }
+        Form::Raw { granule: options.has_holes().then(|| granule_for(size, options.layout.block)) }
     }
 
     fn open_large(&mut self) -> Result<Option<Large<'a>>, BuildError> {
@@ -390,7 +394,8 @@ impl<'a> Batches<'a, '_> {
         };
         self.next += 1;
         let content: Arc<dyn Content + 'a> = Arc::from(self.sources.open(inode)?);
-        let sparse = || options.has_holes().then(|| is_mostly_hole(&*content, size, options.block));
+        let sparse =
+            || options.has_holes().then(|| is_mostly_hole(&*content, size, options.layout.block));
         let form = match self.sources.coding(inode) {
             _ if matches!(self.pass, Pass::Look(..)) => self.form(inode, size),
             Some(_) if !sparse().transpose()?.unwrap_or(false) => self.form(inode, size),

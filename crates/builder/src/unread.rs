@@ -29,7 +29,7 @@ pub(crate) fn store_unread(
     data: &mut DataWriter<'_>,
 ) -> Result<Vec<InodeIndex>, BuildError> {
     let (plan, mut stored) = (data.plan, Vec::new());
-    let refers = !plan.devices.is_empty() && sources.options.blob.is_none();
+    let refers = !plan.devices.is_empty() && sources.context.blob.is_none();
     if sources.options.data == DataImport::Full && !refers {
         return Ok(stored);
     }
@@ -52,7 +52,7 @@ fn store(
     inode: InodeIndex,
     size: u64,
 ) -> Result<bool, BuildError> {
-    let blocks = sources.options.block.blocks_for(size);
+    let blocks = sources.options.layout.block.blocks_for(size);
     match sources.options.data {
         DataImport::Full => {
             let Some(stretches) = sources.open(inode)?.elsewhere()? else { return Ok(false) };
@@ -82,7 +82,7 @@ fn runs_of(
     (inode, size): (InodeIndex, u64),
     stretches: &[Elsewhere],
 ) -> Result<Runs, BuildError> {
-    let block = sources.options.block;
+    let block = sources.options.layout.block;
     let mut runs = Runs::default();
     let mut at = 0_u64;
     for Elsewhere { place, len } in stretches.iter().filter(|stretch| stretch.len > 0) {

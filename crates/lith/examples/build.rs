@@ -2,12 +2,7 @@
 
 use std::path::PathBuf;
 
-use lith::{
-    BuildOptions,
-    builder::{Compression, Progress},
-    codec::Compressor,
-    source,
-};
+use lith::{Builder, builder::Compression, codec::Compressor, source};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args_os().skip(1).map(PathBuf::from);
@@ -15,10 +10,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: build FOLDER IMAGE".into());
     };
     let source = source::directory(&folder, &source::Options::default())?;
-    let mut options = BuildOptions::default();
     let compressor = Compressor::Lz4Hc { level: 9 };
-    options.image.compression = Some(Compression { compressor, pcluster: None, min_saving: 0 });
-    let report = lith::build(source, &image, &options, &Progress::default())?;
-    println!("{} bytes hold {} of content", report.image_bytes, report.content_bytes);
+    let compression = Compression { compressor, pcluster: None, min_saving: 0 };
+    let built = Builder::source(source)
+        .options(|options| options.compression.files = Some(compression))
+        .build_to(image)?;
+    println!("{} bytes hold {} of content", built.report.image_bytes, built.report.content_bytes);
     Ok(())
 }

@@ -1,13 +1,14 @@
-//! How does a source become an image that can be relied on?
+//! Builds an image beside its path, verifies it, and only then gives it its name.
 
 use std::{
     fs::File,
     io, iter,
+    num::NonZeroUsize,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
-use lith_builder::{BuildError, Options, Output, Progress, Report};
+use lith_builder::{BuildError, Context, DataImport, Options, Output, Report};
+use lith_observer::Observer;
 use lith_source::Source;
 
 use crate::{
@@ -16,52 +17,27 @@ use crate::{
     verify,
 };
 
-/// Where an image's UUID comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ImageId {
-    /// From the image's content, so that equal images have equal ids and different ones different ids.
-    #[default]
-    FromContent,
-    /// All zeros.
-    Clear,
-    /// By chance: two builds of one source differ.
-    Random,
-    /// As given.
-    Fixed([u8; 16]),
-}
-
-/// How an image is made.
-#[derive(Clone, Debug)]
-pub struct BuildOptions {
-    /// What kind of image it is. Its UUID and its place for temporary data are taken from elsewhere.
-    pub image: Options,
-    /// The UUID.
-    pub id: ImageId,
+/// How an image is made, apart from what kind of image it is.
+pub(crate) struct Job<'a> {
     /// Owners and times that replace those of the source.
-    pub adjust: Adjust,
-    /// The device that chunks go to instead of the image; nothing if they are in the image.
-    pub blob: Option<PathBuf>,
-    /// Where in its file the image begins. What lies before, of a file that is there already, stays.
-    pub offset: u64,
+    pub(crate) adjust: Adjust,
+    /// The file that chunks are written to instead of the image.
+    pub(crate) blob: Option<PathBuf>,
+    /// Where in its file the image starts. What precedes it, of a file that is there already, stays.
+    pub(crate) offset: u64,
     /// Whether the image is read back and compared with what was read of the source.
-    pub verify: bool,
-}
-
-impl Default for BuildOptions {
-    fn default() -> Self {
-        Self {
-            image: Options::default(),
-            id: ImageId::default(),
-            adjust: Adjust::default(),
-            blob: None,
-            offset: 0,
-            verify: true,
-        }
-    }
+    pub(crate) verify: bool,
+    /// Threads that read and compress.
+    pub(crate) workers: NonZeroUsize,
+    /// Bytes of memory to use.
+    pub(crate) memory: usize,
+    /// Follows the build and can cancel it.
+    pub(crate) observer: &'a dyn Observer,
 }
 
 /// Why there is no new image.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// Its file can't be made or named.
     #[error("{}: cannot {action}", path.display())]
@@ -85,7 +61,7 @@ pub enum Error {
 struct Blob<'p> {
     path: &'p Path,
     staged: Staged,
-    file: Arc<File>,
+    file: File,
 }
 
 impl<'p> Blob<'p> {
@@ -97,7 +73,7 @@ impl<'p> Blob<'p> {
         }
         let staged = Staged::create(path).map_err(failed("create"))?;
         let file = staged.file().try_clone().map_err(failed("create"))?;
-        Ok(Self { path, staged, file: Arc::new(file) })
+        Ok(Self { path, staged, file })
     }
 
     /// Puts it on disk and gives it a name, though not yet its own.
@@ -122,40 +98,33 @@ fn target(path: &Path, action: &'static str, source: io::Error) -> Error {
 /// The image is written without a name, read back and compared unless that is switched off, put on
 /// disk, and only then named: on any failure, whatever was at `path` is still there. A device for chunks is named
 /// just before.
-///
-/// # Errors
-/// [`Error`] names what is wrong.
-pub fn build(
+pub(crate) fn make(
     mut source: Source,
     path: &Path,
-    options: &BuildOptions,
-    progress: &Progress,
+    options: &Options,
+    job: &Job<'_>,
 ) -> Result<Report, Error> {
     let failed = |action| move |source| target(path, action, source);
-    options.adjust.apply(&mut source.tree);
+    job.adjust.apply(&mut source.tree);
     let mut staged = Staged::create(path).map_err(failed("create"))?;
-    let blob = options.blob.as_deref().map(|blob| Blob::create(blob, path)).transpose()?;
-    staged.keep(options.offset).map_err(failed("keep the beginning of"))?;
-    let mut image = options.image.clone();
-    image.temporary = temporary_directory(path);
-    image.blob = blob.as_ref().map(|blob| Arc::clone(&blob.file));
-    image.id = match options.id {
-        ImageId::FromContent => lith_builder::ImageId::FromContent,
-        ImageId::Clear => lith_builder::ImageId::Fixed([0; 16]),
-        ImageId::Random => lith_builder::ImageId::Fixed(*uuid::Uuid::new_v4().as_bytes()),
-        ImageId::Fixed(uuid) => lith_builder::ImageId::Fixed(uuid),
-    };
+    let blob = job.blob.as_deref().map(|blob| Blob::create(blob, path)).transpose()?;
+    staged.keep(job.offset).map_err(failed("keep the beginning of"))?;
+    let temporary = temporary_directory(path);
+    let mut context = Context::new(&temporary);
+    (context.workers, context.memory, context.observer) = (job.workers, job.memory, job.observer);
+    context.blob = blob.as_ref().map(|blob| &blob.file);
     // The disk is slow, but busy on its own: what is built and what is read back goes to it meanwhile.
     let (report, written) = flush::beside(staged.file(), |finished| {
         let fs = source.filesystem();
-        let output = Output::new(staged.file(), options.offset);
-        let built = lith_builder::build(fs, output, &image, progress)?;
+        let output = Output::new(staged.file(), job.offset);
+        let built = lith_builder::build(fs, output, options, &context)?;
         finished();
-        if options.verify {
-            let copies = iter::once(staged.file()).chain(image.blob.as_deref());
+        if job.verify {
+            let copies = iter::once(staged.file()).chain(context.blob);
             let copies = copies.map(File::try_clone).collect::<Result<Vec<_>, _>>();
             let copies = copies.map_err(failed("read back"))?;
-            verify::verify((copies, options.offset), fs, &built, &image)?;
+            let is_full = options.data == DataImport::Full;
+            verify::verify((copies, job.offset), fs, &built, (is_full, job.workers))?;
         }
         Ok::<_, Error>(built.report)
     })?;

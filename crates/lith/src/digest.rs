@@ -260,9 +260,9 @@ mod tests {
         let name = b"user.digest";
         record_digests(&mut source, name, WORKERS).unwrap();
         let file = tempfile::tempfile().unwrap();
-        let options = lith_builder::Options::default();
-        let progress = lith_builder::Progress::default();
-        lith_builder::build(source.filesystem(), (&file).into(), &options, &progress).unwrap();
+        let options = lith_builder::Options::uncompressed();
+        let context = lith_builder::Context::new(std::path::Path::new("."));
+        lith_builder::build(source.filesystem(), (&file).into(), &options, &context).unwrap();
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut &file, &mut bytes).unwrap();
         let image = Image::open(MemoryDevice::new(bytes.clone())).unwrap();

@@ -1,6 +1,6 @@
 //! A library for compressed, read-only filesystem images in the EROFS format.
 //!
-//! [`build()`] makes an image of anything that [`source`] can read; [`reader`] opens images, [`check`]
+//! [`Builder`] makes an image of anything that [`source`] can read; [`reader`] opens images, [`check`]
 //! examines them, [`export`] takes trees out of them.
 //!
 //! An image is read by any number of threads at once, without a lock around it:
@@ -27,6 +27,7 @@ mod block_list;
 mod build;
 mod digest;
 mod flush;
+mod one_build;
 mod places;
 mod staged;
 mod verify;
@@ -38,16 +39,18 @@ pub use lith_codec as codec;
 pub use lith_device as device;
 pub use lith_export as export;
 pub use lith_format as format;
+pub use lith_observer as observer;
 pub use lith_reader as reader;
 pub use lith_source as source;
 pub use lith_tree as tree;
 
 pub use adjust::{Adjust, Overlay, Times};
 pub use block_list::{ListError, block_list, source_map};
-pub use build::{BuildOptions, Error, ImageId, build};
+pub use build::Error;
 pub use digest::{
     DIGEST_NAME, DigestFinding, DigestState, check_digests, digest_name, record_digests,
 };
+pub use one_build::{Builder, Built};
 pub use staged::temporary_directory;
 pub use verify::Mismatch;
 pub use vmdk::vmdk_descriptor;

@@ -7,11 +7,12 @@
 use std::{
     fs::File,
     iter,
+    num::NonZeroUsize,
     sync::atomic::{AtomicUsize, Ordering},
     thread,
 };
 
-use lith_builder::{Built, DataImport, Digest, DigestOfPieces, Options, PIECE};
+use lith_builder::{Built, Digest, DigestOfPieces, PIECE};
 use lith_device::{FileDevice, OffsetDevice, ReadAt};
 use lith_format::{
     addr::Nid,
@@ -56,7 +57,7 @@ pub(crate) fn verify(
     (devices, start): (Vec<File>, u64),
     fs: Filesystem<'_>,
     built: &Built,
-    options: &Options,
+    (is_full, workers): (bool, NonZeroUsize),
 ) -> Result<(), Mismatch> {
     let starts = iter::once(start).chain(iter::repeat(0));
     let open = |(file, start)| {
@@ -73,10 +74,10 @@ pub(crate) fn verify(
     let content = Content { tree: fs.tree, image: &image, digests: &built.digests };
     let (unread, read): (Vec<_>, Vec<_>) =
         names.files.iter().partition(|(index, _)| built.unread.binary_search(index).is_ok());
-    if options.data == DataImport::Full {
+    if is_full {
         unread.iter().try_for_each(|file| places::compare(fs, &image, *file))?;
     }
-    content.compare_all(&read, options.workers.get())
+    content.compare_all(&read, workers.get())
 }
 
 /// Compares everything but the content of regular files, and notes which those are.

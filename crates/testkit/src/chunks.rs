@@ -14,7 +14,7 @@ pub fn with(options: Options, size: u32) -> Options {
 }
 
 fn with_form(options: Options, size: u32, form: ChunkForm) -> Options {
-    Options { chunks: Some(Chunks { size, form }), ..options }
+    options.with(|o| o.layout.chunks = Some(Chunks { size, form }))
 }
 
 /// Images with chunks, each with its name.
@@ -23,7 +23,7 @@ pub fn kinds() -> Vec<(String, Options)> {
     let (plain, kib) = (image::plain, |kib: u32| kib << 10);
     let lz4 = image::compressed(Compressor::Lz4, kib(4));
     let packed = image::with_packing(lz4.clone(), Fragments::Tails, true);
-    let unshared = Options { share_duplicates: false, ..with(plain(), kib(4)) };
+    let unshared = with(plain(), kib(4)).with(|o| o.layout.share_duplicates = false);
     let all = [
         ("plain, chunks 4K", with(plain(), kib(4))),
         ("plain, chunks 64K", with_form(plain(), kib(64), ChunkForm::BlockMap)),

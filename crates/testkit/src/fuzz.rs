@@ -338,5 +338,5 @@ fn options_of(shape: u8) -> Options {
         _ => image::compressed(image::lz4hc(12), pcluster),
     };
     let index = if shape & 32 == 0 { IndexForm::Compact } else { IndexForm::Full };
-    Options { index, ..image::with_blocks(options, bits) }
+    image::with_blocks(options, bits).with(|o| o.compression.index = index)
 }

@@ -9,8 +9,8 @@ use std::{
 };
 
 use lith::{
-    BuildOptions,
-    builder::{Compression, Fragments, IndexForm, Options, Progress, Report},
+    Builder,
+    builder::{Compression, Context, Fragments, IndexForm, Options, Report},
     codec::Compressor,
     device::{FileDevice, MemoryDevice, ReadAt},
     format::{addr::BlockBits, kernel::KernelVersion},
@@ -26,14 +26,14 @@ pub const NEWEST: KernelVersion = KernelVersion::new(6, 18);
 /// How an image is made, in few words: no compression, blocks of 4 KiB.
 #[must_use]
 pub fn plain() -> Options {
-    Options { kernel: NEWEST, ..Options::default() }
+    Options::uncompressed().with(|o| o.kernel = NEWEST)
 }
 
 /// Compression with pclusters of so many bytes.
 #[must_use]
 pub fn compressed(compressor: Compressor, pcluster: u32) -> Options {
     let compression = Compression { compressor, pcluster: Some(pcluster), min_saving: 0 };
-    Options { compression: Some(compression), ..plain() }
+    plain().with(|o| o.compression.files = Some(compression))
 }
 
 /// LZ4HC of an effort.
@@ -45,25 +45,22 @@ pub const fn lz4hc(level: u8) -> Compressor {
 /// The same with other block sizes.
 #[must_use]
 pub fn with_blocks(options: Options, bits: u8) -> Options {
-    Options { block: BlockBits::new(bits).unwrap(), ..options }
-}
-
-/// The same with so many workers.
-#[must_use]
-pub fn with_workers(options: Options, workers: usize) -> Options {
-    Options { workers: NonZeroUsize::new(workers).unwrap(), ..options }
+    options.with(|o| o.layout.block = BlockBits::new(bits).unwrap())
 }
 
 /// The same with full indexes.
 #[must_use]
 pub fn with_full_index(options: Options) -> Options {
-    Options { index: IndexForm::Full, ..options }
+    options.with(|o| o.compression.index = IndexForm::Full)
 }
 
 /// The same with ends of files beside their inodes, in the packed inode, or with all of every file there.
 #[must_use]
 pub fn with_packing(options: Options, fragments: Fragments, tail_packing: bool) -> Options {
-    Options { fragments, tail_packing, ..options }
+    options.with(|o| {
+        o.compression.fragments = fragments;
+        o.compression.tail_packing = tail_packing;
+    })
 }
 
 /// The same with long prefixes of extended attributes, of which some are those of all trees made here.
@@ -71,13 +68,16 @@ pub fn with_packing(options: Options, fragments: Fragments, tail_packing: bool) 
 pub fn with_prefixes(options: Options) -> Options {
     let prefixes = ["security.se", "trusted.overlay.", "trusted.", "user.", "user.na"];
     let xattr_prefixes = prefixes.map(|prefix| prefix.as_bytes().to_vec()).to_vec();
-    Options { xattr_prefixes, ..options }
+    options.with(|o| o.attributes.xattr_prefixes = xattr_prefixes)
 }
 
 /// The same in the 48-bit layout, with directories that leave their `.` out.
 #[must_use]
 pub fn with_48_bits(options: Options) -> Options {
-    Options { wide: true, dot_omitted: true, ..options }
+    options.with(|o| {
+        o.layout.wide = true;
+        o.layout.dot_omitted = true;
+    })
 }
 
 /// The same with inodes compressed in their own way.
@@ -85,19 +85,19 @@ pub fn with_48_bits(options: Options) -> Options {
 pub fn with_metabox(options: Options, words: &str, pcluster: u32) -> Options {
     let compressor = words.parse().unwrap();
     let metabox = Compression { compressor, pcluster: Some(pcluster), min_saving: 0 };
-    Options { metabox: Some(metabox), ..options }
+    options.with(|o| o.compression.metabox = Some(metabox))
 }
 
 /// The same with an extent record for each pcluster.
 #[must_use]
 pub fn with_records(options: Options) -> Options {
-    Options { index: IndexForm::Records, ..options }
+    options.with(|o| o.compression.index = IndexForm::Records)
 }
 
 /// The newer layouts, each with its name.
 fn newer() -> Vec<(String, Options)> {
     let packed = with_packing(compressed(Compressor::Lz4, 4 << 10), Fragments::Tails, false);
-    let old = Options { kernel: KernelVersion::new(6, 4), ..packed.clone() };
+    let old = packed.clone().with(|o| o.kernel = KernelVersion::new(6, 4));
     let mut all = vec![
         ("plain, prefixes".to_owned(), with_prefixes(plain())),
         ("lz4 4K, fragments, prefixes".to_owned(), with_prefixes(packed.clone())),
@@ -121,7 +121,10 @@ fn newer() -> Vec<(String, Options)> {
         let fragments =
             |tail_packing| with_packing(options.clone(), Fragments::Tails, tail_packing);
         let boxed = with_metabox(with_prefixes(fragments(true)), words, kib(16));
-        let boxed = Options { pack_directories: true, dot_omitted: true, ..boxed };
+        let boxed = boxed.with(|o| {
+            o.compression.pack_directories = true;
+            o.layout.dot_omitted = true;
+        });
         let kinds = [
             ("48 bits", with_48_bits(options.clone())),
             ("records", with_records(options.clone())),
@@ -142,7 +145,7 @@ fn newer() -> Vec<(String, Options)> {
 pub fn far() -> Vec<(String, Options)> {
     let far = |(name, options): (&str, Options)| {
         let options = with_prefixes(with_48_bits(with_blocks(options, 9)));
-        (format!("{name}, far"), Options { data_start: (1 << 32) - 3000, ..options })
+        (format!("{name}, far"), options.with(|o| o.layout.data_start = (1 << 32) - 3000))
     };
     let packed = with_packing(compressed(lz4hc(5), 16 << 10), Fragments::Tails, true);
     let all = [
@@ -206,31 +209,86 @@ pub fn matrix(most: u8) -> Vec<(String, Options)> {
     all
 }
 
+/// The resources that an image is built with; by default those of a user's build.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Means {
+    workers: Option<NonZeroUsize>,
+    memory: Option<usize>,
+}
+
+/// To build with this many workers.
+#[must_use]
+pub fn workers(workers: usize) -> Means {
+    Means { workers: NonZeroUsize::new(workers), memory: None }
+}
+
+impl Means {
+    /// The same with this many bytes of memory.
+    #[must_use]
+    pub fn memory(self, bytes: usize) -> Self {
+        Self { memory: Some(bytes), ..self }
+    }
+
+    /// Builds without reading back, into a new file at `path`.
+    #[expect(clippy::must_use_candidate, reason = "it is called for the file")]
+    pub fn build_at(self, path: &Path, fs: Filesystem<'_>, options: &Options) -> Report {
+        let mut file = File::options();
+        let file = file.read(true).write(true).create(true).truncate(true).open(path).unwrap();
+        let mut context = Context::new(path.parent().unwrap());
+        context.workers = self.workers.unwrap_or(context.workers);
+        context.memory = self.memory.unwrap_or(context.memory);
+        lith::builder::build(fs, (&file).into(), options, &context).unwrap().report
+    }
+
+    /// The bytes of an image, built without reading back.
+    #[must_use]
+    pub fn build(self, fs: Filesystem<'_>, options: &Options) -> Vec<u8> {
+        let folder = crate::place::folder();
+        let path = folder.path().join("image");
+        self.build_at(&path, fs, options);
+        fs::read(path).unwrap()
+    }
+
+    /// Builds as users do, from a directory: read back, then put into place.
+    #[must_use]
+    pub fn build_directory(self, folder: &Path, image: &Path, options: &Options) -> Report {
+        self.builder(directory(folder), options).build_to(image).unwrap().report
+    }
+
+    /// A build as users do it.
+    pub fn builder(self, source: Source, options: &Options) -> Builder<'static> {
+        let mut builder = Builder::source(source).options(|o| *o = options.clone());
+        if let Some(workers) = self.workers {
+            builder = builder.workers(workers);
+        }
+        if let Some(memory) = self.memory {
+            builder = builder.memory(memory);
+        }
+        builder
+    }
+}
+
 /// Builds without reading back, into a new file at `path`.
+#[expect(clippy::must_use_candidate, reason = "it is called for the file")]
 pub fn build_at(path: &Path, fs: Filesystem<'_>, options: &Options) -> Report {
-    let file =
-        File::options().read(true).write(true).create(true).truncate(true).open(path).unwrap();
-    let temporary = path.parent().unwrap().to_owned();
-    let options = Options { temporary, ..options.clone() };
-    let built = lith::builder::build(fs, (&file).into(), &options, &Progress::default()).unwrap();
-    built.report
+    Means::default().build_at(path, fs, options)
 }
 
 /// The bytes of an image, built without reading back.
 #[must_use]
 pub fn build(fs: Filesystem<'_>, options: &Options) -> Vec<u8> {
-    let folder = crate::place::folder();
-    let path = folder.path().join("image");
-    build_at(&path, fs, options);
-    fs::read(path).unwrap()
+    Means::default().build(fs, options)
 }
 
 /// Builds as users do, from a directory: read back, then put into place.
 #[must_use]
 pub fn build_directory(folder: &Path, image: &Path, options: &Options) -> Report {
-    let source = directory(folder);
-    let how = BuildOptions { image: options.clone(), ..BuildOptions::default() };
-    lith::build(source, image, &how, &Progress::default()).unwrap()
+    Means::default().build_directory(folder, image, options)
+}
+
+/// A build of a source as users do it.
+pub fn builder(source: Source, options: &Options) -> Builder<'static> {
+    Means::default().builder(source, options)
 }
 
 /// The tree in a directory.

@@ -27,7 +27,7 @@ pub fn with_two(options: Options, [first, second]: [&str; 2], pcluster: u32) -> 
     let second = Some(second.parse().unwrap());
     let compression = by(first.parse().unwrap(), pcluster);
     let rules = vec![Rule { files: Files::new(|_| true), compression, second }];
-    Options { rules, ..options }
+    options.with(|o| o.compression.rules = rules)
 }
 
 /// The options with a rule for each of these compressors and pcluster sizes, or `none`, and for equal parts of the files;
@@ -41,7 +41,7 @@ pub fn with<S: AsRef<str>>(options: Options, words: &[(S, u32)]) -> Options {
     };
     let rule = |(number, words)| one_of(parts, number, compression(words));
     let rules = (0..parts).zip(words).map(rule).collect();
-    Options { rules, ..options }
+    options.with(|o| o.compression.rules = rules)
 }
 
 /// Images of several algorithms, each with its name.
@@ -57,7 +57,7 @@ pub fn kinds() -> Vec<(String, Options)> {
     // The erofs-utils find no pcluster beside an inode in a metabox.
     let boxed = image::with_packing(lz4.clone(), Fragments::Tails, false);
     let boxed = image::with_metabox(boxed, "zstd,3", 8192);
-    let boxed = Options { pack_directories: true, ..boxed };
+    let boxed = boxed.with(|o| o.compression.pack_directories = true);
     [
         ("rules: all algorithms", with(lz4.clone(), &all)),
         ("rules: all algorithms, full", image::with_full_index(with(lz4.clone(), &all))),

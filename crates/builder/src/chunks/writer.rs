@@ -30,7 +30,7 @@ impl DataWriter<'_> {
             let (chunk, rest) = bytes.split_at_checked(len).unwrap_or((bytes, &[]));
             *bytes = rest;
             let (file, device, next) = match &self.blob {
-                Some(blob) => ((&*blob.file).into(), Blob::DEVICE, blob.next),
+                Some(blob) => (blob.file.into(), Blob::DEVICE, blob.next),
                 None => (self.image, 0, self.next),
             };
             let next = next.next_multiple_of(self.sources.options.chunk_alignment());
@@ -64,7 +64,7 @@ impl DataWriter<'_> {
 
     /// Writes the chunks that are not written yet.
     pub(crate) fn flush_chunks(&mut self) -> Result<(), BuildError> {
-        let file = self.blob.as_ref().map_or(self.image, |blob| (&*blob.file).into());
+        let file = self.blob.as_ref().map_or(self.image, |blob| blob.file.into());
         let written = self.chunks.flush(file);
         written.map_err(|source| BuildError::Output { action: "write", source })
     }
@@ -83,7 +83,7 @@ impl DataWriter<'_> {
 
     /// Remembers where a file's chunks lie.
     pub(crate) fn set_runs(&mut self, inode: InodeIndex, runs: &Runs) -> Result<(), BuildError> {
-        let form = match self.sources.options.chunks {
+        let form = match self.sources.options.layout.chunks {
             Some(chunks) => chunks.form,
             None => ChunkForm::Smallest,
         };

@@ -29,7 +29,7 @@ pub(crate) use sparse::{granule_for, is_mostly_hole, is_zero};
 
 use self::{packed::PackedContent, repeats::Laid, writers::Writers};
 use crate::{
-    BuildError, Chunks, Options,
+    BuildError, Chunks, Context, Options,
     chunks::{HashedChunk, cut},
     codings::{Coding, Codings},
     digest::Digest,
@@ -201,6 +201,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) tree: &'a Tree,
     pub(crate) contents: &'a dyn Contents,
     pub(crate) options: &'a Options,
+    pub(crate) context: &'a Context<'a>,
     pub(crate) codings: &'a Codings,
     /// The packed inode, once it is known what belongs there.
     pub(crate) packed: &'a OnceLock<Packed>,
@@ -243,7 +244,7 @@ impl<'a> Sources<'a> {
 
     /// Into what chunks a file falls that is stored as it is; nothing if it lies in a row, as inodes without names do.
     pub(crate) fn chunks(self, index: InodeIndex) -> Option<Chunks> {
-        self.options.chunks.filter(|_| self.nameless(index).is_none())
+        self.options.layout.chunks.filter(|_| self.nameless(index).is_none())
     }
 
     /// Where an inode is in the tree; nowhere for one without a name.
@@ -293,7 +294,7 @@ pub(crate) struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     pub(crate) fn new(sources: Sources<'a>) -> Self {
-        let block = sources.options.block;
+        let block = sources.options.layout.block;
         Self { sources, block, writers: Writers::default(), input: Vec::new() }
     }
 
@@ -328,7 +329,7 @@ impl<'a> Worker<'a> {
             content.check_unchanged()?;
         }
         // What one large segment needed is kept for the next, unless all workers together have too little.
-        let kept = self.sources.options.memory / 4 / self.sources.options.workers;
+        let kept = self.sources.context.memory / 4 / self.sources.context.workers;
         self.input.truncate(kept);
         self.input.shrink_to(kept);
         Ok(outcome)
@@ -365,7 +366,7 @@ impl<'a> Worker<'a> {
             let path = || self.sources.path(piece.inode);
             rest = written.map_err(|source| BuildError::Codec { path: path(), source })?;
             // Others may refer to the last pcluster.
-            let may_cut = self.sources.options.tail_packing && repeats.is_none();
+            let may_cut = self.sources.options.compression.tail_packing && repeats.is_none();
             if piece.last && rest.is_empty() && may_cut {
                 tail = pclusters.cut_tail(&mut blocks.data, &extents);
             }
@@ -459,7 +460,7 @@ fn read<'i>(
 
 /// Whether `written` bytes of blocks, with their index, are enough less than `size` bytes stored plain.
 pub(crate) fn is_gain(sources: Sources<'_>, inode: InodeIndex, size: u64, written: u64) -> bool {
-    let index = sources.options.block.blocks_for(size) * 2;
+    let index = sources.options.layout.block.blocks_for(size) * 2;
     let percent = sources.coding(inode).map_or(0, |c| u64::from(c.min_saving.min(100)));
     // In whole numbers without overflow: files are smaller than 2^63.
     let enough = size - size / 100 * percent;

@@ -31,7 +31,7 @@ impl Writers {
                 self.kept.remove(0);
             }
             let longest = sources.options.longest_extent();
-            (number, PclusterWriter::new(coding, sources.options.block, longest))
+            (number, PclusterWriter::new(coding, sources.options.layout.block, longest))
         };
         self.kept.push(kept);
         self.kept.last_mut().map(|(_, writer)| writer)

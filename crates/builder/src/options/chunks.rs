@@ -1,4 +1,4 @@
-//! Can files lie in chunks as asked for?
+//! Checks the options of chunk-based files.
 
 use lith_format::kernel::Capability;
 
@@ -6,31 +6,37 @@ use super::Options;
 use crate::{BuildError, ChunkForm, DataImport};
 
 impl Options {
-    /// Says why files can't lie in chunks, if so, or the chunks not on a device of their own.
+    /// Checks the size of chunks.
     pub(super) fn check_chunks(&self) -> Result<(), BuildError> {
-        if self.chunks.is_some() || self.data == DataImport::Zeros {
+        let chunks = self.layout.chunks;
+        if chunks.is_some() || self.data == DataImport::Zeros {
             self.require(Capability::Chunks)?;
         }
-        let block = self.block.size();
-        match self.chunks.map(|chunks| chunks.size) {
+        let block = self.layout.block.size();
+        match chunks.map(|chunks| chunks.size) {
             Some(size) if !size.is_power_of_two() || size < block => Err(BuildError::Option {
                 option: "chunk size",
                 found: size.to_string(),
                 expected: format!("a power of two, at least the block size, {block}"),
             }),
-            _ => self.check_blob(),
+            _ => Ok(()),
         }
     }
 
-    fn check_blob(&self) -> Result<(), BuildError> {
-        let (found, expected) = match self.chunks.map(|chunks| chunks.form) {
-            _ if self.blob.is_none() => return Ok(()),
+    /// Checks that chunks can be stored on a device of their own.
+    pub(crate) fn check_blob(&self) -> Result<(), BuildError> {
+        let (found, expected) = match self.layout.chunks.map(|chunks| chunks.form) {
             None => ("alone", "it needs files in chunks"),
             Some(ChunkForm::BlockMap) => ("with block maps", "it needs indexes"),
             Some(ChunkForm::Smallest | ChunkForm::Indexes) => return Ok(()),
         };
         let option = "device for chunks";
         Err(BuildError::Option { option, found: found.into(), expected: expected.into() })
+    }
+
+    /// Whether files can have holes.
+    pub(crate) fn has_holes(&self) -> bool {
+        self.kernel.supports(&[Capability::Chunks])
     }
 }
 
@@ -44,8 +50,9 @@ mod tests {
     #[test]
     fn chunks_are_of_whole_blocks_and_a_power_of_two() {
         let with = |size| {
-            let form = ChunkForm::Smallest;
-            Options { chunks: Some(Chunks { size, form }), ..Options::default() }
+            let mut options = Options::uncompressed();
+            options.layout.chunks = Some(Chunks { size, form: ChunkForm::Smallest });
+            options
         };
         for size in [4096, 65536, 1 << 31] {
             assert!(with(size).check().is_ok(), "{size}");
@@ -55,6 +62,7 @@ mod tests {
         }
         let kernel = KernelVersion::new(5, 10);
         assert!(Options { kernel, ..with(4096) }.check().is_err());
-        assert!(Options { kernel, data: DataImport::Zeros, ..Options::default() }.check().is_err());
+        let zeros = Options { kernel, data: DataImport::Zeros, ..Options::uncompressed() };
+        assert!(zeros.check().is_err());
     }
 }

@@ -1,88 +1,119 @@
-//! How is what belongs to an image laid out?
+//! Defines [`LayoutOptions`]: where and in which units blocks are stored.
 
-use lith_format::{kernel::Capability, xattr::body_size_of, zmap::MAX_EXTENT_LEN};
+use lith_format::{addr::BlockBits, kernel::Capability};
 
-use super::{Fragments, Options};
-use crate::{BuildError, codings::Coding};
+use super::{IndexForm, Options};
+use crate::{BuildError, Chunks};
 
-/// Which form inodes have.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum InodeForm {
-    /// The smallest that says all.
-    #[default]
-    Smallest,
-    /// 32 bytes each. All have the image's time; a file that has no room in them otherwise is refused.
-    Compact,
-    /// 64 bytes each.
-    Extended,
+/// Where and in which units blocks are stored.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
+pub struct LayoutOptions {
+    /// The block size.
+    pub block: BlockBits,
+    /// Whether the end of an uncompressed file, less than a block, is stored inline next to its inode where it fits.
+    pub inline_data: bool,
+    /// The chunks of uncompressed files. `None`: each such file is contiguous.
+    pub chunks: Option<Chunks>,
+    /// Whether equal files, or equal chunks, are stored once.
+    pub share_duplicates: bool,
+    /// Whether the image has the 48-bit layout: block addresses beyond 2^32, compact inodes with times of their own, and
+    /// extent records where they are the smallest index.
+    pub wide: bool,
+    /// Whether directories omit their entry `.`, which only the 48-bit layout allows.
+    pub dot_omitted: bool,
+    /// The first block that may hold file content; blocks before it stay free.
+    pub data_start: u64,
+    /// The blocks of each file start at a multiple of this many blocks. In chunk-based files each chunk does, unless it
+    /// is smaller than that.
+    pub alignment: u32,
+    /// The image's number of blocks is a multiple of this.
+    pub size_alignment: u64,
+}
+
+impl Default for LayoutOptions {
+    fn default() -> Self {
+        Self {
+            block: BlockBits::DEFAULT,
+            inline_data: true,
+            chunks: None,
+            share_duplicates: true,
+            wide: false,
+            dot_omitted: false,
+            data_start: 0,
+            alignment: 1,
+            size_alignment: 1,
+        }
+    }
 }
 
 impl Options {
-    /// Says which choice of layout can't be, if one can't.
+    /// Checks block size, alignment and address width.
     pub(super) fn check_layout(&self) -> Result<(), BuildError> {
-        let may_pack = self.longest_fragment() > 0 && self.xattr_prefix_count() > 0;
-        if self.plain_xattr_prefixes && may_pack {
-            self.require(Capability::PlainXattrPrefixes)?;
-        }
-        let most = body_size_of(u16::MAX);
-        if self.root_xattr_size > most {
-            return Err(BuildError::Option {
-                option: "size of the root's extended attributes",
-                found: self.root_xattr_size.to_string(),
-                expected: format!("at most {most} bytes"),
-            });
-        }
-        if self.alignment == 0 || self.size_alignment == 0 {
+        self.check_block()?;
+        let LayoutOptions { dot_omitted, alignment, size_alignment, .. } = self.layout;
+        if alignment == 0 || size_alignment == 0 {
             return Err(BuildError::Option {
                 option: "alignment",
                 found: "to 0 blocks".into(),
                 expected: "at least 1".into(),
             });
         }
-        self.check_extents()
-    }
-
-    fn check_extents(&self) -> Result<(), BuildError> {
-        let block = self.block.size();
-        if let Some(most) = self.max_extent.filter(|most| *most < block) {
-            return Err(BuildError::Option {
-                option: "extent size",
-                found: most.to_string(),
-                expected: format!("at least a block, {block}"),
-            });
+        if dot_omitted {
+            self.require(Capability::DotOmitted)?;
         }
-        let Some(size) = self.packed_pcluster else { return Ok(()) };
-        if self.fragments == Fragments::None {
-            return Err(BuildError::Option {
-                option: "pcluster size of the packed inode",
-                found: size.to_string(),
-                expected: "it needs fragments".into(),
-            });
+        if self.is_wide() {
+            self.require(Capability::Bits48)?;
         }
-        self.check_pcluster(size)
+        Ok(())
     }
 
-    /// How the packed inode is compressed, if not as files are.
-    pub(crate) fn packed_coding(&self) -> Option<Coding> {
-        let coding = self.coding(self.compression.as_ref()?);
-        let pcluster = self.packed_pcluster.filter(|_| self.fragments != Fragments::None)?;
-        Some(Coding { pcluster, ..coding })
+    fn check_block(&self) -> Result<(), BuildError> {
+        let block = self.layout.block;
+        if block.bits() >= 12 {
+            return Ok(());
+        }
+        let (what, needs) = match self.compressions().next() {
+            None => ("blocks", Capability::SubPageBlocks),
+            Some(_) => ("compression with blocks", Capability::SubPageCompressedBlocks),
+        };
+        self.require_for(needs, || format!("{what} of {} bytes", block.size()))
     }
 
-    /// Chunks begin at multiples of so many blocks: of 1 if they are smaller than what files are aligned to.
+    /// Chunks start at multiples of this many blocks: of 1 if they are smaller than the alignment of files.
     pub(crate) fn chunk_alignment(&self) -> u64 {
-        let bytes = u64::from(self.alignment) * u64::from(self.block.size());
-        let has_room = self.chunks.is_some_and(|chunks| u64::from(chunks.size) >= bytes);
-        if has_room { self.alignment.into() } else { 1 }
+        let LayoutOptions { block, chunks, alignment, .. } = self.layout;
+        let bytes = u64::from(alignment) * u64::from(block.size());
+        let fits = chunks.is_some_and(|chunks| u64::from(chunks.size) >= bytes);
+        if fits { alignment.into() } else { 1 }
     }
 
-    /// The most bytes that an extent decodes to.
-    pub(crate) fn longest_extent(&self) -> u64 {
-        self.max_extent.map_or(MAX_EXTENT_LEN, |most| MAX_EXTENT_LEN.min(most.into()))
+    /// Whether the image has the 48-bit layout.
+    pub(crate) const fn is_wide(&self) -> bool {
+        let has_wide_parts = self.layout.dot_omitted || self.compression.metabox.is_some();
+        self.layout.wide || has_wide_parts || matches!(self.compression.index, IndexForm::Records)
     }
 
-    /// Whether an inode's time may give way to the image's, so that it is compact.
-    pub(crate) fn ignores_mtime(&self) -> bool {
-        self.ignore_mtime || self.inode_form == InodeForm::Compact
+    /// The most blocks that an image can have. The last two addresses have special meanings.
+    pub(crate) const fn most_blocks(&self) -> u64 {
+        if self.is_wide() { (1 << 48) - 2 } else { u32::MAX as u64 - 1 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lith_format::kernel::KernelVersion;
+
+    use super::*;
+
+    #[test]
+    fn small_blocks_need_newer_kernels() {
+        let block = BlockBits::new(9).unwrap();
+        let mut options = Options::uncompressed();
+        options.layout.block = block;
+        assert!(options.check().is_err());
+        options.kernel = KernelVersion::new(6, 4);
+        assert!(options.check().is_ok());
     }
 }

@@ -87,7 +87,7 @@ impl<'a> Records<'a> {
     }
 
     pub(crate) const fn block(&self) -> BlockBits {
-        self.sources.options.block
+        self.sources.options.layout.block
     }
 
     /// How a regular file is stored.
@@ -98,7 +98,7 @@ impl<'a> Records<'a> {
     /// Where the image ends if everything in it ends at `end`, in whole blocks.
     pub(crate) fn image_end(&self, end: u64) -> Result<u64, BuildError> {
         let (options, size) = (self.sources.options, u64::from(self.block().size()));
-        let blocks = (end / size).next_multiple_of(options.size_alignment);
+        let blocks = (end / size).next_multiple_of(options.layout.size_alignment);
         let limit = options.most_blocks();
         if blocks > limit { Err(BuildError::TooLarge { limit }) } else { Ok(blocks * size) }
     }
@@ -144,7 +144,7 @@ impl<'a> Records<'a> {
 
     /// Whether inodes lie in a metabox.
     pub(crate) const fn has_metabox(&self) -> bool {
-        self.sources.options.metabox.is_some()
+        self.sources.options.compression.metabox.is_some()
     }
 
     fn record(&self, index: InodeIndex, ino: u32) -> Record {
@@ -207,10 +207,10 @@ impl Record {
 
 /// The directories that lie in the packed inode, and their bytes: those that don't fit beside their inodes.
 pub(crate) fn packed_directories(sources: Sources<'_>, plan: &Plan) -> Vec<(InodeIndex, u64)> {
-    if !sources.options.pack_directories {
+    if !sources.options.compression.pack_directories {
         return Vec::new();
     }
-    let block = sources.options.block;
+    let block = sources.options.layout.block;
     let in_blocks = |index: &InodeIndex| {
         let node = sources.node(*index);
         node.as_directory()?;
@@ -251,7 +251,7 @@ fn bare_inode(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -
     };
     // Addresses that are not known yet may need room that compact inodes have for one link only.
     let may_need_room = plan.is_far && (inode.nlink != 1 || file_type == FileType::Directory);
-    if may_need_room || sources.options.inode_form == crate::InodeForm::Extended {
+    if may_need_room || sources.options.attributes.inode_form == crate::InodeForm::Extended {
         inode.form = InodeForm::Extended;
         return inode;
     }
@@ -267,11 +267,11 @@ fn bare_inode(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -
 
 /// Refuses the first file that has no room in the form of inode that is asked for.
 pub(crate) fn check_forms(sources: Sources<'_>, plan: &Plan) -> Result<(), BuildError> {
-    if sources.options.inode_form != crate::InodeForm::Compact {
+    if sources.options.attributes.inode_form != crate::InodeForm::Compact {
         return Ok(());
     }
     let is_extended = |index: &&InodeIndex| {
-        let size = content_size(plan, &sources.node(**index).kind, sources.options.block);
+        let size = content_size(plan, &sources.node(**index).kind, sources.options.layout.block);
         bare_inode(sources, plan, **index, size).form == InodeForm::Extended
     };
     match plan.order.iter().find(is_extended) {
@@ -345,12 +345,12 @@ pub(crate) fn dirent_type(kind: &Kind) -> u8 {
 /// Bytes at the end of a file or directory that can lie beside its inode, if it is stored plain.
 pub(crate) fn inline_tail(sources: Sources<'_>, plan: &Plan, index: InodeIndex, size: u64) -> u32 {
     let is_regular = matches!(sources.node(index).kind, Kind::Regular { .. });
-    if is_regular && !sources.options.inline_data {
+    if is_regular && !sources.options.layout.inline_data {
         return 0;
     }
     let inode = bare_inode(sources, plan, index, size);
     let body = plan.xattrs.body_size(index, sources.node(index).metadata.xattrs);
-    tail_beside((inode.size_on_disk() + body) as u64, size, sources.options.block)
+    tail_beside((inode.size_on_disk() + body) as u64, size, sources.options.layout.block)
 }
 
 /// Where the map header of a compressed file stands behind its inode's start.

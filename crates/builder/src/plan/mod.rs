@@ -40,7 +40,10 @@ pub(crate) struct Plan {
 const NEAR_BLOCKS: u64 = 1 << 31;
 
 /// The bytes of all files.
-fn content_sizes<'a>(tree: &'a Tree, order: &'a [InodeIndex]) -> impl Iterator<Item = u64> + 'a {
+pub(crate) fn content_sizes<'a>(
+    tree: &'a Tree,
+    order: &'a [InodeIndex],
+) -> impl Iterator<Item = u64> + 'a {
     order.iter().map(|inode| match tree.get(*inode).kind {
         Kind::Regular { size } => size,
         _ => 0,
@@ -63,17 +66,17 @@ impl Plan {
     ) -> Result<Self, BuildError> {
         let order = order::siblings_together(tree);
         let wide = options.is_wide();
-        let (epoch, build_time) = match options.build_time {
+        let (epoch, build_time) = match options.identity.build_time {
             Some(time) if wide => times::base_of(time),
             Some(time) => (time, 0),
             None if wide => times::base_of_most(tree, &order),
             None => (times::most_frequent(tree, &order), 0),
         };
-        let blocks = content_sizes(tree, &order).map(|size| options.block.blocks_for(size));
-        let end = blocks.fold(options.data_start, u64::saturating_add);
+        let blocks = content_sizes(tree, &order).map(|size| options.layout.block.blocks_for(size));
+        let end = blocks.fold(options.layout.data_start, u64::saturating_add);
         let xattrs = XattrPlan::new(tree, &order, options)?;
         let segment = segment_for(tree, &order);
-        let (dot_omitted, is_far) = (options.dot_omitted, wide && end > NEAR_BLOCKS);
+        let (dot_omitted, is_far) = (options.layout.dot_omitted, wide && end > NEAR_BLOCKS);
         Ok(Self { order, segment, epoch, build_time, wide, dot_omitted, is_far, devices, xattrs })
     }
 }

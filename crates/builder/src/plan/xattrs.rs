@@ -48,11 +48,12 @@ impl XattrPlan {
     ) -> Result<Self, BuildError> {
         let pool = &tree.xattrs;
         let users = users_of_sets(tree, order);
-        let shared = shared_attributes(pool, &users, options.share_xattrs);
+        let shared = shared_attributes(pool, &users, options.attributes.share_xattrs);
         let names = users.iter().flatten().flat_map(|users| pool.get(users.set));
-        let (asked, digest) = (&options.xattr_prefixes, options.digest_xattr.as_deref());
+        let (asked, digest) =
+            (&options.attributes.xattr_prefixes, options.attributes.digest_xattr.as_deref());
         let prefixes = Prefixes::of(asked, digest, names.map(|xattr| &*xattr.name));
-        let root_size = root_size(options.root_xattr_size);
+        let root_size = root_size(options.attributes.root_xattr_size);
         let mut plan = Self { root_size, prefixes, ..Self::default() };
         let mut positions = HashMap::new();
         for (attribute, user) in shared {
@@ -65,7 +66,7 @@ impl XattrPlan {
             });
             debug_assert_eq!(plan.sets.len(), set + 1, "one plan for each set");
         }
-        if !options.xattr_filter {
+        if !options.attributes.xattr_filter {
             plan.sets.iter_mut().for_each(|set| set.filter = 0);
         }
         Ok(plan)
@@ -244,7 +245,7 @@ mod tests {
         let label: (&str, &[u8]) = ("security.selinux", b"system_u:object_r:bin_t:s0\0");
         let own: (&str, &[u8]) = ("user.own", b"1");
         let (tree, order) = tree_with(&[&[label], &[label, own], &[own, label]]);
-        let plan = XattrPlan::new(&tree, &order, &Options::default()).unwrap();
+        let plan = XattrPlan::new(&tree, &order, &Options::uncompressed()).unwrap();
         assert_eq!(plan.shared_count, 1);
         let sizes: Vec<_> =
             order.iter().map(|i| plan.body_size(*i, tree.get(*i).metadata.xattrs)).collect();
@@ -260,7 +261,8 @@ mod tests {
         let label: (&str, &[u8]) = ("user.label", b"1");
         let (tree, order) = tree_with(&[&[label], &[label]]);
         for (share_xattrs, shared) in [(Some(2), 0), (Some(1), 1), (Some(0), 1), (None, 0)] {
-            let options = Options { share_xattrs, ..Options::default() };
+            let options =
+                Options::uncompressed().with(|o| o.attributes.share_xattrs = share_xattrs);
             assert_eq!(XattrPlan::new(&tree, &order, &options).unwrap().shared_count, shared);
         }
     }
@@ -269,7 +271,7 @@ mod tests {
     fn the_root_has_room_and_no_other_inode() {
         let (tree, order) = tree_with(&[&[]]);
         for (asked, size) in [(0, 0), (1, 16), (16, 16), (17, 20), (262_148, 262_148)] {
-            let options = Options { root_xattr_size: asked, ..Options::default() };
+            let options = Options::uncompressed().with(|o| o.attributes.root_xattr_size = asked);
             let plan = XattrPlan::new(&tree, &order, &options).unwrap();
             assert_eq!(plan.body_size(order[0], tree.get(order[0]).metadata.xattrs), size);
             assert_eq!(plan.body_size(order[1], tree.get(order[1]).metadata.xattrs), 0);
@@ -281,7 +283,8 @@ mod tests {
         for (name, value) in [("system.nfs4_acl", 1), ("user.big", 65536)] {
             let value = vec![1; value];
             let (tree, order) = tree_with(&[&[(name, &value)]]);
-            let error = XattrPlan::new(&tree, &order, &Options::default()).unwrap_err().to_string();
+            let error =
+                XattrPlan::new(&tree, &order, &Options::uncompressed()).unwrap_err().to_string();
             assert!(error.starts_with("0: ") && error.contains(name), "{error}");
         }
     }

@@ -43,7 +43,7 @@ pub(crate) struct Finished<'a> {
     /// Whether some pcluster has more than one extent.
     pub(crate) has_shared: bool,
     /// Where chunks were written to, if not to the image.
-    pub(crate) blob: Option<&'a Blob>,
+    pub(crate) blob: Option<&'a Blob<'a>>,
 }
 
 impl Finished<'_> {
@@ -55,7 +55,7 @@ impl Finished<'_> {
         part: impl Iterator<Item = Record>,
     ) -> Result<Digest, BuildError> {
         let bodies = self.xattr_bodies(records)?;
-        let block = self.sources.options.block;
+        let block = self.sources.options.layout.block;
         let window = (OPEN_BLOCKS + 2 * GROUP_BLOCKS) * block.size() as usize;
         let start = self.placement.metadata_start;
         let mut metadata =
@@ -107,7 +107,8 @@ impl Finished<'_> {
     }
 
     fn xattr_bodies(&self, records: &Records<'_>) -> Result<Vec<Vec<u8>>, BuildError> {
-        let first = self.placement.shared_start % u64::from(self.sources.options.block.size()) / 4;
+        let first =
+            self.placement.shared_start % u64::from(self.sources.options.layout.block.size()) / 4;
         // At most a block's worth.
         let first = u32::try_from(first).unwrap_or(u32::MAX);
         self.plan
@@ -147,7 +148,7 @@ impl Finished<'_> {
     }
 
     fn directory(&self, index: InodeIndex, directory: &Directory) -> Result<Vec<u8>, BuildError> {
-        let mut packer = DirPacker::new(self.sources.options.block);
+        let mut packer = DirPacker::new(self.sources.options.layout.block);
         for (name, leads) in entries_with_dots(self.plan, directory) {
             let inode = match leads {
                 Leads::Here => index,
@@ -166,7 +167,7 @@ impl Finished<'_> {
         if bytes.is_empty() {
             return Ok(());
         }
-        let block = self.sources.options.block.size();
+        let block = self.sources.options.layout.block.size();
         let mut padded = bytes.to_vec();
         padded.resize(bytes.len().next_multiple_of(block as usize), 0);
         self.image

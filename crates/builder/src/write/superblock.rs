@@ -2,7 +2,7 @@
 
 use super::Finished;
 use crate::{
-    BuildError, Digest, ImageId, IndexForm, Options,
+    BuildError, Digest, Identity, ImageId, IndexForm, Options,
     codings::Encoding,
     compress::Sources,
     data::{FileData, StoredFile},
@@ -23,10 +23,11 @@ use lith_format::{
     },
 };
 use lith_tree::Timestamp;
+use uuid::Uuid;
 
 /// Where the superblock ends, and the config records that may follow it.
 fn records_end(options: &Options) -> u64 {
-    let extension = if options.metabox.is_some() { EXT_SLOT_SIZE } else { 0 };
+    let extension = if options.compression.metabox.is_some() { EXT_SLOT_SIZE } else { 0 };
     let records = configs(options, options.encodings()).map_or(0, |records| records.size());
     SUPERBLOCK_POSITION + (SUPERBLOCK_SIZE + extension + records) as u64
 }
@@ -66,13 +67,13 @@ fn prefixes_end(options: &Options, plan: &Plan) -> u64 {
 
 /// Where the shared attributes are, if they lie before the data.
 pub(crate) fn early_shared_area(options: &Options, plan: &Plan) -> Option<u64> {
-    let is_early = plan.is_far || options.metabox.is_some();
+    let is_early = plan.is_far || options.compression.metabox.is_some();
     is_early.then(|| devices_end(options, plan).next_multiple_of(4))
 }
 
 /// What a reader must know of the algorithms: the most that any of `encodings` asks for.
 fn configs(options: &Options, encodings: impl Iterator<Item = Encoding>) -> Option<Configs> {
-    let add = |configs, encoding| with_encoding(configs, encoding, options.block);
+    let add = |configs, encoding| with_encoding(configs, encoding, options.layout.block);
     options.has_configs().then(|| encodings.fold(Configs::default(), add))
 }
 
@@ -129,12 +130,12 @@ pub(crate) fn write_superblock(finished: &Finished<'_>, content: Digest) -> Resu
     }
     let failed = |action| move |source| BuildError::Output { action, source };
     finished.image.write_all_at(&head, SUPERBLOCK_POSITION).map_err(failed("write"))?;
-    if !options.checksum {
+    if !options.identity.checksum {
         return Ok(());
     }
-    let mut bytes = vec![0; checksummed_size(options.block)];
+    let mut bytes = vec![0; checksummed_size(options.layout.block)];
     finished.image.read_exact_at(&mut bytes, SUPERBLOCK_POSITION).map_err(failed("read back"))?;
-    let sum = checksum(&bytes, options.block).map_err(|error| unencodable(&error))?;
+    let sum = checksum(&bytes, options.layout.block).map_err(|error| unencodable(&error))?;
     finished
         .image
         .write_all_at(&sum.to_le_bytes(), SUPERBLOCK_POSITION + 4)
@@ -160,7 +161,7 @@ fn device_slots(finished: &Finished<'_>) -> Result<Vec<u8>, BuildError> {
 }
 
 fn slots(finished: &Finished<'_>) -> Vec<DeviceSlot> {
-    let block = finished.sources.options.block;
+    let block = finished.sources.options.layout.block;
     let primary = finished.placement.end / u64::from(block.size());
     devices::slots(&finished.plan.devices, (block, primary), finished.blob)
 }
@@ -179,10 +180,10 @@ fn has_inline(finished: &Finished<'_>) -> bool {
 fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
     let Finished { sources, plan, placement, .. } = finished;
     let options = sources.options;
-    let mut sb = Superblock::new(options.block);
+    let mut sb = Superblock::new(options.layout.block);
     sb.compat = Compat::MTIME;
-    sb.compat.set(Compat::SB_CHKSUM, options.checksum);
-    sb.compat.set(Compat::XATTR_FILTER, options.xattr_filter && plan.xattrs.is_used());
+    sb.compat.set(Compat::SB_CHKSUM, options.identity.checksum);
+    sb.compat.set(Compat::XATTR_FILTER, options.attributes.xattr_filter && plan.xattrs.is_used());
     sb.xattr_prefix_count = plan.xattrs.prefixes.count();
     sb.incompat.set(Incompat::XATTR_PREFIXES, sb.xattr_prefix_count > 0);
     sb.ishare_xattr_prefix_id = plan.xattrs.prefixes.digest_number();
@@ -203,20 +204,14 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
     // Deduplication has the same bit.
     sb.incompat.set(Incompat::FRAGMENTS, packed.is_some() || finished.has_shared);
     sb.incompat.set(Incompat::ZTAILPACKING, has_inline(finished));
-    sb.blocks = placement.image_end / u64::from(options.block.size());
+    sb.blocks = placement.image_end / u64::from(options.layout.block.size());
     sb.epoch = plan.epoch.sec;
     sb.fixed_nsec = plan.epoch.nsec;
     sb.build_time = plan.build_time;
     sb.meta_blkaddr = placement.meta_blkaddr;
     sb.xattr_blkaddr = placement.xattr_blkaddr();
-    sb.uuid = match options.id {
-        ImageId::Fixed(uuid) => uuid,
-        ImageId::FromContent => custom_uuid(match options.build_time {
-            Some(time) => Digest::of_file(&[content, digest_of(time)]),
-            None => content,
-        }),
-    };
-    for (to, from) in sb.volume_name.iter_mut().zip(&options.label) {
+    sb.uuid = uuid(&options.identity, content);
+    for (to, from) in sb.volume_name.iter_mut().zip(&options.identity.label) {
         *to = *from;
     }
     let used = finished.used.iter();
@@ -241,6 +236,19 @@ fn superblock(finished: &Finished<'_>, content: Digest) -> Superblock {
     sb
 }
 
+/// The UUID of an image whose content has this digest.
+fn uuid(identity: &Identity, content: Digest) -> [u8; 16] {
+    match identity.id {
+        ImageId::Fixed(uuid) => uuid,
+        ImageId::Clear => [0; 16],
+        ImageId::Random => *Uuid::new_v4().as_bytes(),
+        ImageId::FromContent => custom_uuid(match identity.build_time {
+            Some(time) => Digest::of_file(&[content, digest_of(time)]),
+            None => content,
+        }),
+    }
+}
+
 /// Whether anything is as only the 48-bit layout has it.
 fn uses_wide(finished: &Finished<'_>) -> bool {
     let Finished { sources, plan, files, .. } = finished;
@@ -250,7 +258,7 @@ fn uses_wide(finished: &Finished<'_>) -> bool {
     let has_records = |file: &StoredFile| {
         matches!(file.data, FileData::Compressed { index: IndexForm::Records, .. })
     };
-    let has_metabox = sources.options.metabox.is_some();
+    let has_metabox = sources.options.compression.metabox.is_some();
     let has_far_chunks =
         |file: &StoredFile| matches!(file.data, FileData::Chunked { format, .. } if format.wide());
     let is_far = |slot: DeviceSlot| slot.blocks.max(slot.uniaddr.0) > u32::MAX.into();

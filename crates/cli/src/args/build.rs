@@ -4,8 +4,8 @@ use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum, error::ErrorKind};
 use lith::{
-    Adjust, BuildOptions, ImageId, Times, builder,
-    builder::{Compression, Fragments, Rule},
+    Adjust, Builder, Times, builder,
+    builder::{Compression, Fragments, ImageId, Options, Rule},
     codec::Compressor,
     format::addr::BlockBits,
     format::kernel::KernelVersion,
@@ -40,10 +40,24 @@ pub(crate) struct Build {
     pub(crate) image: PathBuf,
     /// How the source is read.
     pub(crate) read: source::Options,
-    /// How the image is made.
-    pub(crate) how: BuildOptions,
+    /// What kind of image is made.
+    pub(crate) options: Options,
+    /// Owners and times that replace those of the source.
+    pub(crate) adjust: Adjust,
+    /// The resources that the build uses.
+    pub(crate) work: Work,
     /// What is printed at the end.
     pub(crate) summary: Summary,
+}
+
+/// The resources that a build uses.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Work {
+    pub(crate) workers: NonZeroUsize,
+    /// Bytes of memory, without those for temporary data of the source.
+    pub(crate) memory: usize,
+    /// Whether the image is read back and compared with its source.
+    pub(crate) verify: bool,
 }
 
 /// What is printed of a finished build.
@@ -264,6 +278,13 @@ enum MtimeRule {
     Fixed,
 }
 
+impl Work {
+    /// A build with these resources.
+    pub(crate) fn apply(self, builder: Builder<'_>) -> Builder<'_> {
+        builder.workers(self.workers).memory(self.memory).verify(self.verify)
+    }
+}
+
 impl Args for Build {
     fn augment_args(command: Command) -> Command {
         Words::augment_args(command)
@@ -294,28 +315,8 @@ impl Words {
     fn into_request(self) -> Result<Build, String> {
         let memory = self.work.memory()?;
         let workers = super::workers(self.work.workers);
-        let mut options = builder::Options {
-            block: self.data.block_size,
-            compression: self.data.compression()?,
-            metabox: self.data.metabox()?,
-            rules: self.data.rules()?,
-            index: self.data.index.into(),
-            xattr_prefixes: self.data.xattr_prefixes(),
-            kernel: self.data.kernel,
-            label: self.attributes.label.clone().unwrap_or_default().into_encoded_bytes(),
-            workers,
-            memory: memory.builder,
-            ..builder::Options::default()
-        };
-        self.data.extended()?.apply(&mut options);
-        let can_pack = options.metabox.is_some()
-            && options.compression.is_some()
-            && options.fragments != Fragments::None;
-        let pack = can_pack && self.data.preset.packs_directories(self.data.kernel);
-        options.pack_directories = self.data.pack_directories.unwrap_or(pack);
-        options.check().map_err(|error| error.to_string())?;
+        let options = self.options()?;
         let adjust = self.attributes.adjust(super::source_date_epoch()?)?;
-        let (id, verify) = (self.attributes.uuid, !self.work.no_verify);
         let read = source::Options {
             exclude: Excludes::new(&self.content.exclude)
                 .map_err(|error| super::one_line(&error))?,
@@ -327,10 +328,33 @@ impl Words {
             workers,
             ..source::Options::default()
         };
-        let how = BuildOptions { image: options, id, adjust, verify, ..BuildOptions::default() };
         let summary = self.work.summary();
+        let work = Work { workers, memory: memory.builder, verify: !self.work.no_verify };
         let (source, devices, image) = (self.source, self.content.devices, self.image);
-        Ok(Build { source, devices, image, read, how, summary })
+        Ok(Build { source, devices, image, read, options, adjust, work, summary })
+    }
+
+    /// What kind of image is made.
+    fn options(&self) -> Result<Options, String> {
+        let mut options = Options::uncompressed();
+        options.layout.block = self.data.block_size;
+        options.compression.files = self.data.compression()?;
+        options.compression.metabox = self.data.metabox()?;
+        options.compression.rules = self.data.rules()?;
+        options.compression.index = self.data.index.into();
+        options.attributes.xattr_prefixes = self.data.xattr_prefixes();
+        options.kernel = self.data.kernel;
+        options.identity.label =
+            self.attributes.label.clone().unwrap_or_default().into_encoded_bytes();
+        options.identity.id = self.attributes.uuid;
+        self.data.extended()?.apply(&mut options);
+        let can_pack = options.compression.metabox.is_some()
+            && options.compression.files.is_some()
+            && options.compression.fragments != Fragments::None;
+        let pack = can_pack && self.data.preset.packs_directories(self.data.kernel);
+        options.compression.pack_directories = self.data.pack_directories.unwrap_or(pack);
+        options.check().map_err(|error| error.to_string())?;
+        Ok(options)
     }
 }
 
@@ -492,15 +516,16 @@ mod tests {
     #[test]
     fn the_default_is_compressed_verified_and_deterministic() {
         let request = parse(&[]).unwrap();
-        let image = &request.how.image;
-        let compression = image.compression.unwrap();
+        let image = &request.options;
+        let compression = image.compression.files.unwrap();
         assert_eq!(compression.compressor, Compressor::Lz4Hc { level: 12 });
         assert_eq!((compression.pcluster, compression.min_saving), (None, 2));
         assert_eq!(image.kernel, KernelVersion::new(6, 1));
-        assert_eq!(image.memory, builder::Options::DEFAULT_MEMORY);
-        assert!(request.how.verify && request.read.xattrs);
-        assert_eq!(request.how.id, ImageId::FromContent);
-        assert_eq!(request.how.adjust, Adjust::default());
+        let memory = request.work.memory + request.read.spool_memory;
+        assert_eq!(memory, builder::Context::DEFAULT_MEMORY);
+        assert!(request.work.verify && request.read.xattrs);
+        assert_eq!(request.options.identity.id, ImageId::FromContent);
+        assert_eq!(request.adjust, Adjust::default());
         assert_eq!(request.summary, Summary::Text);
         assert_eq!(request.read.spool_dir, PathBuf::from("."));
     }
@@ -508,28 +533,28 @@ mod tests {
     #[test]
     fn short_options_may_be_glued_to_their_values() {
         let request = parse(&["-zlz4", "-C16K", "-b4096", "-T-7", "-Uclear", "-Lname"]).unwrap();
-        let image = &request.how.image;
-        let compression = image.compression.unwrap();
+        let image = &request.options;
+        let compression = image.compression.files.unwrap();
         assert_eq!(compression.compressor, Compressor::Lz4);
         assert_eq!(compression.pcluster, Some(16384));
         let time = Timestamp { sec: -7, nsec: 0 };
-        assert_eq!(request.how.adjust.times, Times::Fixed(time));
-        assert_eq!(request.how.id, ImageId::Clear);
-        assert_eq!(image.label, b"name");
+        assert_eq!(request.adjust.times, Times::Fixed(time));
+        assert_eq!(request.options.identity.id, ImageId::Clear);
+        assert_eq!(image.identity.label, b"name");
     }
 
     #[test]
     fn owners_and_switches_arrive() {
         let request = parse(&["--all-root", "--xattrs", "off", "--aufs", "--no-verify"]).unwrap();
-        assert_eq!((request.how.adjust.uid, request.how.adjust.gid), (Some(0), Some(0)));
-        assert!(!request.read.xattrs && request.read.aufs && !request.how.verify);
+        assert_eq!((request.adjust.uid, request.adjust.gid), (Some(0), Some(0)));
+        assert!(!request.read.xattrs && request.read.aufs && !request.work.verify);
         let request = parse(&["--uid", "7", "--exclude", "*.o", "--exclude=/tmp", "-z", "none"]);
         let request = request.unwrap();
-        assert_eq!((request.how.adjust.uid, request.how.adjust.gid), (Some(7), None));
+        assert_eq!((request.adjust.uid, request.adjust.gid), (Some(7), None));
         assert!(request.read.exclude.excludes(b"a", b"x.o"));
-        assert!(request.how.image.compression.is_none());
+        assert!(request.options.compression.files.is_none());
         let request = parse(&["-z", "none", "-C", "8K", "--rule", "*.o=lz4"]).unwrap();
-        let rule = &request.how.image.rules[0];
+        let rule = &request.options.compression.rules[0];
         assert_eq!(rule.compression.unwrap().pcluster, Some(8192));
     }
 

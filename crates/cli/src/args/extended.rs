@@ -61,23 +61,25 @@ impl Extended {
         for word in &self.words {
             match *word {
                 Word::Fragments(fragments, pcluster) => {
-                    options.fragments = fragments;
-                    options.packed_pcluster = pcluster.or(options.packed_pcluster);
+                    options.compression.fragments = fragments;
+                    let compression = &mut options.compression;
+                    compression.packed_pcluster = pcluster.or(compression.packed_pcluster);
                 }
-                Word::ShareDuplicates(on) => options.share_duplicates = on,
-                Word::TailPacking(on) => options.tail_packing = on,
-                Word::Dedupe(on) => options.dedupe = on,
-                Word::Index(index) => options.index = index,
-                Word::Wide(on) => options.wide = on,
-                Word::DotOmitted(on) => options.dot_omitted = on,
-                Word::InlineData(on) => options.inline_data = on,
-                Word::InodeForm(form) => options.inode_form = form,
+                Word::ShareDuplicates(on) => options.layout.share_duplicates = on,
+                Word::TailPacking(on) => options.compression.tail_packing = on,
+                Word::Dedupe(on) => options.compression.dedupe = on,
+                Word::Index(index) => options.compression.index = index,
+                Word::Wide(on) => options.layout.wide = on,
+                Word::DotOmitted(on) => options.layout.dot_omitted = on,
+                Word::InlineData(on) => options.layout.inline_data = on,
+                Word::InodeForm(form) => options.attributes.inode_form = form,
                 Word::ChunkForm(form) => {
-                    options.chunks = options.chunks.map(|chunks| Chunks { form, ..chunks });
+                    let chunks = &mut options.layout.chunks;
+                    *chunks = chunks.map(|chunks| Chunks { form, ..chunks });
                 }
-                Word::Checksum(on) => options.checksum = on,
-                Word::XattrFilter(on) => options.xattr_filter = on,
-                Word::PlainXattrPrefixes(on) => options.plain_xattr_prefixes = on,
+                Word::Checksum(on) => options.identity.checksum = on,
+                Word::XattrFilter(on) => options.attributes.xattr_filter = on,
+                Word::PlainXattrPrefixes(on) => options.attributes.plain_xattr_prefixes = on,
             }
         }
     }
@@ -145,7 +147,7 @@ mod tests {
 
     fn options_of(lists: &[&str]) -> Options {
         let lists: Vec<String> = lists.iter().map(ToString::to_string).collect();
-        let mut options = Options::default();
+        let mut options = Options::uncompressed();
         Extended::parse(&lists).unwrap().apply(&mut options);
         options
     }
@@ -153,19 +155,32 @@ mod tests {
     #[test]
     fn words_add_up_and_later_ones_win() {
         let options = options_of(&["fragments,ztailpacking", "all-fragments"]);
-        assert_eq!((options.fragments, options.tail_packing), (Fragments::All, true));
+        assert_eq!(
+            (options.compression.fragments, options.compression.tail_packing),
+            (Fragments::All, true)
+        );
         let options = options_of(&["all-fragments,ztailpacking,^ztailpacking,^fragments"]);
-        assert_eq!((options.fragments, options.tail_packing), (Fragments::None, false));
-        assert_eq!(options_of(&["legacy-compress"]).index, IndexForm::Full);
+        assert_eq!(
+            (options.compression.fragments, options.compression.tail_packing),
+            (Fragments::None, false)
+        );
+        assert_eq!(options_of(&["legacy-compress"]).compression.index, IndexForm::Full);
         let options = options_of(&["48bit,dot-omitted,^48bit"]);
-        assert_eq!((options.wide, options.dot_omitted), (false, true));
+        assert_eq!((options.layout.wide, options.layout.dot_omitted), (false, true));
         let options = options_of(&["all-fragments=65536", "^fragdedupe"]);
-        assert_eq!((options.packed_pcluster, options.share_duplicates), (Some(65536), false));
+        assert_eq!(
+            (options.compression.packed_pcluster, options.layout.share_duplicates),
+            (Some(65536), false)
+        );
         let options =
             options_of(&["noinline_data,nosbcrc,^xattr-name-filter,force-inode-extended"]);
-        assert!(!options.inline_data && !options.checksum && !options.xattr_filter);
-        assert_eq!(options.inode_form, InodeForm::Extended);
-        assert!(options_of(&["^inline_data,inline_data"]).inline_data);
+        assert!(
+            !options.layout.inline_data
+                && !options.identity.checksum
+                && !options.attributes.xattr_filter
+        );
+        assert_eq!(options.attributes.inode_form, InodeForm::Extended);
+        assert!(options_of(&["^inline_data,inline_data"]).layout.inline_data);
     }
 
     #[test]

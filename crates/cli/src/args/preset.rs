@@ -81,13 +81,11 @@ impl Preset {
         let compressor = self.compressor(kernel);
         let compression = |pcluster| Compression { compressor, pcluster, min_saving: MIN_SAVING };
         let metabox = self.metadata_pcluster(kernel);
-        let mut options = Options {
-            kernel,
-            compression: Some(compression(self.pcluster(kernel))),
-            metabox: metabox.map(|pcluster| compression(Some(pcluster))),
-            pack_directories: self.packs_directories(kernel),
-            ..Options::default()
-        };
+        let mut options = Options::uncompressed();
+        options.kernel = kernel;
+        options.compression.files = Some(compression(self.pcluster(kernel)));
+        options.compression.metabox = metabox.map(|pcluster| compression(Some(pcluster)));
+        options.compression.pack_directories = self.packs_directories(kernel);
         Extended::parse(&[self.extended(kernel).to_owned()])?.apply(&mut options);
         Ok(options)
     }
@@ -124,8 +122,7 @@ mod tests {
                     ["lith", "source", "image", "--preset", name.get_name(), "--kernel", kernel];
                 let command = Build::augment_args(Command::new("lith"));
                 let build = command.try_get_matches_from(words).unwrap();
-                let build = Build::from_arg_matches(&build).unwrap().how.image;
-                let build = Options { memory: options.memory, ..build };
+                let build = Build::from_arg_matches(&build).unwrap().options;
                 let (found, expected) = (format!("{options:?}"), format!("{build:?}"));
                 assert_eq!(found, expected, "{preset:?}, {kernel}");
             }

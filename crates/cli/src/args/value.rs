@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 
 use jiff::{Timestamp as Moment, civil};
 use lith::{
-    ImageId,
+    builder::ImageId,
     codec::{Compressor, ParseCompressorError},
     format::addr::BlockBits,
     tree::Timestamp,

@@ -4,14 +4,15 @@ use std::{
     borrow::Cow,
     io::Write,
     path::Path,
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use lith::{
-    BuildOptions, Error,
-    builder::{BuildError, Progress, Report},
-    source::{Note, Source},
+    Builder, Built, Error,
+    builder::{BuildError, Report},
+    observer::{Observer, Phase, Progress},
+    source::Note,
 };
 use serde::Serialize;
 
@@ -32,9 +33,12 @@ use crate::{
 /// Makes an image.
 pub(crate) fn run(request: Build) -> anyhow::Result<Outcome> {
     let started = Instant::now();
-    let Build { source, devices, image, read, how, summary } = request;
-    let open = || trees::open(&source, &devices, &read);
-    let (report, notes) = make(open, &image, &how, summary != Summary::Nothing)?;
+    let Build { source, devices, image, read, options, adjust, work, summary } = request;
+    let open = || {
+        let builder = Builder::source(trees::open(&source, &devices, &read)?);
+        Ok(work.apply(builder.options(|all| *all = options).adjust(adjust)))
+    };
+    let Built { report, notes, .. } = make(open, &image, summary != Summary::Nothing)?;
     let result = Finished { image: &image, report, notes, time: started.elapsed() };
     let mut output = output::stdout()?;
     match summary {
@@ -49,34 +53,27 @@ pub(crate) fn run(request: Build) -> anyhow::Result<Outcome> {
     Ok(Outcome::Success)
 }
 
-/// Makes an image of what `open` opens, and shows how far that is if `is_shown`. Says what the source had that the image
-/// has not.
-pub(crate) fn make(
-    open: impl FnOnce() -> anyhow::Result<Source>,
+/// Makes an image of the source that `open` opens, and shows the progress if `is_shown`.
+pub(crate) fn make<'a>(
+    open: impl FnOnce() -> anyhow::Result<Builder<'a>>,
     image: &Path,
-    how: &BuildOptions,
     is_shown: bool,
-) -> anyhow::Result<(Report, Vec<Note>)> {
+) -> anyhow::Result<Built> {
     let progress = Arc::new(Progress::default());
     let _bar = Bar::new(is_shown, watch(&progress));
-    let mut source = open()?;
-    progress.total.store(trees::content_bytes(&source), Ordering::Relaxed);
-    let notes = std::mem::take(&mut source.notes);
-    let built = lith::build(source, image, how, &progress);
-    let report = built.map_err(|error| about(image, error))?;
-    Ok((report, notes))
+    progress.begin(Phase::Scanning);
+    open()?.observer(&*progress).build_to(image).map_err(|error| about(image, error))
 }
 
 /// Says how far a build has come.
 fn watch(progress: &Arc<Progress>) -> impl Fn() -> Position + use<> {
     let progress = Arc::clone(progress);
     move || {
-        let done = progress.bytes.load(Ordering::Relaxed);
-        let total = progress.total.load(Ordering::Relaxed);
-        let what = match (done, total) {
-            (0, 0) => "reading the source",
-            (done, total) if done >= total => "finishing and verifying",
-            _ => "building",
+        let (done, total) = (progress.done(), progress.total());
+        let what = match progress.phase() {
+            Phase::Starting | Phase::Scanning => "reading the source",
+            Phase::Storing if done < total => "building",
+            _ => "finishing and verifying",
         };
         Position { what, done, total }
     }
@@ -93,7 +90,7 @@ fn about(image: &Path, error: Error) -> anyhow::Error {
                 | BuildError::Codec { .. }
                 | BuildError::Encode { .. }
         ),
-        Error::Verify(_) => false,
+        _ => false,
     };
     let error = anyhow::Error::new(error);
     if names_a_path { error } else { error.context(Place(image).to_string()) }

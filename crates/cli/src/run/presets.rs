@@ -3,7 +3,10 @@
 use std::{path::Path, sync::Arc};
 
 use clap::ValueEnum;
-use lith::{builder::Options, format::kernel, reader::Image};
+use lith::{
+    format::kernel::{self, KernelVersion},
+    reader::Image,
+};
 use lith_report::{Candidate, Estimates, Facts};
 
 use crate::args::preset::Preset;
@@ -15,7 +18,7 @@ pub(crate) fn estimate(
     facts: &Facts,
     folder: &Path,
 ) -> anyhow::Result<Estimates> {
-    let kernel = Options::default().kernel.max(kernel::min_kernel(image.superblock()));
+    let kernel = KernelVersion::DEFAULT.max(kernel::min_kernel(image.superblock()));
     let candidate = |preset: &Preset| {
         let name = preset.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned());
         let options = preset.options(kernel).map_err(anyhow::Error::msg)?;

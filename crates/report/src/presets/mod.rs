@@ -4,7 +4,7 @@ mod sample;
 
 use std::{path::Path, sync::Arc};
 
-use lith_builder::{Options, Output, Progress};
+use lith_builder::{Context, Options, Output};
 use lith_reader::Image;
 use lith_source::Source;
 use lith_tree::Filesystem;
@@ -102,9 +102,8 @@ fn devices_size(image: &Image) -> u64 {
 fn build(fs: Filesystem<'_>, options: &Options, folder: &Path) -> Result<u64, EstimateError> {
     let failed = |source| EstimateError::Temporary { folder: folder.to_owned(), source };
     let file = tempfile::tempfile_in(folder).map_err(failed)?;
-    let options = Options { temporary: folder.to_owned(), ..options.clone() };
     let output = Output::new(&file, 0);
-    let built = lith_builder::build(fs, output, &options, &Progress::default())?;
+    let built = lith_builder::build(fs, output, options, &Context::new(folder))?;
     Ok(built.report.image_bytes)
 }
 

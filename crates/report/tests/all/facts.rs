@@ -9,7 +9,6 @@
 use std::{fs, path::Path};
 
 use lith::{
-    builder::Options,
     device::MemoryDevice,
     reader::{self, Image},
     tree::{Filesystem, InodeIndex, MemoryContents, Metadata, Name, Tree},
@@ -147,7 +146,7 @@ fn equal_files_that_are_stored_twice_are_found() {
     let (one, two) = (noise(1, 40_000), noise(2, 40_000));
     let (tree, contents) = tree(&[("a", &one), ("b", &two), ("c", &one), ("d", &one), ("e", b"x")]);
     let shared = image::compressed(image::lz4hc(5), 4096);
-    let unshared = Options { share_duplicates: false, ..shared.clone() };
+    let unshared = shared.clone().with(|o| o.layout.share_duplicates = false);
     for (options, copies) in [(unshared, 2), (shared, 0)] {
         let bytes = image::build(Filesystem::new(&tree, &contents), &options);
         let image = Image::open(MemoryDevice::new(bytes)).unwrap();

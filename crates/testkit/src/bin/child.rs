@@ -20,11 +20,10 @@
     reason = "a helper that fails is a test that fails, and should say so at once"
 )]
 
-use std::{env, error::Error, fs, num::NonZeroUsize, path::Path, process::ExitCode};
+use std::{env, error::Error, fs, path::Path, process::ExitCode};
 
 use lith::{
-    BuildOptions,
-    builder::{Compression, Options, Progress},
+    builder::{Compression, Options},
     codec::Compressor,
     source::{self, Source},
     tree::{Contents, Tree},
@@ -82,15 +81,14 @@ fn main() -> ExitCode {
 }
 
 fn build_directory(source: &str, image: &str, rest: &[&str]) -> Result<(), Box<dyn Error>> {
-    let mut options = image::plain();
+    let (mut options, mut means) = (image::plain(), image::Means::default());
     if let [compressor, pcluster, workers] = rest {
         let (compressor, pcluster) = (compressor.parse()?, Some(pcluster.parse()?));
-        options.compression = Some(Compression { compressor, pcluster, min_saving: 0 });
-        options.workers = NonZeroUsize::new(workers.parse()?).unwrap();
+        options.compression.files = Some(Compression { compressor, pcluster, min_saving: 0 });
+        means = image::workers(workers.parse()?);
     }
     let source = source::directory(Path::new(source), &source::Options::default())?;
-    let how = BuildOptions { image: options, ..BuildOptions::default() };
-    lith::build(source, Path::new(image), &how, &Progress::default())?;
+    means.builder(source, &options).build_to(image)?;
     Ok(())
 }
 
@@ -101,10 +99,7 @@ fn build(
     options: &Options,
 ) -> Result<(), Box<dyn Error>> {
     let source = Source { tree, contents: Box::new(contents), notes: Vec::new() };
-    let workers = NonZeroUsize::new(2).unwrap();
-    let how =
-        BuildOptions { image: Options { workers, ..options.clone() }, ..BuildOptions::default() };
-    lith::build(source, Path::new(image), &how, &Progress::default())?;
+    image::workers(2).builder(source, options).build_to(image)?;
     Ok(())
 }
 

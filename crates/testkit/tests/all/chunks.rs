@@ -34,9 +34,9 @@ fn assert_holds(source: &Source, kind: (String, Options)) -> u64 {
     let (name, options) = kind;
     let folder = place::folder();
     let path = folder.path().join("image");
-    image::build_at(&path, source.filesystem(), &image::with_workers(options.clone(), 1));
+    image::workers(1).build_at(&path, source.filesystem(), &options);
     let one = fs::read(&path).unwrap();
-    image::build_at(&path, source.filesystem(), &image::with_workers(options, 3));
+    image::workers(3).build_at(&path, source.filesystem(), &options);
     assert!(fs::read(&path).unwrap() == one, "{name}: three workers build another image");
     let read = image::open(&path);
     compare::assert_same(source.filesystem(), read.filesystem(), &name);

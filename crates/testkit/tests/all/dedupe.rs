@@ -53,7 +53,7 @@ fn kinds() -> Vec<(String, Options)> {
                     let options = image::compressed(words.parse().unwrap(), pcluster);
                     let options = image::with_packing(options, fragments, share_duplicates);
                     let name = format!("{words} {pcluster} {fragments:?} {share_duplicates}");
-                    let options = Options { share_duplicates, ..options };
+                    let options = options.with(|o| o.layout.share_duplicates = share_duplicates);
                     all.push((format!("{name}, 48 bits"), image::with_48_bits(options.clone())));
                     all.push((name, options));
                 }
@@ -73,8 +73,8 @@ fn repeats_are_stored_once_and_come_back() {
     let has_kernel = kernel::is_there();
     for (name, options) in kinds() {
         let once = image::build_directory(&tree, &path, &options).image_bytes;
-        let deduped = Options { dedupe: true, ..options };
-        let report = image::build_directory(&tree, &path, &image::with_workers(deduped.clone(), 3));
+        let deduped = options.with(|o| o.compression.dedupe = true);
+        let report = image::workers(3).build_directory(&tree, &path, &deduped);
         let bytes = fs::read(&path).unwrap();
         compare::assert_same(source.filesystem(), image::open(&path).filesystem(), &name);
         if has_kernel {
@@ -86,7 +86,7 @@ fn repeats_are_stored_once_and_come_back() {
             "{name}: {} bytes, without dedupe {once}",
             report.image_bytes
         );
-        let again = image::build_directory(&tree, &path, &image::with_workers(deduped, 1));
+        let again = image::workers(1).build_directory(&tree, &path, &deduped);
         assert_eq!(again.image_bytes, report.image_bytes);
         assert!(fs::read(&path).unwrap() == bytes, "{name}: it depends on the number of workers");
     }

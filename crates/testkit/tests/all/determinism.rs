@@ -50,7 +50,7 @@ fn kinds() -> [(&'static str, Options); 6] {
     let packed = image::compressed(image::lz4hc(5), 16 << 10);
     let packed = image::with_packing(image::with_prefixes(packed), Fragments::Tails, true);
     let boxed = image::with_metabox(image::with_48_bits(packed), "zstd,3", 8 << 10);
-    let boxed = Options { pack_directories: true, ..boxed };
+    let boxed = boxed.with(|o| o.compression.pack_directories = true);
     let words = [("lz4", 8192), ("lzma,1", 65536), ("zstd,1", 16384), ("none", 0)];
     [
         ("plain", image::plain()),
@@ -67,13 +67,13 @@ fn the_number_of_workers_and_the_memory_budget_change_nothing() {
     let bed = Bed::new(Nasty::Whole);
     let source = image::directory(&bed.tree());
     for (name, options) in kinds() {
-        let one = digest(&source, &image::with_workers(options.clone(), 1));
+        let with = |means: image::Means| image::digest(&means.build(source.filesystem(), &options));
+        let one = with(image::workers(1));
         for workers in [2, 8] {
-            let more = digest(&source, &image::with_workers(options.clone(), workers));
+            let more = with(image::workers(workers));
             assert_eq!(one, more, "{name} with {workers} workers");
         }
-        let little = Options { memory: 1 << 20, ..image::with_workers(options, 8) };
-        assert_eq!(one, digest(&source, &little), "{name} with little memory");
+        assert_eq!(one, with(image::workers(8).memory(1 << 20)), "{name} with little memory");
     }
 }
 

@@ -11,8 +11,8 @@ use std::{
 };
 
 use lith::{
-    BuildOptions, Error,
-    builder::{BuildError, ChunkForm, Chunks, DataImport, Options, Progress, Report},
+    Error,
+    builder::{BuildError, ChunkForm, Chunks, DataImport},
     check,
     codec::Compressor,
     source::Source,
@@ -52,10 +52,6 @@ fn assert_holds(source: &Source, image: &Path, devices: &[PathBuf], what: &str) 
     fs::remove_file(whole).unwrap();
 }
 
-fn build(source: Source, image: &Path, how: &BuildOptions) -> Result<Report, Error> {
-    lith::build(source, image, how, &Progress::default())
-}
-
 #[test]
 fn chunks_lie_on_a_device_of_their_own() {
     let folder = place::folder();
@@ -69,7 +65,7 @@ fn chunks_lie_on_a_device_of_their_own() {
         ("4K", chunks::with(image::plain(), 4 << 10)),
         ("64K, shared by none", {
             let options = chunks::with(image::plain(), 64 << 10);
-            Options { share_duplicates: false, ..options }
+            options.with(|o| o.layout.share_duplicates = false)
         }),
         ("512, blocks of 512", chunks::with(image::with_blocks(image::plain(), 9), 512)),
         ("lz4, 4K, prefixes", chunks::with(image::with_prefixes(lz4), 4 << 10)),
@@ -81,9 +77,8 @@ fn chunks_lie_on_a_device_of_their_own() {
     for (name, options) in kinds {
         let mut before = None;
         for workers in [1, 3] {
-            let image = image::with_workers(options.clone(), workers);
-            let how = BuildOptions { image, blob: Some(blob.clone()), ..BuildOptions::default() };
-            let report = build(image::directory(&tree), &path, &how).unwrap();
+            let build = image::workers(workers).builder(image::directory(&tree), &options);
+            let report = build.blob(&blob).build_to(&path).unwrap().report;
             assert_eq!(report.image_bytes, fs::metadata(&path).unwrap().len(), "{name}");
             assert_eq!(report.blob_bytes, fs::metadata(&blob).unwrap().len(), "{name}");
             assert_eq!(place::names(&images), ["blob", "image"], "{name}");
@@ -107,13 +102,13 @@ fn equal_chunks_are_stored_once() {
     }
     let source =
         || Source { tree: tree.clone(), contents: Box::new(contents.clone()), notes: Vec::new() };
-    let image = image::with_workers(chunks::with(image::plain(), 4096), 2);
-    let how = BuildOptions { image, blob: Some(blob.clone()), ..BuildOptions::default() };
-    build(source(), &path, &how).unwrap();
+    let options = chunks::with(image::plain(), 4096);
+    let builder = || image::workers(2).builder(source(), &options);
+    builder().blob(&blob).build_to(&path).unwrap();
     // Once the bytes of all, and the block that only one of them ends with.
     assert_eq!(fs::metadata(&blob).unwrap().len(), (3 << 20) + 4096);
     assert_holds(&source(), &path, std::slice::from_ref(&blob), "shared");
-    build(source(), &path, &BuildOptions { blob: None, ..how }).unwrap();
+    builder().build_to(&path).unwrap();
     let size = fs::metadata(&path).unwrap().len();
     assert!((3 << 20..(3 << 20) + 40_000).contains(&size), "{size}");
 }
@@ -126,16 +121,15 @@ fn what_can_not_be_leaves_image_and_device_as_they_were() {
     fs::write(&blob, "old device").unwrap();
     let map = Chunks { size: 4096, form: ChunkForm::BlockMap };
     let refused = [
-        (Options { chunks: Some(map), ..image::plain() }, &blob),
+        (image::plain().with(|o| o.layout.chunks = Some(map)), &blob),
         (image::plain(), &blob),
         (chunks::with(image::plain(), 4096), &path),
-        (Options { label: vec![b'x'; 99], ..chunks::with(image::plain(), 4096) }, &blob),
+        (chunks::with(image::plain(), 4096).with(|o| o.identity.label = vec![b'x'; 99]), &blob),
     ];
-    for (image, blob) in refused {
+    for (options, blob) in refused {
         let source = recipe::from_bytes(&noise::bytes(Texture::Noise, 1, 1000)).follow();
         let source = Source { tree: source.0, contents: Box::new(source.1), notes: Vec::new() };
-        let how = BuildOptions { image, blob: Some(blob.clone()), ..BuildOptions::default() };
-        build(source, &path, &how).unwrap_err();
+        image::builder(source, &options).blob(blob).build_to(&path).unwrap_err();
     }
     assert_eq!(place::names(folder.path()), ["blob", "image"]);
     assert_eq!(fs::read(path).unwrap(), b"old image");
@@ -171,8 +165,7 @@ fn files_stay_on_the_devices_of_their_source() {
             let (_, contents) = placed(4, bits);
             assert!(contents.placed().len() > 20, "{what}");
             let devices = contents.write(folder.path());
-            let how = BuildOptions { image: options, ..BuildOptions::default() };
-            build(source(), &path, &how).unwrap();
+            image::builder(source(), &options).build_to(&path).unwrap();
             assert_holds(&source(), &path, &devices, &what);
         }
     }
@@ -187,8 +180,7 @@ fn what_lies_between_blocks_or_beyond_its_device_is_refused_by_name() {
         let inode = contents.misplace(bytes);
         let name = tree.path(inode);
         let source = Source { tree, contents: Box::new(contents), notes: Vec::new() };
-        let how = BuildOptions { image: image::plain(), ..BuildOptions::default() };
-        (build(source, &path, &how).unwrap_err(), name)
+        (image::builder(source, &image::plain()).build_to(&path).unwrap_err(), name)
     };
     let (error, name) = refused(512);
     assert!(
@@ -222,9 +214,8 @@ fn room_is_reserved_and_zeros_take_none() {
         let zeros = MemoryContents::default();
         let expected = Source { tree: tree.clone(), contents: Box::new(zeros), notes: Vec::new() };
         let source = Source { tree, contents: Box::new(contents), notes: Vec::new() };
-        let image = Options { data, ..image::compressed(Compressor::Lz4, 65536) };
-        let how = BuildOptions { image, ..BuildOptions::default() };
-        let report = build(source, &path, &how).unwrap();
+        let options = image::compressed(Compressor::Lz4, 65536).with(|o| o.data = data);
+        let report = image::builder(source, &options).build_to(&path).unwrap().report;
         assert_eq!(report.image_bytes, fs::metadata(&path).unwrap().len(), "{what}");
         assert_eq!(report.data_bytes > sizes, data == DataImport::Reserved, "{what}: {report:?}");
         let read = image::open(&path);

@@ -46,9 +46,9 @@ fn kinds(name: &[u8]) -> [Options; 4] {
     let packed = image::compressed(Compressor::Lz4, 16 << 10);
     let packed = image::with_prefixes(image::with_packing(packed, Fragments::Tails, true));
     let boxed = image::with_metabox(packed.clone(), "zstd,3", 4 << 10);
-    let old = Options { kernel: KernelVersion::new(6, 4), ..packed.clone() };
+    let old = packed.clone().with(|o| o.kernel = KernelVersion::new(6, 4));
     [image::plain(), packed, boxed, old]
-        .map(|options| Options { digest_xattr: Some(name.into()), ..options })
+        .map(|options| options.with(|o| o.attributes.digest_xattr = Some(name.into())))
 }
 
 #[test]
@@ -58,8 +58,8 @@ fn digests_are_found_by_their_name_and_right() {
         record_digests(&mut source, name, WORKERS).unwrap();
         for options in kinds(name) {
             let bytes = image::build(source.filesystem(), &options);
-            let again = image::with_workers(options, 3);
-            assert!(bytes == image::build(source.filesystem(), &again));
+            let again = image::workers(3).build(source.filesystem(), &options);
+            assert!(bytes == again);
             let image = Image::open(MemoryDevice::new(bytes.clone())).unwrap();
             assert_eq!(digest_name(&image).unwrap(), name);
             assert_eq!(check_digests(&image, name, WORKERS).unwrap(), []);
@@ -119,7 +119,7 @@ fn an_old_digest_is_replaced() {
     contents.add(&mut tree, at, metadata, b"content".as_slice()).unwrap();
     let mut source = Source { tree, contents: Box::new(contents), notes: Vec::new() };
     record_digests(&mut source, name, WORKERS).unwrap();
-    let options = Options { digest_xattr: Some(name.into()), ..image::plain() };
+    let options = image::plain().with(|o| o.attributes.digest_xattr = Some(name.into()));
     let image = image::build(source.filesystem(), &options);
     let image = Image::open(MemoryDevice::new(image)).unwrap();
     assert_eq!(check_digests(&image, name, WORKERS).unwrap(), []);
@@ -136,8 +136,8 @@ fn a_prefix_is_not_taken_for_the_name_of_digests() {
         Image::open(MemoryDevice::new(bytes)).unwrap()
     };
     let name = b"user.name".to_vec();
-    let prefix = build(&Options { xattr_prefixes: vec![name.clone()], ..image::plain() });
-    let digest = build(&Options { digest_xattr: Some(name), ..image::plain() });
+    let prefix = build(&image::plain().with(|o| o.attributes.xattr_prefixes = vec![name.clone()]));
+    let digest = build(&image::plain().with(|o| o.attributes.digest_xattr = Some(name)));
     assert_eq!(digest_name(&prefix), None);
     assert_eq!(prefix.xattr_prefixes(), digest.xattr_prefixes());
     assert_ne!(prefix.superblock().uuid, digest.superblock().uuid);
@@ -145,8 +145,8 @@ fn a_prefix_is_not_taken_for_the_name_of_digests() {
 
 #[test]
 fn names_that_cannot_be_and_kernels_that_do_not_read_them_are_refused() {
-    let refused = |name: &[u8], options| {
-        let options = Options { digest_xattr: Some(name.into()), ..options };
+    let refused = |name: &[u8], options: Options| {
+        let options = options.with(|o| o.attributes.digest_xattr = Some(name.into()));
         options.check().unwrap_err().to_string()
     };
     for name in [b"".as_slice(), b"user.", b"system.posix_acl_access", &[b'x'; 256]] {
@@ -154,8 +154,9 @@ fn names_that_cannot_be_and_kernels_that_do_not_read_them_are_refused() {
         assert!(said.contains("name of digests"), "{said}");
     }
     let kernel = KernelVersion::new(6, 3);
-    assert!(refused(DIGEST_NAME, Options { kernel, ..image::plain() }).contains("6.4"));
+    assert!(refused(DIGEST_NAME, image::plain().with(|o| o.kernel = kernel)).contains("6.4"));
     let xattr_prefixes = vec![b"user.name".to_vec(); 128];
-    let said = refused(DIGEST_NAME, Options { xattr_prefixes, ..image::plain() });
+    let said =
+        refused(DIGEST_NAME, image::plain().with(|o| o.attributes.xattr_prefixes = xattr_prefixes));
     assert!(said.contains("at most 128"), "{said}");
 }

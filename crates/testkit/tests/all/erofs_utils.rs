@@ -62,7 +62,7 @@ impl Bed {
 fn fsck_finds_nothing_in_our_images() {
     let Some(bed) = Bed::new() else { return };
     for (name, options) in image::matrix(if bed.tools.version >= (1, 6) { 12 } else { 11 }) {
-        if options.block.bits() < 12 && bed.tools.version < (1, 6) {
+        if options.layout.block.bits() < 12 && bed.tools.version < (1, 6) {
             continue;
         }
         bed.make_ours(&options);

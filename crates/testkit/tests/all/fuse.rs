@@ -92,8 +92,7 @@ fn the_nasty_tree_in_many_kinds_of_images() {
     let source = image::directory(&tree);
     // Each is tried by the kernel's own mount; what FUSE adds does not depend on all of it.
     for (name, options) in image::matrix(16).into_iter().step_by(10) {
-        let options = image::with_workers(options, 2);
-        image::build_at(&path, source.filesystem(), &options);
+        image::workers(2).build_at(&path, source.filesystem(), &options);
         let served = fuse::serve(fuse::open(&path), &Options::default());
         assert_fuse_sees(&source, &served, &name);
     }

@@ -122,7 +122,7 @@ fn ours() -> BTreeMap<String, String> {
 
 fn for_old_kernel() -> Options {
     let kernel = lith::format::kernel::KernelVersion::new(5, 4);
-    Options { kernel, ..image::compressed(Compressor::Lz4, 4096) }
+    image::compressed(Compressor::Lz4, 4096).with(|o| o.kernel = kernel)
 }
 
 /// When the layout changes on purpose, `LITH_PIN=write cargo test -p lith-testkit goldens` pins it anew.

@@ -33,11 +33,10 @@ fn the_nasty_tree_in_every_kind_of_image() {
     nasty::plant(&tree, Nasty::Whole);
     let source = image::directory(&tree);
     for (name, options) in image::matrix(kernel::most_block_bits()) {
-        let options = image::with_workers(options, 2);
-        image::build_at(&path, source.filesystem(), &options);
+        image::workers(2).build_at(&path, source.filesystem(), &options);
         assert!(assert_kernel_sees(&source, &path, &name));
         let mounted = kernel::mount(&path).unwrap();
-        assert_eq!(mounted.statistics().f_bsize, u64::from(options.block.size()), "{name}");
+        assert_eq!(mounted.statistics().f_bsize, u64::from(options.layout.block.size()), "{name}");
     }
 }
 
@@ -52,7 +51,7 @@ fn the_nasty_tree_in_far_blocks() {
     nasty::plant(&tree, Nasty::Whole);
     let source = image::directory(&tree);
     for (name, options) in image::far() {
-        image::build_at(&path, source.filesystem(), &image::with_workers(options, 2));
+        image::workers(2).build_at(&path, source.filesystem(), &options);
         assert!(assert_kernel_sees(&source, &path, &name));
     }
 }
@@ -105,7 +104,7 @@ fn trees_that_are_named() {
         let source = image::directory(&tree);
         for compressor in [None, Some(Compressor::Lz4), Some(image::lz4hc(9))] {
             let options = compressor.map_or_else(image::plain, |it| image::compressed(it, 65536));
-            image::build_at(&path, source.filesystem(), &image::with_workers(options, 2));
+            image::workers(2).build_at(&path, source.filesystem(), &options);
             if !assert_kernel_sees(&source, &path, &tree.to_string_lossy()) {
                 return;
             }

@@ -8,8 +8,7 @@
 use std::fs;
 
 use lith::{
-    BuildOptions,
-    builder::{Fragments, InodeForm, Options, Progress},
+    builder::{Fragments, InodeForm, Options},
     check,
     codec::Compressor,
     device::{FileDevice, MemoryDevice},
@@ -94,7 +93,7 @@ fn without_inline_data_only_directories_and_links_have_any() {
         files.len()
     };
     assert!(inline(&image::plain()) > 0);
-    assert_eq!(inline(&Options { inline_data: false, ..image::plain() }), 0);
+    assert_eq!(inline(&image::plain().with(|o| o.layout.inline_data = false)), 0);
 }
 
 /// A file each with these owners and times, besides the root with that of `0`.
@@ -134,8 +133,7 @@ fn forms((tree, contents): &Made, options: &Options) -> Result<Vec<(usize, i64)>
     let path = folder.path().join("image");
     let source =
         Source { tree: tree.clone(), contents: Box::new(contents.clone()), notes: Vec::new() };
-    let how = BuildOptions { image: options.clone(), ..BuildOptions::default() };
-    lith::build(source, &path, &how, &Progress::default())?;
+    image::builder(source, options).build_to(&path)?;
     let image = Image::open(FileDevice::open(&path).unwrap()).unwrap();
     let all = inodes(tree, &image);
     Ok(all.iter().map(|inode| (inode.size_on_disk(), inode.mtime)).collect())
@@ -145,13 +143,16 @@ fn forms((tree, contents): &Made, options: &Options) -> Result<Vec<(usize, i64)>
 fn inodes_have_the_form_that_is_asked_for() {
     let made = timed(&[("a", 0, 0), ("b", 0, 7), ("c", 70_000, 7)]);
     let plain = image::plain;
-    let form = |inode_form| Options { inode_form, ..plain() };
+    let form = |inode_form| plain().with(|o| o.attributes.inode_form = inode_form);
     let read = |options: Options| forms(&made, &options).unwrap();
     assert_eq!(read(plain()), [(32, 0), (32, 0), (64, 7), (64, 7)]);
     assert_eq!(read(form(InodeForm::Extended)), [(64, 0), (64, 0), (64, 7), (64, 7)]);
-    let timeless = || Options { ignore_mtime: true, ..plain() };
+    let timeless = || plain().with(|o| o.attributes.ignore_mtime = true);
     assert_eq!(read(timeless()), [(32, 0), (32, 0), (32, 0), (64, 7)]);
-    assert_eq!(read(Options { wide: true, ..timeless() }), [(32, 0), (32, 0), (32, 7), (64, 7)]);
+    assert_eq!(
+        read(timeless().with(|o| o.layout.wide = true)),
+        [(32, 0), (32, 0), (32, 7), (64, 7)]
+    );
     let refused = forms(&made, &form(InodeForm::Compact)).unwrap_err().to_string();
     assert!(refused.starts_with("c: has no compact inode"), "{refused}");
     let made = timed(&[("a", 0, 0), ("b", 0, 7), ("c", 0, 9)]);
@@ -177,7 +178,10 @@ fn shared_attributes_of_any_size_keep_their_bytes() {
         }
         let made = (tree, MemoryContents::default());
         for root_xattr_size in [0, 534] {
-            let options = Options { share_xattrs: Some(0), root_xattr_size, ..base.clone() };
+            let options = base.clone().with(|o| {
+                o.attributes.share_xattrs = Some(0);
+                o.attributes.root_xattr_size = root_xattr_size;
+            });
             drop(open(&made, &options));
         }
     }
@@ -187,9 +191,12 @@ fn shared_attributes_of_any_size_keep_their_bytes() {
 fn an_image_says_when_it_was_made_and_files_keep_their_times() {
     let made = timed(&[("a", 0, 0), ("b", 0, 7), ("c", 0, layouts::BUILT.sec)]);
     for wide in [false, true] {
-        let own = open(&made, &Options { wide, ..image::plain() });
+        let own = open(&made, &image::plain().with(|o| o.layout.wide = wide));
         let build_time = Some(layouts::BUILT);
-        let options = Options { wide, build_time, ..image::plain() };
+        let options = image::plain().with(|o| {
+            o.layout.wide = wide;
+            o.identity.build_time = build_time;
+        });
         let image = open(&made, &options);
         let sb = image.superblock();
         assert_eq!(sb.epoch + i64::from(sb.build_time), layouts::BUILT.sec);
@@ -205,7 +212,10 @@ fn checksum_and_filter_can_be_left_out() {
     let compat = |options: &Options| open(&made, options).superblock().compat;
     let usual = compat(&image::plain());
     assert!(usual.contains(Compat::SB_CHKSUM | Compat::XATTR_FILTER));
-    let options = Options { checksum: false, xattr_filter: false, ..image::plain() };
+    let options = image::plain().with(|o| {
+        o.identity.checksum = false;
+        o.attributes.xattr_filter = false;
+    });
     assert_eq!(compat(&options), usual - (Compat::SB_CHKSUM | Compat::XATTR_FILTER));
 }
 
@@ -213,11 +223,12 @@ fn checksum_and_filter_can_be_left_out() {
 fn the_root_has_the_room_that_is_asked_for() {
     let made = timed(&[("a", 0, 0)]);
     for (root_xattr_size, icount) in [(0, 0), (1, 2), (300, 73), (262_148, u16::MAX)] {
-        let image = open(&made, &Options { root_xattr_size, ..image::plain() });
+        let image =
+            open(&made, &image::plain().with(|o| o.attributes.root_xattr_size = root_xattr_size));
         let icounts: Vec<_> = inodes(&made.0, &image).iter().map(|i| i.xattr_icount).collect();
         assert_eq!(icounts, [icount, 0]);
     }
-    let most = Options { root_xattr_size: 262_149, ..image::plain() };
+    let most = image::plain().with(|o| o.attributes.root_xattr_size = 262_149);
     assert!(most.check().unwrap_err().to_string().contains("at most 262148"));
 }
 
@@ -225,14 +236,14 @@ fn the_root_has_the_room_that_is_asked_for() {
 fn plain_prefixes_beside_a_packed_inode_need_a_kernel_that_finds_them() {
     let packed = image::compressed(image::lz4hc(3), 4096);
     let packed = image::with_packing(image::with_prefixes(packed), Fragments::All, false);
-    let old = Options { kernel: KernelVersion::new(6, 6), ..packed };
+    let old = packed.with(|o| o.kernel = KernelVersion::new(6, 6));
     let is_plain = |options: &Options| {
         open(&labelled(), options).superblock().compat.contains(Compat::PLAIN_XATTR_PFX)
     };
     assert!(!is_plain(&old));
-    let plain = Options { plain_xattr_prefixes: true, ..old };
+    let plain = old.with(|o| o.attributes.plain_xattr_prefixes = true);
     assert!(plain.check().unwrap_err().to_string().contains("6.17"));
-    assert!(is_plain(&Options { kernel: image::NEWEST, ..plain }));
+    assert!(is_plain(&plain.with(|o| o.kernel = image::NEWEST)));
 }
 
 /// Where a file's extents are, and how many bytes they have in the file and there.
@@ -254,13 +265,14 @@ fn extents_of(image: &Image, inode: &Inode) -> Vec<(Option<u64>, u64, u64)> {
 fn extents_are_as_short_as_is_asked_for() {
     let made = written(&[("text", noise::bytes(Texture::Text, 5, 500_000))]);
     let longest = |max_extent| {
-        let options = Options { max_extent, ..image::compressed(Compressor::Lz4, 16 << 10) };
+        let options = image::compressed(Compressor::Lz4, 16 << 10)
+            .with(|o| o.compression.max_extent = max_extent);
         let image = open(&made, &options);
         extents(&image, "text").iter().map(|(_, len, _)| *len).max().unwrap()
     };
     assert!(longest(None) > 17_000);
     assert_eq!([17_000, 9_001, 6000].map(|most| longest(Some(most))), [17_000, 9_001, 6000]);
-    let options = Options { max_extent: Some(4095), ..image::plain() };
+    let options = image::plain().with(|o| o.compression.max_extent = Some(4095));
     assert!(options.check().unwrap_err().to_string().contains("at least a block, 4096"));
 }
 
@@ -270,7 +282,13 @@ fn the_packed_inode_has_pclusters_of_its_own_size() {
     let made = written(&[("a", text(1)), ("b", text(2)), ("c", text(3))]);
     let files = image::compressed(image::lz4hc(5), 16 << 10);
     let largest = |fragments, packed_pcluster| {
-        let image = open(&made, &Options { fragments, packed_pcluster, ..files.clone() });
+        let image = open(
+            &made,
+            &files.clone().with(|o| {
+                o.compression.fragments = fragments;
+                o.compression.packed_pcluster = packed_pcluster;
+            }),
+        );
         let packed = image.inode(image.superblock().packed_nid.unwrap()).unwrap();
         extents_of(&image, &packed).iter().map(|(_, _, plen)| *plen).max().unwrap()
     };
@@ -278,7 +296,10 @@ fn the_packed_inode_has_pclusters_of_its_own_size() {
     assert_eq!(largest(Fragments::All, Some(4096)), 4096);
     assert_eq!(largest(Fragments::All, Some(32 << 10)), 32 << 10);
     for (fragments, size) in [(Fragments::None, 4096), (Fragments::All, 4097)] {
-        let options = Options { fragments, packed_pcluster: Some(size), ..files.clone() };
+        let options = files.clone().with(|o| {
+            o.compression.fragments = fragments;
+            o.compression.packed_pcluster = Some(size);
+        });
         assert!(options.check().is_err(), "{fragments:?} {size}");
     }
 }
@@ -291,7 +312,10 @@ fn files_begin_at_multiples_and_the_image_ends_at_one() {
     files.push(("f", noise::bytes(Texture::Text, 2, 2 << 20)));
     let made = written(&files);
     for options in [image::plain(), image::compressed(image::lz4hc(3), 16 << 10)] {
-        let options = Options { alignment: 6, size_alignment: 1000, ..options };
+        let options = options.with(|o| {
+            o.layout.alignment = 6;
+            o.layout.size_alignment = 1000;
+        });
         let image = open(&made, &options);
         assert_eq!(image.superblock().blocks % 1000, 0);
         let start = |name: &str| extents(&image, name)[0].0;
@@ -303,18 +327,20 @@ fn files_begin_at_multiples_and_the_image_ends_at_one() {
     // Its first megabytes are holes.
     let sparse = [vec![0; 5 << 20], noise(9000)].concat();
     let made = written(&[("a", noise(5000)), ("sparse", sparse)]);
-    let image = open(&made, &Options { alignment: 6, ..image::plain() });
+    let image = open(&made, &image::plain().with(|o| o.layout.alignment = 6));
     assert_eq!(extents(&image, "sparse").iter().find_map(|(at, ..)| *at), Some(12 << 12));
     for (alignment, size_alignment) in [(0, 1), (1, 0)] {
-        let options = Options { alignment, size_alignment, ..image::plain() };
+        let options = image::plain().with(|o| {
+            o.layout.alignment = alignment;
+            o.layout.size_alignment = size_alignment;
+        });
         assert!(options.check().unwrap_err().to_string().contains("at least 1"));
     }
-    let options = Options { size_alignment: 1 << 40, ..image::plain() };
+    let options = image::plain().with(|o| o.layout.size_alignment = 1 << 40);
     let folder = place::folder();
     let path = folder.path().join("image");
     let source = Source { tree: made.0, contents: Box::new(made.1), notes: Vec::new() };
-    let how = BuildOptions { image: options, ..BuildOptions::default() };
-    let refused = lith::build(source, &path, &how, &Progress::default()).unwrap_err();
+    let refused = image::builder(source, &options).build_to(path).unwrap_err();
     assert!(refused.to_string().contains("more than 4294967294 blocks"), "{refused}");
 }
 
@@ -327,7 +353,7 @@ fn an_image_can_begin_anywhere_in_its_file() {
         image::with_packing(image::compressed(Compressor::Lz4, 4096), Fragments::All, true);
     let boxed = image::with_metabox(packed, "zstd,3", 4096);
     let chunked = chunks::with(image::plain(), 4096);
-    for options in [image::plain(), chunked, Options { size_alignment: 99, ..boxed }] {
+    for options in [image::plain(), chunked, boxed.with(|o| o.layout.size_alignment = 99)] {
         let expected = image::build(Filesystem::new(&tree, &contents), &options);
         for (old, start) in [(0, 4096), (100, 77), (9_000_000, 8192)] {
             let old = noise::bytes(Texture::Noise, 3, old);
@@ -335,8 +361,7 @@ fn an_image_can_begin_anywhere_in_its_file() {
             let contents = Box::new(contents.clone());
             let source = Source { tree: tree.clone(), contents, notes: Vec::new() };
             let offset = start as u64;
-            let how = BuildOptions { image: options.clone(), offset, ..BuildOptions::default() };
-            lith::build(source, &path, &how, &Progress::default()).unwrap();
+            image::builder(source, &options).offset(offset).build_to(&path).unwrap();
             let written = fs::read(&path).unwrap();
             let (before, image) = written.split_at(start);
             let kept = old.len().min(before.len());

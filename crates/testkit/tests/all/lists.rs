@@ -13,8 +13,8 @@ use std::{
 };
 
 use lith::{
-    BuildOptions, ListError,
-    builder::{DataImport, Options, Progress},
+    ListError,
+    builder::{DataImport, ImageId, Options},
     codec::Compressor,
     device::FileDevice,
     reader::Image,
@@ -142,7 +142,7 @@ fn what_the_source_map_says_fills_an_image_with_room() {
     ]);
     let contents = Placed::in_a_row(&bed.tree, bed.contents.clone());
     let device = contents.devices()[0].clone();
-    let options = Options { data: DataImport::Reserved, ..image::plain() };
+    let options = image::plain().with(|o| o.data = DataImport::Reserved);
     image::build_at(&bed.image(), Filesystem::new(&bed.tree, &contents), &options);
     let image = Image::open(FileDevice::open(&bed.image()).unwrap()).unwrap();
     let mut out = Vec::new();
@@ -168,7 +168,7 @@ fn what_the_source_map_says_fills_an_image_with_room() {
 fn a_file_with_holes_has_no_place_in_a_source_map() {
     let bed = Bed::new(&[("a", [noise_of(1, 4096), vec![0; 900_000], noise_of(2, 9)].concat())]);
     let contents = scattered(&bed);
-    let image = bed.build(&Options { data: DataImport::Reserved, ..image::plain() });
+    let image = bed.build(&image::plain().with(|o| o.data = DataImport::Reserved));
     let error = lith::source_map(&image, Filesystem::new(&bed.tree, &contents), &mut Vec::new())
         .unwrap_err();
     assert!(matches!(&error, ListError::Scattered { path } if path == b"a"), "{error}");
@@ -187,14 +187,9 @@ fn the_vmdk_descriptor_puts_image_and_devices_behind_each_other() {
     let (tree, contents) = (bed.tree.clone(), Box::new(bed.contents.clone()));
     let source = Source { tree, contents, notes: Vec::new() };
     let id = [1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10];
-    let image = chunks::with(image::plain(), 4096);
-    let how = BuildOptions {
-        image,
-        id: lith::ImageId::Fixed(id),
-        blob: Some(blob.clone()),
-        ..BuildOptions::default()
-    };
-    lith::build(source, &bed.image(), &how, &Progress::default()).unwrap();
+    let options = chunks::with(image::plain(), 4096);
+    let options = options.with(|o| o.identity.id = ImageId::Fixed(id));
+    image::builder(source, &options).blob(&blob).build_to(bed.image()).unwrap();
     let image = Image::open(FileDevice::open(&bed.image()).unwrap()).unwrap();
     let mut out = Vec::new();
     let names = (Path::new("image"), &[PathBuf::from("blob")][..]);

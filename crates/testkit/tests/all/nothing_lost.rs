@@ -17,8 +17,8 @@ use std::{
 };
 
 use lith::{
-    BuildOptions, Error,
-    builder::{BuildError, Options, Progress},
+    Builder, Error,
+    builder::BuildError,
     codec::Compressor,
     source::{self, Source},
     tree::ContentError,
@@ -72,9 +72,9 @@ impl Bed {
     }
 
     fn build(&self, source: Source) -> Result<(), Error> {
-        let image = image::with_workers(image::compressed(Compressor::Lz4, 65536), 2);
-        let how = BuildOptions { image, ..BuildOptions::default() };
-        lith::build(source, &self.image(), &how, &Progress::default()).map(|_report| ())
+        let options = image::compressed(Compressor::Lz4, 65536);
+        let build = image::workers(2).builder(source, &options);
+        build.build_to(self.image()).map(|_built| ())
     }
 }
 
@@ -154,12 +154,7 @@ fn a_limit_on_file_sizes() {
 fn folders_that_cannot_be_written() {
     let bed = Bed::new();
     let image = bed.folder.path().join("nowhere/image");
-    let error = lith::build(
-        image::directory(&bed.tree()),
-        &image,
-        &BuildOptions::default(),
-        &Progress::default(),
-    );
+    let error = Builder::source(image::directory(&bed.tree())).build_to(image);
     let said = chain(&error.unwrap_err());
     assert!(said.contains("nowhere") && said.contains("No such file"), "{said}");
     let as_folder = bed.build_at(&bed.images());
@@ -170,7 +165,7 @@ fn folders_that_cannot_be_written() {
 impl Bed {
     fn build_at(&self, image: &Path) -> Result<(), Error> {
         let source = image::directory(&self.tree());
-        lith::build(source, image, &BuildOptions::default(), &Progress::default()).map(|_report| ())
+        Builder::source(source).build_to(image).map(|_built| ())
     }
 }
 
@@ -442,11 +437,8 @@ fn a_build_that_panics_ends() {
 #[test]
 fn little_memory_for_temporary_data_leaves_nothing() {
     let bed = Bed::new();
-    let options = Options {
-        memory: 1000,
-        ..image::with_workers(image::compressed(Compressor::Lz4, 4096), 2)
-    };
-    let how = BuildOptions { image: options, ..BuildOptions::default() };
-    lith::build(image::directory(&bed.tree()), &bed.image(), &how, &Progress::default()).unwrap();
+    let options = image::compressed(Compressor::Lz4, 4096);
+    let build = image::workers(2).memory(1000).builder(image::directory(&bed.tree()), &options);
+    build.build_to(bed.image()).unwrap();
     assert_eq!(place::names(&bed.images()), ["image.erofs"]);
 }

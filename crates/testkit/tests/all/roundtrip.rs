@@ -8,8 +8,7 @@
 use std::fs;
 
 use lith::{
-    BuildOptions,
-    builder::{Fragments, IndexForm, InodeForm, Options, Progress},
+    builder::{Fragments, IndexForm, InodeForm, Options},
     check,
     codec::{Compressor, LzmaEffort},
     device::{FileDevice, MemoryDevice, ReadAt},
@@ -49,8 +48,8 @@ fn options() -> impl Strategy<Value = Options> {
     let chunks = prop_oneof![3 => Just(None), 1 => (0..=9_u32).prop_map(Some)];
     let rules = (rules, compressor(), chunks);
     let rest = (0..40_u8, layouts());
-    (compressor(), bits, 0..=8_u32, layout, newer, 1..=3_usize, rest, rules).prop_map(
-        |(compressor, bits, larger, layout, newer, workers, rest, (rules, second, chunks))| {
+    (compressor(), bits, 0..=8_u32, layout, newer, rest, rules).prop_map(
+        |(compressor, bits, larger, layout, newer, rest, (rules, second, chunks))| {
             let (saving, choices) = rest;
             let options = match compressor {
                 None => image::plain(),
@@ -58,25 +57,31 @@ fn options() -> impl Strategy<Value = Options> {
                     image::compressed(compressor, (1 << bits << larger).min(1 << 20))
                 }
             };
-            let mut options = image::with_workers(image::with_blocks(options, bits), workers);
+            let mut options = image::with_blocks(options, bits);
             let (full, fragments);
-            (full, options.tail_packing, options.share_duplicates, options.dedupe, fragments) =
-                layout;
-            options.fragments = fragments;
-            options.index = if full { IndexForm::Full } else { IndexForm::Compact };
+            let compression = &mut options.compression;
+            (
+                full,
+                compression.tail_packing,
+                options.layout.share_duplicates,
+                compression.dedupe,
+                fragments,
+            ) = layout;
+            compression.fragments = fragments;
+            compression.index = if full { IndexForm::Full } else { IndexForm::Compact };
             let by = |(compressor, larger): (Option<Compressor>, u32)| {
                 rules::by(compressor?, (1 << bits << larger).min(1 << 20))
             };
             let parts = u8::try_from(rules.len()).unwrap() + 1;
             let rules = (0..parts).zip(rules);
-            options.rules =
+            compression.rules =
                 rules.map(|(number, how)| rules::one_of(parts, number, by(how))).collect();
-            for rule in options.rules.iter_mut().filter(|rule| rule.compression.is_some()) {
+            for rule in compression.rules.iter_mut().filter(|rule| rule.compression.is_some()) {
                 let first = rule.compression.map(|first| first.compressor.algorithm());
                 rule.second = second.filter(|second| Some(second.algorithm()) != first);
             }
-            if let Some(compression) = &mut options.compression {
-                compression.min_saving = saving;
+            if let Some(files) = &mut compression.files {
+                files.min_saving = saving;
             }
             let options = with_newer(with_layout(options, choices), newer);
             chunks.map_or(options.clone(), |more| chunks::with(options, 1 << bits << more))
@@ -99,30 +104,31 @@ fn layouts() -> impl Strategy<Value = Choices> {
 fn with_layout(options: Options, choices: Choices) -> Options {
     let ((inline_data, extended), (alignment, share_xattrs), (root_xattr_size, packed, most)) =
         choices;
-    let block = options.block.size();
-    let packed = packed.filter(|_| options.fragments != Fragments::None);
-    Options {
-        inline_data,
-        inode_form: if extended { InodeForm::Extended } else { InodeForm::Smallest },
-        alignment,
-        size_alignment: alignment.into(),
-        share_xattrs,
-        xattr_filter: inline_data,
-        checksum: !extended,
-        root_xattr_size,
-        packed_pcluster: packed.map(|larger| block << larger),
-        max_extent: most.map(|larger| (block << larger) + 1000),
-        ..options
-    }
+    let block = options.layout.block.size();
+    let packed = packed.filter(|_| options.compression.fragments != Fragments::None);
+    options.with(|o| {
+        o.layout.inline_data = inline_data;
+        o.attributes.inode_form = if extended { InodeForm::Extended } else { InodeForm::Smallest };
+        o.layout.alignment = alignment;
+        o.layout.size_alignment = alignment.into();
+        o.attributes.share_xattrs = share_xattrs;
+        o.attributes.xattr_filter = inline_data;
+        o.identity.checksum = !extended;
+        o.attributes.root_xattr_size = root_xattr_size;
+        o.compression.packed_pcluster = packed.map(|larger| block << larger);
+        o.compression.max_extent = most.map(|larger| (block << larger) + 1000);
+    })
 }
 
 /// The same with compressed inodes, and directories packed where that is possible.
 fn with_metabox(options: Options, number: u8) -> Options {
     let words = ["lz4", "lzma,1", "deflate,3", "zstd,3"][usize::from(number % 4)];
-    let block = options.block.size();
+    let block = options.layout.block.size();
     let pcluster = (block << number).min(1 << 20);
-    let pack_directories = options.compression.is_some() && options.fragments != Fragments::None;
-    Options { pack_directories, ..image::with_metabox(options, words, pcluster) }
+    let pack_directories =
+        options.compression.files.is_some() && options.compression.fragments != Fragments::None;
+    image::with_metabox(options, words, pcluster)
+        .with(|o| o.compression.pack_directories = pack_directories)
 }
 
 /// The same with the newer layouts that are drawn.
@@ -131,12 +137,12 @@ fn with_newer(options: Options, (prefixes, old, wide): (bool, bool, u8)) -> Opti
     // Which still mounts all else, but small blocks.
     let kernel = if old { KernelVersion::new(6, 10) } else { options.kernel };
     match wide {
-        0 => Options { wide: true, ..options },
-        1 => Options { dot_omitted: true, ..options },
+        0 => options.with(|o| o.layout.wide = true),
+        1 => options.with(|o| o.layout.dot_omitted = true),
         2 => image::with_records(options),
         3 => image::with_48_bits(options),
         4..8 => with_metabox(options, wide),
-        _ => Options { kernel, ..options },
+        _ => options.with(|o| o.kernel = kernel),
     }
 }
 
@@ -144,21 +150,20 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_trees_come_back(recipe in recipe::recipes(40), options in options()) {
+    fn random_trees_come_back(recipe in recipe::recipes(40), options in options(), workers in 1..=3_usize) {
         let (tree, contents) = recipe.follow();
-        let built = image::build(Filesystem::new(&tree, &contents), &options);
+        let built = image::workers(workers).build(Filesystem::new(&tree, &contents), &options);
         let read = image::open_bytes(built);
         compare::assert_same(Filesystem::new(&tree, &contents), read.filesystem(), &format!("{options:?}"));
     }
 
     #[test]
-    fn random_trees_pass_the_check_after_building(recipe in recipe::recipes(15), options in options()) {
+    fn random_trees_pass_the_check_after_building(recipe in recipe::recipes(15), options in options(), workers in 1..=3_usize) {
         let folder = place::folder();
         let path = folder.path().join("image");
         let (tree, contents) = recipe.follow();
         let source = Source { tree, contents: Box::new(contents), notes: Vec::new() };
-        let how = BuildOptions { image: options, ..BuildOptions::default() };
-        let report = lith::build(source, &path, &how, &Progress::default()).unwrap();
+        let report = image::workers(workers).builder(source, &options).build_to(&path).unwrap().report;
         prop_assert_eq!(report.image_bytes, fs::metadata(&path).unwrap().len());
         prop_assert_eq!(place::names(folder.path()), ["image"]);
     }
@@ -189,7 +194,7 @@ fn the_nasty_tree_comes_back_from_every_kind_of_image() {
     nasty::plant(&tree, Nasty::Whole);
     let source = image::directory(&tree);
     for (name, options) in image::matrix(16) {
-        let report = image::build_directory(&tree, &path, &image::with_workers(options, 2));
+        let report = image::workers(2).build_directory(&tree, &path, &options);
         assert_eq!(report.image_bytes, fs::metadata(&path).unwrap().len(), "{name}");
         let read = image::open(&path);
         compare::assert_same(source.filesystem(), read.filesystem(), &name);
@@ -205,15 +210,17 @@ fn the_nasty_tree_comes_back_from_far_blocks() {
     nasty::plant(&tree, Nasty::Whole);
     let source = image::directory(&tree);
     for (name, options) in image::far() {
-        let report = image::build_directory(&tree, &path, &image::with_workers(options, 2));
+        let report = image::workers(2).build_directory(&tree, &path, &options);
         assert!(report.image_bytes >> 9 > 1 << 32, "{name}: {report:?}");
         assert_sound(Box::new(FileDevice::open(&path).unwrap()), &name);
         let read = image::open(&path);
         compare::assert_same(source.filesystem(), read.filesystem(), &name);
     }
-    let near = Options { wide: false, dot_omitted: false, ..image::far().remove(0).1 };
-    let how = BuildOptions { image: near, ..BuildOptions::default() };
-    let refused = lith::build(source, &path, &how, &Progress::default()).unwrap_err();
+    let near = image::far().remove(0).1.with(|o| {
+        o.layout.wide = false;
+        o.layout.dot_omitted = false;
+    });
+    let refused = image::builder(source, &near).build_to(&path).unwrap_err();
     assert!(refused.to_string().contains("4294967294"), "{refused}");
 }
 
@@ -225,7 +232,7 @@ fn a_file_over_4_gib_comes_back() {
     nasty::plant_huge(&tree.join("huge"));
     let source = image::directory(&tree);
     for options in [image::plain(), image::compressed(Compressor::Lz4, 65536)] {
-        let report = image::build_directory(&tree, &path, &image::with_workers(options, 2));
+        let report = image::workers(2).build_directory(&tree, &path, &options);
         assert!(report.image_bytes < 64 << 20, "holes are stored: {report:?}");
         compare::assert_same(source.filesystem(), image::open(&path).filesystem(), "over 4 GiB");
     }

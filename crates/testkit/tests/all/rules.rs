@@ -81,7 +81,8 @@ fn the_first_rule_counts_and_equal_files_are_shared_only_under_the_same_one() {
         rule(".lz4", rules::by(image::lz4hc(4), 8192)),
         rule("", rules::by("zstd,1".parse().unwrap(), 65536)),
     ];
-    let options = Options { rules, ..image::compressed("deflate,1".parse().unwrap(), 65536) };
+    let options = image::compressed("deflate,1".parse().unwrap(), 65536)
+        .with(|o| o.compression.rules = rules);
     let image = open(&source, &options);
     for (path, expected) in [
         ("a.lzma", &[Algorithm::Lzma][..]),
@@ -115,7 +116,10 @@ fn records_hold_the_most_that_is_used() {
         rule("x", zstd(65536)),
         rule("y", rules::by("lzma,1".parse().unwrap(), 4096)),
     ];
-    let image = open(&source, &Options { rules, ..image::compressed(image::lz4hc(5), 4096) });
+    let image = open(
+        &source,
+        &image::compressed(image::lz4hc(5), 4096).with(|o| o.compression.rules = rules),
+    );
     let configs = image.configs();
     assert_eq!(configs.lz4.unwrap().max_pcluster_blocks, 8);
     assert_eq!(configs.zstd.unwrap().window_log, 16);
@@ -128,7 +132,7 @@ fn inodes_are_compressed_in_their_own_way_whatever_the_rules_say() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let source = files(&names, b"");
     let zstd = rules::by("zstd,1".parse().unwrap(), 65536);
-    let options = Options { rules: vec![rule("", zstd)], ..image::plain() };
+    let options = image::plain().with(|o| o.compression.rules = vec![rule("", zstd)]);
     // No file is compressed, but inodes are.
     let image = open(&source, &image::with_metabox(options, "lz4hc,5", 8192));
     assert_eq!(declared(&image), [Algorithm::Lz4]);
@@ -140,7 +144,7 @@ fn inodes_are_compressed_in_their_own_way_whatever_the_rules_say() {
     let source = (tree, contents);
     let lzma = rules::by("lzma,1".parse().unwrap(), 65536);
     let lz4 = image::compressed(Compressor::Lz4, 16384);
-    let options = Options { rules: vec![rule("text", lzma)], ..lz4 };
+    let options = lz4.with(|o| o.compression.rules = vec![rule("text", lzma)]);
     let image = open(&source, &image::with_metabox(options, "zstd,3", 8192));
     assert_eq!(algorithms(&image, "text"), [Algorithm::Lzma]);
     assert_eq!(declared(&image), [Algorithm::Lzma, Algorithm::Zstd]);
@@ -156,7 +160,10 @@ fn only_what_is_stored_like_the_packed_inode_lies_there() {
         rule(".lz4", Some(lz4)),
     ];
     for fragments in [Fragments::Tails, Fragments::All] {
-        let options = Options { compression: Some(lz4), rules: rules.clone(), ..image::plain() };
+        let options = image::plain().with(|o| {
+            o.compression.files = Some(lz4);
+            o.compression.rules = rules.clone();
+        });
         let image = open(&source, &image::with_packing(options, fragments, true));
         let is_fragment = |path| kinds(&image, path) == [ExtentKind::Fragment];
         let packed = ["a.so", "b.txt", "c.txt", "d.lz4"].map(is_fragment);

@@ -7,15 +7,15 @@ use std::{
 };
 
 use lith::{
-    Adjust, BuildOptions, ImageId, Overlay, Times,
-    builder::{self, BuildError, ChunkForm, Chunks, DataImport, Fragments},
+    Adjust, Builder, Overlay, Times,
+    builder::{BuildError, ChunkForm, Chunks, DataImport, Fragments, ImageId, Options},
     device::{FileDevice, OffsetDevice},
     format::{
         addr::BlockBits,
         kernel::{Capability, KernelVersion},
     },
     reader::Image,
-    source::{self, Data, Excludes, TarEnd},
+    source::{self, Data, Excludes, Source, TarEnd},
     tree::Timestamp,
 };
 use uuid::Uuid;
@@ -38,7 +38,13 @@ pub(super) struct Request {
     /// Whether what is in the image stays, below what is added.
     pub(super) is_incremental: bool,
     pub(super) read: source::Options,
-    pub(super) how: BuildOptions,
+    /// What kind of image is made.
+    pub(super) options: Options,
+    pub(super) adjust: Adjust,
+    /// The device that chunks are written to instead of the image.
+    pub(super) blob: Option<PathBuf>,
+    /// Where in its file the image starts.
+    pub(super) offset: u64,
     pub(super) android: Android,
     /// Where it is written down which bytes of the tar belong where.
     pub(super) source_map: Option<PathBuf>,
@@ -58,6 +64,9 @@ pub(super) enum From {
     Images(Vec<PathBuf>),
 }
 
+/// Bytes of memory that the build uses.
+const MEMORY: usize = 160 << 20;
+
 impl Request {
     /// The wish, or what is wrong with it.
     pub(super) fn new(words: Words) -> Result<Self, String> {
@@ -66,45 +75,46 @@ impl Request {
         let android = Android::new(&words.attributes)?;
         let Tar { mode, map: source_map } = Tar::new(words.source.tar.as_deref(), &from)?;
         let times = Moments::new(&words.attributes)?;
-        let mut image = image_options(&words, &times)?;
-        image.data = match (data_import(&words.source, &from)?, mode) {
+        let mut options = image_options(&words, &times)?;
+        options.data = match (data_import(&words.source, &from)?, mode) {
             (DataImport::Full, TarMode::Headers) => DataImport::Zeros,
             (DataImport::Full, TarMode::Index) if source_map.is_some() => DataImport::Reserved,
             (data, _) => data,
         };
         let is_incremental = words.source.incremental.is_some();
-        if is_incremental && image.data != DataImport::Full {
+        if is_incremental && options.data != DataImport::Full {
             return Err("--incremental takes all data: what is in the image stays there".into());
         }
-        let refers = image.data == DataImport::Full && mode == TarMode::Index;
+        let refers = options.data == DataImport::Full && mode == TarMode::Index;
         let offset = words.layout.offset.unwrap_or(0);
         match &from {
-            _ if is_incremental => image.block = block_of(&words.image, offset)?,
+            _ if is_incremental => options.layout.block = block_of(&words.image, offset)?,
             // Only so can data in a tar be referred to.
-            From::Tar(_) if refers => image.block = block(512)?,
+            From::Tar(_) if refers => options.layout.block = block(512)?,
             From::Images(paths) => {
                 let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
-                image.block = block_of(first, 0)?;
+                options.layout.block = block_of(first, 0)?;
             }
             _ => {}
         }
         let blob = blob(&words.layout)?;
         let read = read_options(&words, data(&words.source, &from, mode))?;
         if blob.is_some() || read.data == Data::Refer {
-            image.kernel = Capability::Devices.since();
+            options.kernel = Capability::Devices.since();
         }
-        raise_kernel(&mut image)?;
+        raise_kernel(&mut options)?;
         let overlay = overlay(words.source.ovlfs_strip.as_deref())?;
         let adjust = adjust(&words.attributes, overlay, times.files);
-        let id = image_id(words.attributes.uuid.as_deref())?;
-        let how = BuildOptions { image, id, adjust, blob, offset, verify: true };
         check_metadata_zone(words.layout.metadata_zone.as_deref())?;
         Ok(Self {
             image: words.image,
             from,
             is_incremental,
             read,
-            how,
+            options,
+            adjust,
+            blob,
+            offset,
             android,
             source_map,
             vmdk: words.layout.vmdk_desc,
@@ -112,12 +122,26 @@ impl Request {
         })
     }
 
+    /// A build as requested of a source.
+    pub(super) fn builder(&self, source: Source) -> Builder<'static> {
+        let builder = Builder::source(source)
+            .options(|options| *options = self.options.clone())
+            .adjust(self.adjust)
+            .offset(self.offset)
+            .workers(self.read.workers)
+            .memory(MEMORY);
+        match &self.blob {
+            Some(blob) => builder.blob(blob),
+            None => builder,
+        }
+    }
+
     /// The files beside the image on which bytes of its files lie.
     pub(super) fn devices(&self) -> Vec<PathBuf> {
         match &self.from {
             From::Images(paths) if self.read.data == Data::Refer => paths.clone(),
             From::Tar(path) if self.read.data == Data::Refer => path.iter().cloned().collect(),
-            _ => self.how.blob.iter().cloned().collect(),
+            _ => self.blob.iter().cloned().collect(),
         }
     }
 }
@@ -227,50 +251,50 @@ fn check_metadata_zone(word: Option<&str>) -> Result<(), String> {
     }
 }
 
-fn image_options(words: &Words, times: &Moments) -> Result<builder::Options, String> {
+fn image_options(words: &Words, times: &Moments) -> Result<Options, String> {
     let compression = Compressions::new(words)?;
     let LayoutWords { block: bytes, xattr_prefix, xattr_inode_digest, chunksize, .. } =
         &words.layout;
     let label = words.attributes.label.clone().unwrap_or_default();
     let max_extent = words.data.max_extent_bytes.filter(|bytes| *bytes > 0);
-    let mut options = builder::Options {
-        block: block(*bytes)?,
-        compression: compression.first(),
-        rules: compression.rules(words)?,
-        metabox: compression.metabox(words)?,
-        pack_directories: packs_directories(words.data.compress_directories.as_deref())?,
-        chunks: chunksize.map(chunks).transpose()?,
-        share_xattrs: u32::try_from(words.layout.xattr_tolerance).ok(),
-        root_xattr_size: size("--root-xattr-isize", words.layout.root_xattr_isize.unwrap_or(0))?,
-        ignore_mtime: words.attributes.ignore_mtime,
-        max_extent: max_extent.map(|bytes| size("--max-extent-bytes", bytes)).transpose()?,
-        alignment: size("--dsunit", words.layout.dsunit.unwrap_or(0).max(1))?,
-        // A power of two, as there.
-        size_alignment: words
-            .layout
-            .fsalignblks
-            .unwrap_or(0)
-            .checked_next_power_of_two()
-            .unwrap_or(1),
-        build_time: times.image,
-        label: label.into_encoded_bytes(),
-        digest_xattr: xattr_inode_digest.as_ref().map(|name| name.as_encoded_bytes().to_vec()),
-        xattr_prefixes: xattr_prefix.iter().map(|p| p.as_encoded_bytes().to_vec()).collect(),
-        workers: workers(words),
-        kernel: KernelVersion::OLDEST,
-        ..builder::Options::default()
-    };
+    let mut options = Options::uncompressed();
+    options.kernel = KernelVersion::OLDEST;
+    let layout = &mut options.layout;
+    layout.block = block(*bytes)?;
+    layout.chunks = chunksize.map(chunks).transpose()?;
+    layout.alignment = size("--dsunit", words.layout.dsunit.unwrap_or(0).max(1))?;
+    // A power of two, as in mkfs.erofs.
+    let size_alignment = words.layout.fsalignblks.unwrap_or(0).checked_next_power_of_two();
+    layout.size_alignment = size_alignment.unwrap_or(1);
+    let target = &mut options.compression;
+    target.files = compression.first();
+    target.rules = compression.rules(words)?;
+    target.metabox = compression.metabox(words)?;
+    target.pack_directories = packs_directories(words.data.compress_directories.as_deref())?;
+    target.max_extent = max_extent.map(|bytes| size("--max-extent-bytes", bytes)).transpose()?;
+    let attributes = &mut options.attributes;
+    attributes.share_xattrs = u32::try_from(words.layout.xattr_tolerance).ok();
+    attributes.root_xattr_size =
+        size("--root-xattr-isize", words.layout.root_xattr_isize.unwrap_or(0))?;
+    attributes.ignore_mtime = words.attributes.ignore_mtime;
+    attributes.digest_xattr = xattr_inode_digest.as_ref().map(|n| n.as_encoded_bytes().to_vec());
+    attributes.xattr_prefixes =
+        xattr_prefix.iter().map(|p| p.as_encoded_bytes().to_vec()).collect();
+    options.identity.build_time = times.image;
+    options.identity.label = label.into_encoded_bytes();
+    options.identity.id = image_id(words.attributes.uuid.as_deref())?;
     let bits = words.data.zfeature_bits.map_or(Ok(Extended::default()), Extended::parse_bits)?;
     bits.apply(&mut options);
     Extended::parse(&words.data.extended)?.apply(&mut options);
-    if options.pack_directories
-        && (options.metabox.is_none() || options.fragments == Fragments::None)
+    let target = &options.compression;
+    if target.pack_directories && (target.metabox.is_none() || target.fragments == Fragments::None)
     {
         return Err("--zD takes -m and -E fragments with it".into());
     }
-    if options.dedupe && options.compression.is_none() && options.chunks.is_none() {
+    let layout = &mut options.layout;
+    if target.dedupe && target.files.is_none() && layout.chunks.is_none() {
         // What isn't compressed is found again in chunks only.
-        options.chunks = Some(Chunks { size: options.block.size(), form: ChunkForm::Smallest });
+        layout.chunks = Some(Chunks { size: layout.block.size(), form: ChunkForm::Smallest });
     }
     Ok(options)
 }
@@ -293,7 +317,7 @@ fn packs_directories(word: Option<&str>) -> Result<bool, String> {
 }
 
 /// Lets the image be for the oldest kernel that mounts what is asked for.
-fn raise_kernel(options: &mut builder::Options) -> Result<(), String> {
+fn raise_kernel(options: &mut Options) -> Result<(), String> {
     loop {
         match options.check() {
             Ok(()) => return Ok(()),

@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::Context;
 use lith::{
+    Built,
     builder::Report,
     device::{FileDevice, OffsetDevice},
     reader::Image,
@@ -28,8 +29,9 @@ use crate::{
 
 /// Makes the image that a program of this name was asked for.
 pub(super) fn run(name: &str, request: &Request) -> anyhow::Result<Outcome> {
-    let Request { image, how, is_quiet, .. } = request;
-    let (report, notes) = build::make(|| open(request), image, how, !is_quiet)?;
+    let Request { image, is_quiet, .. } = request;
+    let open = || Ok(request.builder(open(request)?));
+    let Built { report, notes, .. } = build::make(open, image, !is_quiet)?;
     let finished = reopen(request)?;
     request.android.write_block_list(&finished)?;
     write_source_map(request, &finished)?;
@@ -46,7 +48,7 @@ pub(super) fn run(name: &str, request: &Request) -> anyhow::Result<Outcome> {
 
 /// Opens what the image is made of, and gives it what is asked for.
 fn open(request: &Request) -> anyhow::Result<Source> {
-    let Request { from, read, how, .. } = request;
+    let Request { from, read, .. } = request;
     let mut source = match from {
         From::Directory(path) => source::directory(path, read)?,
         From::Tar(path) => tar(path.as_deref(), read)?,
@@ -58,10 +60,10 @@ fn open(request: &Request) -> anyhow::Result<Source> {
     request.android.apply(&mut source)?;
     if request.is_incremental {
         let all = source::Options { data: Data::Take, ..source::Options::default() };
-        let base = image(&request.image, request.how.offset, &all)?;
+        let base = image(&request.image, request.offset, &all)?;
         source = source::merge(vec![base, source])?;
     }
-    if let Some(name) = &how.image.digest_xattr {
+    if let Some(name) = &request.options.attributes.digest_xattr {
         lith::record_digests(&mut source, name, read.workers)?;
     }
     Ok(source)
@@ -87,7 +89,7 @@ fn image(path: &Path, offset: u64, options: &source::Options) -> anyhow::Result<
 fn reopen(request: &Request) -> anyhow::Result<Image> {
     let place = || Place(&request.image).to_string();
     let file = FileDevice::open(&request.image).with_context(place)?;
-    Image::open(OffsetDevice::new(file, request.how.offset)).with_context(place)
+    Image::open(OffsetDevice::new(file, request.offset)).with_context(place)
 }
 
 /// Writes down which bytes of the tar belong where in the image, if that is asked for.
