@@ -73,7 +73,6 @@ impl Reading {
             | Corruption::Header(_)
             | Corruption::Index(_)
             | Corruption::Map(_)
-            | Corruption::Records(_)
             | Corruption::UnknownAlgorithm(_) => Rule::MapDamaged,
             Corruption::Device(_) => Rule::ExtentOutside,
             Corruption::UndeclaredAlgorithm { .. } => Rule::AlgorithmUndeclared,

@@ -1,7 +1,6 @@
 //! Defines the errors of reading, by what the caller can do about them.
 
 use std::{
-    convert::Infallible,
     ffi::OsStr,
     io,
     os::unix::ffi::OsStrExt,
@@ -19,7 +18,7 @@ use lith_format::{
     inode::InodeError,
     superblock::SuperblockError,
     xattr::XattrError,
-    zmap::{ExtentError, HeaderError, IndexError, MapError, RecordError},
+    zmap::{ExtentError, HeaderError, IndexError, MapDamage, MapError},
 };
 
 /// Why something can't be read from an image.
@@ -240,12 +239,9 @@ pub enum Corruption {
     /// An index of its map.
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// How its indexes relate.
+    /// Its map of lcluster indexes or extent records.
     #[error(transparent)]
-    Map(MapError<Infallible>),
-    /// Its extent records.
-    #[error(transparent)]
-    Records(RecordError<Infallible>),
+    Map(#[from] MapDamage),
     /// Extents that overlap or leave gaps.
     #[error("an extent of {len} bytes at {la} where byte {expected} comes next")]
     ExtentOrder {
@@ -442,10 +438,7 @@ impl<E: Into<Corruption>> From<E> for Fault {
             Corruption::Xattr(source) if source.is_unsupported() => {
                 Self::Unsupported(Unsupported::Xattr(source))
             }
-            Corruption::Map(MapError::Extent(source))
-            | Corruption::Records(RecordError::Extent(source))
-                if source.is_unsupported() =>
-            {
+            Corruption::Map(MapDamage::Extent(source)) if source.is_unsupported() => {
                 Self::Unsupported(Unsupported::Extent(source))
             }
             source => Self::Corrupt(source),
@@ -467,30 +460,9 @@ impl From<Error> for Fault {
 
 impl From<MapError<Fault>> for Fault {
     fn from(error: MapError<Self>) -> Self {
-        let error = match error {
-            MapError::Source(fault) => return fault,
-            MapError::BeyondEof { la, size } => MapError::BeyondEof { la, size },
-            MapError::BogusLookback { lcn, delta0 } => MapError::BogusLookback { lcn, delta0 },
-            MapError::Contradiction { lcn } => MapError::Contradiction { lcn },
-            MapError::MissingCblkcnt { lcn } => MapError::MissingCblkcnt { lcn },
-            MapError::ZeroCblkcnt { lcn } => MapError::ZeroCblkcnt { lcn },
-            MapError::Extent(source) => MapError::Extent(source),
-        };
-        Corruption::Map(error).into()
-    }
-}
-
-impl From<RecordError<Fault>> for Fault {
-    fn from(error: RecordError<Self>) -> Self {
-        let error = match error {
-            RecordError::Source(fault) => return fault,
-            RecordError::BeyondEof { la, size } => RecordError::BeyondEof { la, size },
-            RecordError::BadCount { count, size } => RecordError::BadCount { count, size },
-            RecordError::OutOfOrder { record, lstart } => {
-                RecordError::OutOfOrder { record, lstart }
-            }
-            RecordError::Extent(source) => RecordError::Extent(source),
-        };
-        Corruption::Records(error).into()
+        match error {
+            MapError::Source(fault) => fault,
+            MapError::Damaged(damage) => damage.into(),
+        }
     }
 }

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::error::{MapDamage, MapError};
 use super::header::{Advise, RecordSize, RecordsHeader, RecordsShape};
 use super::locate::extent_records_offset;
 use super::mapped::{ExtentError, ExtentKind, Location, MappedExtent};
@@ -129,41 +130,6 @@ impl RecordSource for &[u8] {
     }
 }
 
-/// Why a byte can't be mapped by a table of records.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum RecordError<E> {
-    /// The file ends before it.
-    #[error("byte {la} is beyond the file's {size} bytes")]
-    BeyondEof {
-        /// The byte asked for.
-        la: La,
-        /// The file's bytes.
-        size: u64,
-    },
-    /// The table can't be read.
-    #[error(transparent)]
-    Source(E),
-    /// There are no records, or more than the file has bytes.
-    #[error("{count} extent records for a file of {size} bytes")]
-    BadCount {
-        /// How many.
-        count: u64,
-        /// The file's bytes.
-        size: u64,
-    },
-    /// The records don't ascend from byte 0 on.
-    #[error("extent record {record} starts at byte {lstart}, out of order")]
-    OutOfOrder {
-        /// Which one.
-        record: u64,
-        /// Where its extent starts.
-        lstart: u64,
-    },
-    /// The extent found is refused.
-    #[error(transparent)]
-    Extent(#[from] ExtentError),
-}
-
 /// Where some pclusters of a table of 4-byte records lie, so that the lengths of all before needn't be summed up
 /// for each lookup: see [`RecordTable::anchors`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -254,16 +220,16 @@ impl RecordTable {
     ///
     /// # Errors
     ///
-    /// [`RecordError::Source`] if it can't be read.
+    /// [`MapError::Source`] if it can't be read.
     pub fn record<S: RecordSource>(
         &self,
         source: &mut S,
         k: u64,
-    ) -> Result<ExtentRecord, RecordError<S::Error>> {
+    ) -> Result<ExtentRecord, MapError<S::Error>> {
         let mut bytes = [0; 32];
         let size = self.header.record_size;
         let (wanted, _) = bytes.split_at_mut(size.bytes() as usize);
-        source.read(self.range(k).start, wanted).map_err(RecordError::Source)?;
+        source.read(self.range(k).start, wanted).map_err(MapError::Source)?;
         let mut record = ExtentRecord::decode(&bytes, size).unwrap_or_default();
         if let RecordsShape::Fixed { unit_bits } = self.header.shape {
             record.lstart = k << unit_bits;
@@ -276,12 +242,12 @@ impl RecordTable {
     ///
     /// # Errors
     ///
-    /// [`RecordError`] if `la` is not in the file or the table is unsound.
+    /// [`MapError`] if `la` is not in the file or the table is unsound.
     pub fn map<S: RecordSource>(
         &self,
         source: S,
         la: La,
-    ) -> Result<MappedExtent, RecordError<S::Error>> {
+    ) -> Result<MappedExtent, MapError<S::Error>> {
         self.map_with(source, la, &Anchors::default())
     }
 
@@ -295,9 +261,9 @@ impl RecordTable {
         mut source: S,
         la: La,
         anchors: &Anchors,
-    ) -> Result<MappedExtent, RecordError<S::Error>> {
+    ) -> Result<MappedExtent, MapError<S::Error>> {
         if la.0 >= self.file_size {
-            return Err(RecordError::BeyondEof { la, size: self.file_size });
+            return Err(MapDamage::BeyondEof { la, size: self.file_size }.into());
         }
         self.check_count()?;
         let k = match self.header.shape {
@@ -310,9 +276,9 @@ impl RecordTable {
         }
         let end = self.end_of(&mut source, k)?;
         if record.lstart > la.0 || end <= la.0 {
-            return Err(RecordError::OutOfOrder { record: k, lstart: record.lstart });
+            return Err(MapDamage::OutOfOrder { record: k, lstart: record.lstart }.into());
         }
-        self.extent(k, record, end).map_err(RecordError::Extent)
+        self.extent(k, record, end).map_err(MapError::from)
     }
 
     /// All extents in order, without gap or overlap. Ends after an error.
@@ -320,20 +286,16 @@ impl RecordTable {
         RecordExtents { table: *self, source, next: 0, start: None, address: 0, failed: false }
     }
 
-    fn check_count<E>(&self) -> Result<(), RecordError<E>> {
+    fn check_count<E>(&self) -> Result<(), MapError<E>> {
         let (count, size) = (self.count, self.file_size);
         if count == 0 || count > size {
-            return Err(RecordError::BadCount { count, size });
+            return Err(MapDamage::BadCount { count, size }.into());
         }
         Ok(())
     }
 
     /// The last record that starts at or before `la`.
-    fn search<S: RecordSource>(
-        &self,
-        source: &mut S,
-        la: La,
-    ) -> Result<u64, RecordError<S::Error>> {
+    fn search<S: RecordSource>(&self, source: &mut S, la: La) -> Result<u64, MapError<S::Error>> {
         let (mut low, mut high) = (0, self.count);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
@@ -347,11 +309,7 @@ impl RecordTable {
     }
 
     /// The byte behind the extent of record `k`.
-    fn end_of<S: RecordSource>(
-        &self,
-        source: &mut S,
-        k: u64,
-    ) -> Result<u64, RecordError<S::Error>> {
+    fn end_of<S: RecordSource>(&self, source: &mut S, k: u64) -> Result<u64, MapError<S::Error>> {
         if k + 1 >= self.count {
             return Ok(self.file_size);
         }
@@ -363,11 +321,8 @@ impl RecordTable {
     ///
     /// # Errors
     ///
-    /// [`RecordError::Source`] if the table can't be read.
-    pub fn anchors<S: RecordSource>(
-        &self,
-        mut source: S,
-    ) -> Result<Anchors, RecordError<S::Error>> {
+    /// [`MapError::Source`] if the table can't be read.
+    pub fn anchors<S: RecordSource>(&self, mut source: S) -> Result<Anchors, MapError<S::Error>> {
         let mut anchors = Anchors::default();
         if self.header.record_size != RecordSize::Four || self.count == 0 {
             return Ok(anchors);
@@ -388,7 +343,7 @@ impl RecordTable {
         source: &mut S,
         k: u64,
         anchors: &Anchors,
-    ) -> Result<u64, RecordError<S::Error>> {
+    ) -> Result<u64, MapError<S::Error>> {
         let (from, address) = match anchors.before(k) {
             Some(anchor) => anchor,
             None => (0, first_address(source)?),
@@ -402,14 +357,14 @@ impl RecordTable {
         source: &mut S,
         mut address: u64,
         records: Range<u64>,
-    ) -> Result<u64, RecordError<S::Error>> {
+    ) -> Result<u64, MapError<S::Error>> {
         let mut chunk = [0; 512];
         let mut next = records.start;
         while next < records.end {
             let count = (records.end - next).min(128);
             let len = usize::try_from(count * 4).unwrap_or(0);
             let (wanted, _) = chunk.split_at_mut(len);
-            source.read(self.range(next).start, wanted).map_err(RecordError::Source)?;
+            source.read(self.range(next).start, wanted).map_err(MapError::Source)?;
             for word in wanted.as_chunks::<4>().0 {
                 let plen = u32::from_le_bytes(*word) & PLEN_MASK;
                 address = address.saturating_add(plen.into());
@@ -455,9 +410,9 @@ impl RecordTable {
 }
 
 /// Where the first pcluster lies in a table of 4-byte records.
-fn first_address<S: RecordSource>(source: &mut S) -> Result<u64, RecordError<S::Error>> {
+fn first_address<S: RecordSource>(source: &mut S) -> Result<u64, MapError<S::Error>> {
     let mut address = [0; 8];
-    source.read(0, &mut address).map_err(RecordError::Source)?;
+    source.read(0, &mut address).map_err(MapError::Source)?;
     Ok(u64::from_le_bytes(address))
 }
 
@@ -475,19 +430,19 @@ pub struct RecordExtents<S> {
 }
 
 impl<S: RecordSource> RecordExtents<S> {
-    fn begin(&mut self) -> Result<ExtentRecord, RecordError<S::Error>> {
+    fn begin(&mut self) -> Result<ExtentRecord, MapError<S::Error>> {
         self.table.check_count()?;
         if self.table.header.record_size == RecordSize::Four {
             self.address = first_address(&mut self.source)?;
         }
         let record = self.table.record(&mut self.source, 0)?;
         if record.lstart != 0 {
-            return Err(RecordError::OutOfOrder { record: 0, lstart: record.lstart });
+            return Err(MapDamage::OutOfOrder { record: 0, lstart: record.lstart }.into());
         }
         Ok(record)
     }
 
-    fn step(&mut self) -> Result<MappedExtent, RecordError<S::Error>> {
+    fn step(&mut self) -> Result<MappedExtent, MapError<S::Error>> {
         let mut record = match self.start.take() {
             Some(record) => record,
             None => self.begin()?,
@@ -503,14 +458,14 @@ impl<S: RecordSource> RecordExtents<S> {
         }
         let end = self.start.map_or(size, |next| next.lstart);
         if end <= record.lstart || (end >= size && self.start.is_some()) {
-            return Err(RecordError::OutOfOrder { record: self.next, lstart: end });
+            return Err(MapDamage::OutOfOrder { record: self.next, lstart: end }.into());
         }
-        self.table.extent(k, record, end).map_err(RecordError::Extent)
+        self.table.extent(k, record, end).map_err(MapError::from)
     }
 }
 
 impl<S: RecordSource> Iterator for RecordExtents<S> {
-    type Item = Result<MappedExtent, RecordError<S::Error>>;
+    type Item = Result<MappedExtent, MapError<S::Error>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let ended = self.next != 0 && self.next >= self.table.count;

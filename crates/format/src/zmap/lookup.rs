@@ -1,56 +1,12 @@
 //! Which extent holds a given byte of a file with an index table?
 
 use super::MAX_EXTENT_LEN;
+use super::error::{MapDamage, MapError};
 use super::header::{Advise, IndexHeader, IndexLayout};
 use super::index::{Head, HeadKind, LclusterIndex};
 use super::mapped::{ExtentError, ExtentKind, Location, MappedExtent};
 use super::table::IndexSource;
 use crate::addr::{BlockBits, La, Lcn};
-
-/// Why a byte can't be mapped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum MapError<E> {
-    /// The file ends before it.
-    #[error("byte {la} is beyond the file's {size} bytes")]
-    BeyondEof {
-        /// The byte asked for.
-        la: La,
-        /// The file's bytes.
-        size: u64,
-    },
-    /// An index can't be loaded.
-    #[error(transparent)]
-    Source(E),
-    /// A distance leads out of the file or nowhere.
-    #[error("lcluster {lcn} has its HEAD {delta0} lclusters back, which can't be")]
-    BogusLookback {
-        /// The lcluster.
-        lcn: Lcn,
-        /// The distance it states; 1 for a HEAD lcluster that begins with an earlier extent.
-        delta0: u16,
-    },
-    /// Distances lead to each other without end, or back and forward disagree.
-    #[error("the distances around lcluster {lcn} contradict each other")]
-    Contradiction {
-        /// Where the search ended.
-        lcn: Lcn,
-    },
-    /// The index after a HEAD should state its pcluster's size.
-    #[error("lcluster {lcn} states no CBLKCNT for the HEAD before it")]
-    MissingCblkcnt {
-        /// The NONHEAD lcluster.
-        lcn: Lcn,
-    },
-    /// A pcluster has no blocks.
-    #[error("lcluster {lcn} states a CBLKCNT of 0")]
-    ZeroCblkcnt {
-        /// The NONHEAD lcluster.
-        lcn: Lcn,
-    },
-    /// The extent found is refused.
-    #[error(transparent)]
-    Extent(#[from] ExtentError),
-}
 
 /// The map of a file with an index table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -83,7 +39,7 @@ impl IndexMap {
         let head = self.find_head(&mut source, la)?;
         let (extent, _) = self.extent(&mut source, head)?;
         if la >= extent.end() {
-            return Err(MapError::Contradiction { lcn: self.header.lcn(la) });
+            return Err(MapDamage::Contradiction { lcn: self.header.lcn(la) }.into());
         }
         Ok(extent)
     }
@@ -118,7 +74,7 @@ impl IndexMap {
         la: La,
     ) -> Result<Found, MapError<S::Error>> {
         if la.0 >= self.size {
-            return Err(MapError::BeyondEof { la, size: self.size });
+            return Err(MapDamage::BeyondEof { la, size: self.size }.into());
         }
         let mut lcn = self.header.lcn(la);
         let mut back = match source.load(lcn).map_err(MapError::Source)? {
@@ -130,13 +86,13 @@ impl IndexMap {
         };
         for _ in 0..self.step_limit() {
             let target = lcn.0.checked_sub(back.into()).filter(|_| back != 0);
-            lcn = Lcn(target.ok_or(MapError::BogusLookback { lcn, delta0: back })?);
+            lcn = Lcn(target.ok_or(MapDamage::BogusLookback { lcn, delta0: back })?);
             match source.load(lcn).map_err(MapError::Source)? {
                 LclusterIndex::Head(head) => return Ok((lcn, head)),
                 LclusterIndex::NonHead(index) => back = index.delta0,
             }
         }
-        Err(MapError::Contradiction { lcn })
+        Err(MapDamage::Contradiction { lcn }.into())
     }
 
     /// The first HEAD behind a HEAD at `lcn - 1`, where `index` is that of `lcn`; nothing at the file's end.
@@ -156,7 +112,7 @@ impl IndexMap {
             lcn = Lcn(lcn.0.saturating_add(ahead));
             index = self.load_within(source, lcn)?;
         }
-        Err(MapError::Contradiction { lcn })
+        Err(MapDamage::Contradiction { lcn }.into())
     }
 
     /// The index of `lcn`, or nothing if the file ends before it.
@@ -222,8 +178,8 @@ impl IndexMap {
         match index {
             None | Some(LclusterIndex::Head(_)) => Ok(1),
             Some(LclusterIndex::NonHead(index)) => match index.cblkcnt {
-                None => Err(MapError::MissingCblkcnt { lcn: follower }),
-                Some(0) => Err(MapError::ZeroCblkcnt { lcn: follower }),
+                None => Err(MapDamage::MissingCblkcnt { lcn: follower }.into()),
+                Some(0) => Err(MapDamage::ZeroCblkcnt { lcn: follower }.into()),
                 Some(blocks) => Ok(blocks),
             },
         }
@@ -271,7 +227,7 @@ impl<S: IndexSource> Extents<S> {
                 let found = self.map.find_head(&mut self.source, la)?;
                 let (extent, next) = self.map.extent(&mut self.source, found)?;
                 if la >= extent.end() {
-                    return Err(MapError::Contradiction { lcn: self.map.header.lcn(la) });
+                    return Err(MapDamage::Contradiction { lcn: self.map.header.lcn(la) }.into());
                 }
                 (extent, next)
             }

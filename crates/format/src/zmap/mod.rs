@@ -6,6 +6,7 @@
 
 mod compact;
 mod encode;
+mod error;
 mod extent;
 mod full;
 mod header;
@@ -22,9 +23,8 @@ pub use encode::{
     EncodeError, EncodeParams, EncodedExtent, NeedsFull, Tail, encode_compact, encode_full,
     encode_records, encode_whole_fragment,
 };
-pub use extent::{
-    Anchors, ExtentRecord, RecordError, RecordExtents, RecordSource, RecordTable, ShortTable,
-};
+pub use error::{MapDamage, MapError};
+pub use extent::{Anchors, ExtentRecord, RecordExtents, RecordSource, RecordTable, ShortTable};
 pub use full::FullTable;
 pub use header::{
     Advise, HeaderContext, HeaderError, IndexHeader, IndexLayout, MapHeader, RawMapHeader,
@@ -35,7 +35,7 @@ pub use locate::{
     CompactLayout, TableKind, compact_offset, extent_records_offset, full_index_offset,
     map_header_offset,
 };
-pub use lookup::{Extents, IndexMap, MapError};
+pub use lookup::{Extents, IndexMap};
 pub use mapped::{ExtentError, ExtentKind, Location, MappedExtent};
 pub use table::{IndexSource, IndexTable, SliceSource};
 

@@ -115,8 +115,8 @@ impl Compressed {
 impl Walk<'_> {
     /// The extent that holds byte `la`, where the one before ended unless this is the first.
     pub(super) fn step(&mut self, image: &Image, inode: &Inode, la: u64) -> Result<Extent, Fault> {
-        let beyond = zmap::MapError::BeyondEof { la: La(la), size: inode.size };
-        let beyond = || Fault::from(Corruption::Map(beyond));
+        let beyond = zmap::MapDamage::BeyondEof { la: La(la), size: inode.size };
+        let beyond = || Fault::from(beyond);
         match self {
             Self::Empty => Err(beyond()),
             Self::Fragment { offset } => {

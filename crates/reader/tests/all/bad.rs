@@ -9,7 +9,7 @@ use lith_format::{
     inode::InodeError,
     superblock::SuperblockError,
     xattr::XattrError,
-    zmap::{HeaderError, IndexError, MapError},
+    zmap::{HeaderError, IndexError, MapDamage},
 };
 use lith_reader::{Corruption, Error, ExtentKind, Image, OpenError, Options, Place, Unsupported};
 
@@ -403,22 +403,22 @@ fn indexes() {
     is!(
         nonhead(first, 0).read("text"),
         EUCLEAN,
-        corrupt!(Corruption::Map(MapError::BogusLookback { delta0: 0, .. }))
+        corrupt!(Corruption::Map(MapDamage::BogusLookback { delta0: 0, .. }))
     );
     is!(
         nonhead(first, 1).read("text"),
         EUCLEAN,
-        corrupt!(Corruption::Map(MapError::BogusLookback { delta0: 1, .. }))
+        corrupt!(Corruption::Map(MapDamage::BogusLookback { delta0: 1, .. }))
     );
     is!(
         nonhead(first + 8, 0x800).read("text"),
         EUCLEAN,
-        corrupt!(Corruption::Map(MapError::ZeroCblkcnt { lcn: Lcn(1) }))
+        corrupt!(Corruption::Map(MapDamage::ZeroCblkcnt { lcn: Lcn(1) }))
     );
     is!(
         nonhead(first + 8, 1).read("text"),
         EUCLEAN,
-        corrupt!(Corruption::Map(MapError::MissingCblkcnt { lcn: Lcn(1) }))
+        corrupt!(Corruption::Map(MapDamage::MissingCblkcnt { lcn: Lcn(1) }))
     );
     is!(
         full().put(first + 2, &[0, 0x10]).read("text"),

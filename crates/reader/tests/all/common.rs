@@ -49,7 +49,7 @@ impl Golden {
     pub fn open(&self) -> Image {
         let names = std::iter::once(format!("{}.erofs", self.name)).chain(self.devices.clone());
         let devices = names.map(|name| {
-            Box::new(FileDevice::open(&folder().join(name)).unwrap()) as Box<dyn ReadAt>
+            Box::new(FileDevice::open(folder().join(name)).unwrap()) as Box<dyn ReadAt>
         });
         Image::open_with(devices.collect(), Options::default()).unwrap()
     }

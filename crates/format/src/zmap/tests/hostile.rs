@@ -140,11 +140,14 @@ fn distances_without_end_are_cut_off() {
     let map = IndexMap::new(parsed, B, size);
     let same = |delta0| Same(NonHead { delta0, delta1: 1, cblkcnt: None }, 0);
     let mut one = same(1);
-    assert!(matches!(map.map(&mut one, La(size - 1)), Err(MapError::Contradiction { .. })));
+    assert!(matches!(
+        map.map(&mut one, La(size - 1)),
+        Err(MapError::Damaged(MapDamage::Contradiction { .. }))
+    ));
     assert!(one.1 < (size >> 12 >> 10) + 4000);
-    let none = MapError::BogusLookback { lcn: Lcn(9), delta0: 0 };
+    let none = MapDamage::BogusLookback { lcn: Lcn(9), delta0: 0 }.into();
     assert_eq!(map.map(same(0), La(9 << 12)), Err(none));
-    let far = MapError::BogusLookback { lcn: Lcn(9), delta0: 10 };
+    let far = MapDamage::BogusLookback { lcn: Lcn(9), delta0: 10 }.into();
     assert_eq!(map.map(same(10), La(9 << 12)), Err(far));
 }
 

@@ -216,7 +216,7 @@ proptest! {
             let behind: Result<Vec<_>, _> = map.extents_from(&mut source, la).collect();
             prop_assert_eq!(behind.as_deref(), Ok(&expected[k..]));
         }
-        let beyond = MapError::BeyondEof { la: La(params.size), size: params.size };
+        let beyond = MapDamage::BeyondEof { la: La(params.size), size: params.size }.into();
         prop_assert_eq!(map.map(&mut source, La(params.size)), Err(beyond));
     }
 
