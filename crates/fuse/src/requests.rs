@@ -127,7 +127,7 @@ impl Server {
         let (position, length) = range;
         let left = inode.size.saturating_sub(position).min(length.into());
         let left = usize::try_from(left).unwrap_or_default();
-        let _busy = self.ahead.as_ref().map(|ahead| ahead.read(inode, position, left as u64));
+        let _busy = self.ahead.as_ref().map(|ahead| ahead.begin_read(inode, position, left as u64));
         let file = match self.image.file(inode) {
             Ok(file) => file,
             Err(error) => return reply.error(errno::of(&error)),

@@ -1,7 +1,7 @@
-//! What will be asked for next?
+//! Decodes extents before they are requested.
 //!
-//! A file that is read straight on, and files that are read in the order of their directory, are decoded before they are
-//! asked for, by threads that run only while cores are idle. What they decode lies in the image's cache.
+//! A file that is read sequentially, and files that are read in the order of their directory, are decoded ahead by threads
+//! that run only while cores are idle. The results go to the image's cache.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -16,108 +16,113 @@ use std::{
 
 use lith_format::{addr::Nid, file_type::FileType};
 
-use crate::{cache::lock, image::Image, inode::Inode};
+use crate::{image::Image, inode::Inode, lock::lock};
 
-/// What is decoded ahead first, and at most. A quarter of the cache is never exceeded.
+/// Bytes decoded ahead of a reader at first, and at most. A quarter of the cache is never exceeded.
 const FIRST: u64 = 256 << 10;
 const MOST: u64 = 4 << 20;
 
-/// Reads of so many bytes and more are the kernel's own reading ahead, which can come out of order.
+/// Reads of so many bytes and more are part of the kernel's own read-ahead, whose requests can be out of order.
 const NEAR: u64 = 32 << 10;
 
 /// Jobs that wait at most: older ones are out of date.
 const JOBS: usize = 64;
 
 /// Files whose last read is remembered.
-const STREAMS: usize = 4096;
+const PROGRESSES: usize = 4096;
 
-/// Files of a directory that are decoded ahead at once, and how much of them in all.
+/// Files of a directory that are decoded ahead at once.
 const FILES: usize = 16;
+
+/// Bytes of these files in all.
 const FILES_BYTES: u64 = 1 << 20;
 
-/// Files that must have been read in order before that.
-const ROW: usize = 2;
+/// Files that must have been read in order before the next ones are decoded ahead.
+const IN_ORDER: usize = 2;
 
-/// Directories that are expected to be read for each file that was, and at most.
+/// Directories that are expected to be read for each file that was expected and read.
 const CREDIT: usize = 4;
+
+/// Directories that are expected to be read at most.
 const MOST_CREDIT: usize = 16;
 
-/// Of so many files one is left to be asked for.
-const ASKED: usize = 4;
+/// The smallest batch of files that leaves one file undelivered, as a probe: its request shows how far the reader is.
+const PROBED_BATCH: usize = 4;
 
-/// Names of listed files that are remembered, in all.
+/// Names of listed files that are remembered in all.
 const LISTED: usize = 1 << 14;
 
-/// Takes the beginning of a regular file that is likely to be read next.
+/// Receives the beginning of a regular file that is likely to be read next.
 pub type Deliver = Box<dyn Fn(&Inode, &[u8]) + Send + Sync>;
 
-/// Decodes ahead for the readers of one image. Ends its threads when dropped.
+/// Decodes ahead of the readers of one image. Dropping it ends its threads.
 #[derive(Debug)]
 pub struct ReadAhead {
-    shared: Arc<Shared>,
+    scheduler: Arc<Scheduler>,
     threads: Vec<thread::JoinHandle<()>>,
 }
 
-struct Shared {
+/// What the threads and the readers share.
+struct Scheduler {
     image: Arc<Image>,
     deliver: Option<Deliver>,
     cores: usize,
     /// The most that is decoded ahead of a reader.
     most: u64,
-    /// Readers that are being served.
+    /// Reads under way.
     busy: AtomicUsize,
     /// Jobs that wait.
     waiting: AtomicUsize,
-    /// Somebody else reads ahead in a file that is read straight on.
+    /// The kernel reads ahead in files that are read sequentially.
     only_files: AtomicBool,
     state: Mutex<State>,
     wake: Condvar,
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for Scheduler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("state", &self.state).finish_non_exhaustive()
+        f.debug_struct("Scheduler").field("state", &self.state).finish_non_exhaustive()
     }
 }
 
 #[derive(Debug, Default)]
 struct State {
     jobs: VecDeque<Job>,
-    streams: HashMap<Nid, Stream>,
-    /// The file behind a file in its directory.
+    progress: HashMap<Nid, Progress>,
+    /// The file after a file in its directory.
     next: HashMap<Nid, Nid>,
-    /// How far files are expected to be read once their directory is listed: more with each read that was expected,
-    /// less with each directory.
+    /// Directories whose files are decoded ahead once they are listed: grows with each expected read, and shrinks with
+    /// each directory.
     credit: usize,
     working: usize,
     ended: bool,
 }
 
-/// What is to be decoded.
+/// Something to decode.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Job {
-    /// A stretch of a file.
-    Stretch { nid: Nid, position: u64, length: u64 },
-    /// Files from their beginning on.
+    /// A range of a file.
+    Range { nid: Nid, position: u64, length: u64 },
+    /// Files from their start on.
     Files(Vec<Nid>),
 }
 
-/// How a file is being read.
+/// How far a file was read.
 #[derive(Clone, Copy, Debug, Default)]
-struct Stream {
-    /// Where a reader would go on.
+struct Progress {
+    /// Where a reader would continue.
     next: u64,
     /// Where what is decoded ahead ends.
     ahead: u64,
-    /// How much is decoded ahead.
+    /// Bytes decoded ahead.
     window: u64,
-    /// Files in order that were read up to this one.
-    row: usize,
+    /// Files that were read in order up to this one.
+    in_order: usize,
 }
 
-/// A read that is under way: as long as it lives, its core is not idle.
+/// A read under way: as long as it lives, its core is not idle.
 #[derive(Debug)]
-pub struct Busy<'a>(&'a Shared);
+pub struct Busy<'a>(&'a Scheduler);
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
@@ -127,15 +132,15 @@ impl Drop for Busy<'_> {
 }
 
 impl ReadAhead {
-    /// Decodes ahead of those who read `image`. Files that are likely to be next go to `deliver` if there is one, and
-    /// into the cache otherwise.
+    /// Decodes ahead of the readers of `image`. The beginnings of files that are likely to be next go to `deliver` if there
+    /// is one, and to the cache otherwise.
     ///
     /// # Errors
-    /// If there can be no more threads.
+    /// If threads can't be started.
     pub fn new(image: Arc<Image>, deliver: Option<Deliver>) -> std::io::Result<Self> {
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let most = MOST.min(image.limits().decoded_cache as u64 / 4);
-        let shared = Arc::new(Shared {
+        let scheduler = Arc::new(Scheduler {
             image,
             deliver,
             cores,
@@ -146,35 +151,35 @@ impl ReadAhead {
             state: Mutex::default(),
             wake: Condvar::new(),
         });
-        let mut made = Self { shared, threads: Vec::new() };
+        let mut made = Self { scheduler, threads: Vec::new() };
         // A reader needs a core too.
         for number in 0..cores.saturating_sub(1) {
-            let shared = Arc::clone(&made.shared);
+            let scheduler = Arc::clone(&made.scheduler);
             let builder = thread::Builder::new().name(format!("ahead-{number}"));
-            made.threads.push(builder.spawn(move || shared.work())?);
+            made.threads.push(builder.spawn(move || scheduler.work())?);
         }
         Ok(made)
     }
 
-    /// From now on only looks for files in the order of their directory: who reads ahead within a file already, in reads
-    /// that are under way at once, keeps the cores busy by that.
+    /// From now on only decodes the next files of a directory: for readers that read ahead within a file already, with
+    /// several reads at once, which keeps the cores busy.
     pub fn only_files(&self) {
-        self.shared.only_files.store(true, Ordering::Relaxed);
+        self.scheduler.only_files.store(true, Ordering::Relaxed);
     }
 
-    /// Tells that a read of a regular file begins, `length` bytes from `position` on.
+    /// Notes that a read of a regular file begins, `length` bytes from `position` on.
     #[must_use = "the read is under way as long as this lives"]
-    pub fn read(&self, inode: &Inode, position: u64, length: u64) -> Busy<'_> {
-        self.shared.busy.fetch_add(1, Ordering::Relaxed);
-        if !self.threads.is_empty() && self.shared.most > 0 {
-            self.shared.note(inode, position, length);
+    pub fn begin_read(&self, inode: &Inode, position: u64, length: u64) -> Busy<'_> {
+        self.scheduler.busy.fetch_add(1, Ordering::Relaxed);
+        if !self.threads.is_empty() && self.scheduler.most > 0 {
+            self.scheduler.note(inode, position, length);
         }
-        Busy(&self.shared)
+        Busy(&self.scheduler)
     }
 
-    /// Tells that a directory is listed: these are regular files in it, in its order.
+    /// Notes that a directory was listed, with these regular files in its order.
     pub fn listed(&self, files: &[Nid]) {
-        let mut state = lock(&self.shared.state);
+        let mut state = lock(&self.scheduler.state);
         if state.next.len() + files.len() > LISTED {
             state.next.clear();
         }
@@ -184,59 +189,59 @@ impl ReadAhead {
             state.credit -= 1;
             state.expect(files.iter().copied().take(FILES));
         }
-        self.shared.wake(state);
+        self.scheduler.wake(state);
     }
 }
 
 impl Drop for ReadAhead {
     fn drop(&mut self) {
-        lock(&self.shared.state).ended = true;
-        self.shared.wake.notify_all();
+        lock(&self.scheduler.state).ended = true;
+        self.scheduler.wake.notify_all();
         for thread in self.threads.drain(..) {
-            // A thread that panicked decodes nothing any more; its readers do.
+            // Readers decode for themselves what a thread that panicked did not.
             let _ = thread.join();
         }
     }
 }
 
-impl Shared {
+impl Scheduler {
     fn note(&self, inode: &Inode, position: u64, length: u64) {
         let mut state = lock(&self.state);
         let end = position.saturating_add(length).min(inode.size);
-        let stream = state.streams.get(&inode.nid).copied().unwrap_or_default();
+        let progress = state.progress.get(&inode.nid).copied().unwrap_or_default();
         let near = if length >= NEAR { 2 * length } else { 0 };
-        let goes_on = position > 0 && position.abs_diff(stream.next) <= near;
-        let mut stream =
-            if goes_on { stream } else { Stream { row: stream.row, ..Stream::default() } };
-        if goes_on && !self.only_files.load(Ordering::Relaxed) {
-            stream.window = (stream.window * 2).clamp(FIRST, MOST).min(self.most);
-            let from = stream.ahead.max(end);
-            let to = end.saturating_add(stream.window).min(inode.size);
-            // Not for every few bytes: half a window at once.
-            if to.saturating_sub(from) >= stream.window / 2 || (to == inode.size && from < to) {
-                state.add(Job::Stretch { nid: inode.nid, position: from, length: to - from });
-                stream.ahead = to;
+        let continues = position > 0 && position.abs_diff(progress.next) <= near;
+        let fresh = Progress { in_order: progress.in_order, ..Progress::default() };
+        let mut progress = if continues { progress } else { fresh };
+        if continues && !self.only_files.load(Ordering::Relaxed) {
+            progress.window = (progress.window * 2).clamp(FIRST, MOST).min(self.most);
+            let from = progress.ahead.max(end);
+            let to = end.saturating_add(progress.window).min(inode.size);
+            // Half a window at once, so that small reads don't make a job each.
+            if to.saturating_sub(from) >= progress.window / 2 || (to == inode.size && from < to) {
+                state.add(Job::Range { nid: inode.nid, position: from, length: to - from });
+                progress.ahead = to;
             }
         }
-        stream.next = if goes_on { stream.next.max(end) } else { end };
+        progress.next = if continues { progress.next.max(end) } else { end };
         if end == inode.size {
-            state.follow(inode.nid, stream.row + 1);
+            state.follow(inode.nid, progress.in_order + 1);
         }
-        if state.streams.len() >= STREAMS {
-            state.streams.clear();
+        if state.progress.len() >= PROGRESSES {
+            state.progress.clear();
         }
-        state.streams.insert(inode.nid, stream);
+        state.progress.insert(inode.nid, progress);
         self.wake(state);
     }
 
-    /// Lets a thread see to the jobs that there are now.
+    /// Wakes a thread for the jobs that there are now.
     fn wake(&self, state: MutexGuard<'_, State>) {
         self.waiting.store(state.jobs.len(), Ordering::Relaxed);
         drop(state);
         self.wake_if_idle();
     }
 
-    /// A wake-up may get lost when a thread is about to sleep; the next read makes up for it.
+    /// A wake-up may get lost when a thread is about to sleep; the next read repeats it.
     fn wake_if_idle(&self) {
         let idle = self.busy.load(Ordering::Relaxed) < self.cores;
         if idle && self.waiting.load(Ordering::Relaxed) > 0 {
@@ -251,7 +256,7 @@ impl Shared {
         }
     }
 
-    /// The next job, as soon as there is one and a core for it; none at the end.
+    /// The next job, as soon as there is one and a core for it. `None`: this is the end.
     fn take(&self) -> Option<Job> {
         let mut state = lock(&self.state);
         loop {
@@ -272,10 +277,10 @@ impl Shared {
         }
     }
 
-    /// What fails now fails for the reader too, who is told.
+    /// Errors are ignored: the reader gets them when it reads.
     fn decode(&self, job: Job) {
         match job {
-            Job::Stretch { nid, position, length } => {
+            Job::Range { nid, position, length } => {
                 let inode = self.image.inode(nid);
                 let file = inode.as_ref().map(|inode| self.image.file(inode));
                 if let Ok(Ok(file)) = file {
@@ -284,17 +289,17 @@ impl Shared {
             }
             Job::Files(nids) => {
                 let (mut left, mut buffer) = (FILES_BYTES.min(self.most), Vec::new());
-                // One in the middle is still to be asked for, which tells how far the reader is.
-                let asked = nids.get(nids.len() / 2).copied().filter(|_| nids.len() >= ASKED);
+                let probe =
+                    nids.get(nids.len() / 2).copied().filter(|_| nids.len() >= PROBED_BATCH);
                 for nid in nids {
-                    let deliver = self.deliver.as_ref().filter(|_| Some(nid) != asked);
+                    let deliver = self.deliver.as_ref().filter(|_| Some(nid) != probe);
                     left = left.saturating_sub(self.decode_file(nid, left, deliver, &mut buffer));
                 }
             }
         }
     }
 
-    /// Decodes at most `most` bytes of a file; returns how many it were.
+    /// Decodes at most `most` bytes of a file; returns how many it decoded.
     fn decode_file(
         &self,
         nid: Nid,
@@ -302,8 +307,8 @@ impl Shared {
         deliver: Option<&Deliver>,
         buffer: &mut Vec<u8>,
     ) -> u64 {
-        // The reader may have come before.
-        if lock(&self.state).streams.get(&nid).is_some_and(|stream| stream.next > 0) {
+        // The reader may have been faster.
+        if lock(&self.state).progress.get(&nid).is_some_and(|progress| progress.next > 0) {
             return 0;
         }
         let Ok(inode) = self.image.inode(nid) else { return 0 };
@@ -315,7 +320,7 @@ impl Shared {
         match deliver {
             None => drop(file.prepare(0, length)),
             Some(deliver) => {
-                buffer.resize(usize::try_from(length).unwrap_or(0), 0);
+                buffer.resize(usize::try_from(length).expect("at most `FILES_BYTES`"), 0);
                 if file.read_at(buffer, 0).is_ok() {
                     deliver(&inode, buffer);
                 }
@@ -333,35 +338,35 @@ impl State {
         self.jobs.push_back(job);
     }
 
-    /// A file was read to its end, the last of `row` in order: those behind it are next.
-    fn follow(&mut self, nid: Nid, row: usize) {
+    /// A file was read to its end, the last of `in_order` files: those after it are next.
+    fn follow(&mut self, nid: Nid, in_order: usize) {
         let mut files = Vec::new();
         let mut at = nid;
         for _ in 0..2 * FILES {
             let Some(next) = self.next.get(&at).copied() else { break };
-            let stream = self.streams.entry(next).or_default();
-            // Who reads the one behind them goes on in the same row.
-            stream.row = stream.row.max(row);
-            if row < ROW {
+            let progress = self.progress.entry(next).or_default();
+            // A reader that skips some of these files still reads in order.
+            progress.in_order = progress.in_order.max(in_order);
+            if in_order < IN_ORDER {
                 break;
             }
             files.push(next);
             at = next;
         }
-        if row >= ROW {
+        if in_order >= IN_ORDER {
             self.credit = (self.credit + CREDIT).min(MOST_CREDIT);
         }
         self.expect(files.into_iter());
     }
 
-    /// Files are likely to be read next: those that were not expected before are decoded.
+    /// Files are likely to be read next: adds a job for those that were not expected before.
     fn expect(&mut self, files: impl Iterator<Item = Nid>) {
         let mut new = Vec::new();
         for nid in files {
-            let stream = self.streams.entry(nid).or_default();
-            stream.row = stream.row.max(ROW);
-            if stream.ahead == 0 {
-                stream.ahead = 1;
+            let progress = self.progress.entry(nid).or_default();
+            progress.in_order = progress.in_order.max(IN_ORDER);
+            if progress.ahead == 0 {
+                progress.ahead = 1;
                 new.push(nid);
             }
         }

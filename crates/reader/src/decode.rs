@@ -1,15 +1,16 @@
-//! What does the stream in a pcluster hold?
+//! Decodes the stream in a pcluster.
 
 use lith_codec::Window;
 use lith_format::{addr::BlockBits, compression::Algorithm};
 
 use crate::{
     error::{Corruption, Fault},
-    map::{Extent, ExtentKind, Place},
-    metadata::Space,
+    extent::{Extent, ExtentKind, Place},
+    memory,
+    piece::Space,
 };
 
-/// A compressed extent.
+/// The compressed stream of an extent.
 pub(crate) struct Stream<'a> {
     pub(crate) extent: &'a Extent,
     pub(crate) algorithm: Algorithm,
@@ -17,7 +18,7 @@ pub(crate) struct Stream<'a> {
     pub(crate) partial: bool,
 }
 
-/// What tells streams apart: extents of one file or several may begin with the same stream.
+/// The identity of a stream: extents of one file or several may start with the same stream.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct StreamKey {
     algorithm: u8,
@@ -72,7 +73,7 @@ impl<'a> Stream<'a> {
         decoded.map_err(|source| self.corrupt(source))
     }
 
-    /// Decodes the `out.len()` bytes of the extent behind the first `skip`, which pass through `window`.
+    /// Decodes the `out.len()` bytes of the extent after the first `skip`, which pass through `window`.
     pub(crate) fn decode_rolling(
         &self,
         stored: &[u8],
@@ -80,15 +81,15 @@ impl<'a> Stream<'a> {
         skip: u64,
         (out, window): (&mut [u8], &mut Window),
     ) -> Result<(), Fault> {
-        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+        let skip = memory::length(skip);
         let decoded = strip(stored, block).and_then(|stream| {
             lith_codec::decode_rolling(codec(self.algorithm), stream, skip, out, window)
         });
         decoded.map_err(|source| self.corrupt(source))
     }
 
-    /// How long a buffer must be for the whole extent to be decoded in it over its stored bytes; none if it can't be.
-    pub(crate) fn room_in_place(&self) -> Option<usize> {
+    /// The length of a buffer in which the whole extent can be decoded over its stored bytes. `None`: it can't be.
+    pub(crate) fn in_place_length(&self) -> Option<usize> {
         if self.partial {
             return None;
         }
@@ -100,10 +101,11 @@ impl<'a> Stream<'a> {
 
     /// Decodes the whole extent in a buffer, at whose end its stored bytes are, to the buffer's beginning.
     pub(crate) fn decode_in_place(&self, buf: &mut [u8], block: BlockBits) -> Result<(), Fault> {
-        let (end, plen) = (buf.len(), usize::try_from(self.extent.plen).unwrap_or(usize::MAX));
-        let stored = end.checked_sub(plen).and_then(|start| buf.get(start..)).unwrap_or_default();
+        let (end, plen) = (buf.len(), memory::length(self.extent.plen));
+        let stored = end.checked_sub(plen).and_then(|start| buf.get(start..));
+        let stored = stored.expect("the buffer has `in_place_length` bytes, at least `plen`");
         let start = strip(stored, block).map(|stream| end - stream.len());
-        let length = usize::try_from(self.extent.len).unwrap_or(usize::MAX);
+        let length = memory::length(self.extent.len);
         let decoded = start.and_then(|start| {
             lith_codec::decode_in_place(codec(self.algorithm), buf, start..end, length)
         });
@@ -115,9 +117,9 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// Streams that fill their place don't begin with a zero either, so nothing is lost of them.
+/// The stream without its 0padding. A stream without padding doesn't start with a zero, so it is unchanged.
 fn strip(stored: &[u8], block: BlockBits) -> Result<&[u8], lith_codec::DecodeError> {
-    lith_codec::strip_padding(stored, usize::try_from(block.size()).unwrap_or(usize::MAX))
+    lith_codec::strip_padding(stored, memory::length(block.size().into()))
 }
 
 const fn codec(algorithm: Algorithm) -> lith_codec::Algorithm {

@@ -1,31 +1,36 @@
-//! What do the image's devices hold at an address?
+//! Reads the devices of an image: metadata through a cache, content with read-ahead hints.
 
 use std::sync::Mutex;
 
 use lith_device::{DeviceError, ReadAt};
 use lith_format::{
-    addr::Pa,
+    addr::{Blkaddr, BlockBits, Pa},
     device_table::{DeviceMap, DevicePa},
 };
 
 use crate::{
-    cache::{Bytes, Cache, lock},
-    error::Fault,
-    metadata::{PIECE, copy_pieces},
+    cache::{Bytes, Cache},
+    error::{Corruption, Fault},
+    lock::lock,
+    piece::{self, copy_pieces},
 };
 
-/// Streams of reads that are told apart, bytes that one may leave out, and bytes that are told ahead.
-const STREAMS: usize = 8;
+/// Sequences of reads that are tracked at once.
+const SEQUENCES: usize = 8;
+
+/// Bytes that a read may skip and still continue a sequence.
 const GAP: u64 = 4 << 10;
-const TELL: u64 = 512 << 10;
 
-/// Reads that must have gone on before.
-const ROW: u32 = 2;
+/// Bytes that the device is told to prefetch at once.
+const HINT: u64 = 512 << 10;
 
-/// Reads elsewhere that a stream outlasts for each read of its own.
+/// Reads that must have continued a sequence before the first hint.
+const LEAST_READS: u32 = 2;
+
+/// Reads elsewhere that a sequence outlasts for each read of its own.
 const KEEP: u64 = 64;
 
-/// How many parts of the cache of pieces are locked apart.
+/// Locks of the cache of pieces.
 const SHARDS: usize = 16;
 
 /// The primary device and those of the device table, in the order of their slots.
@@ -34,73 +39,90 @@ pub(crate) struct Devices {
     map: DeviceMap,
     /// Pieces by device and number.
     pieces: Cache<(u16, u64)>,
-    /// Where content was read lately.
-    streams: Mutex<Streams>,
+    sequences: Mutex<Sequences>,
 }
 
-/// Reads that go on where another one ended, but for small gaps: devices are told ahead what is next, since the system
-/// only notices one such stream in a file.
+/// Reads of content that continue one another but for small gaps. The system notices only one such sequence in a file,
+/// so devices get a hint of what follows in each.
 #[derive(Debug, Default)]
-struct Streams {
-    latest: [Stream; STREAMS],
+struct Sequences {
+    latest: [Sequence; SEQUENCES],
     /// Reads so far.
     reads: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Stream {
+struct Sequence {
     device: u16,
-    /// Where the last read ended, and the device was told to.
+    /// Where the last read ended.
     end: u64,
-    told: u64,
-    /// Reads in a row.
-    row: u32,
+    /// Where the last hint ended.
+    hinted: u64,
+    /// Reads that continued it.
+    length: u32,
     /// The number of its last read.
-    read: u64,
+    last_read: u64,
 }
 
-impl Streams {
-    /// Notes a read; returns what is likely to be read soon and was not told.
+impl Sequences {
+    /// Notes a read; returns position and length of what is likely to be read soon and was not hinted yet.
     fn note(&mut self, at: DevicePa, length: u64) -> Option<(u64, u64)> {
         let end = at.pa.0.saturating_add(length);
-        let goes_on = |stream: &&mut Stream| {
-            let gap = at.pa.0.checked_sub(stream.end);
-            stream.device == at.device && stream.end > 0 && gap.is_some_and(|gap| gap <= GAP)
+        let continues = |sequence: &&mut Sequence| {
+            let gap = at.pa.0.checked_sub(sequence.end);
+            sequence.device == at.device && sequence.end > 0 && gap.is_some_and(|gap| gap <= GAP)
         };
         self.reads += 1;
-        let read = self.reads;
-        let Some(stream) = self.latest.iter_mut().find(goes_on) else {
-            // What went on gets more time than what did not.
-            let worth = |stream: &&mut Stream| stream.read + u64::from(stream.row.min(ROW)) * KEEP;
+        let last_read = self.reads;
+        let Some(sequence) = self.latest.iter_mut().find(continues) else {
+            // A sequence that was continued is kept longer than a single read.
+            let worth = |sequence: &&mut Sequence| {
+                sequence.last_read + u64::from(sequence.length.min(LEAST_READS)) * KEEP
+            };
             if let Some(oldest) = self.latest.iter_mut().min_by_key(worth) {
-                *oldest = Stream { device: at.device, end, told: end, row: 0, read };
+                *oldest = Sequence { device: at.device, end, hinted: end, length: 0, last_read };
             }
             return None;
         };
-        (stream.end, stream.row, stream.read) = (end, stream.row.saturating_add(1), read);
-        if stream.row < ROW || stream.told >= end.saturating_add(TELL / 2) {
+        sequence.end = end;
+        sequence.length = sequence.length.saturating_add(1);
+        sequence.last_read = last_read;
+        if sequence.length < LEAST_READS || sequence.hinted >= end.saturating_add(HINT / 2) {
             return None;
         }
-        let from = stream.told.max(end);
-        stream.told = from.saturating_add(TELL);
-        Some((from, TELL))
+        let from = sequence.hinted.max(end);
+        sequence.hinted = from.saturating_add(HINT);
+        Some((from, HINT))
     }
 }
 
 impl Devices {
     /// The devices of an image whose metadata may take `cache` bytes of memory.
     pub(crate) fn new(all: Vec<Box<dyn ReadAt>>, map: DeviceMap, cache: usize) -> Self {
-        Self { all, map, pieces: Cache::new(cache, SHARDS), streams: Mutex::default() }
+        Self { all, map, pieces: Cache::new(cache, SHARDS), sequences: Mutex::default() }
     }
 
-    /// The table that addresses are resolved by.
+    /// The table that resolves addresses.
     pub(crate) const fn map(&self) -> &DeviceMap {
         &self.map
     }
 
-    /// Where byte `pa` of `device` lies; of device 0 it is one of the unified address space.
+    /// Where byte `pa` of `device` is stored. Device 0 has the unified address space.
     pub(crate) fn resolve(&self, device: u16, pa: Pa) -> Result<DevicePa, Fault> {
         Ok(self.map.resolve(device, pa)?)
+    }
+
+    /// Where the byte is stored that is `relative` bytes after the start of block `start`.
+    pub(crate) fn place(
+        &self,
+        block: BlockBits,
+        device: u16,
+        start: Blkaddr,
+        relative: u64,
+    ) -> Result<DevicePa, Fault> {
+        let first = start.to_pa(block).ok_or(Corruption::Address)?;
+        let pa = first.0.checked_add(relative).ok_or(Corruption::Address)?;
+        self.resolve(device, Pa(pa))
     }
 
     /// Bytes on a device.
@@ -108,7 +130,7 @@ impl Devices {
         self.device(device).map_or(0, ReadAt::size)
     }
 
-    /// Reads for once.
+    /// Reads past the cache.
     pub(crate) fn read(&self, at: DevicePa, buf: &mut [u8]) -> Result<(), Fault> {
         match self.device(at.device) {
             Some(device) => Ok(device.read_at(buf, at.pa.0)?),
@@ -116,9 +138,9 @@ impl Devices {
         }
     }
 
-    /// Reads content, of which more is going to be read if it goes on where another read ended.
+    /// Reads content past the cache; if the read continues a sequence, hints what follows.
     pub(crate) fn read_content(&self, at: DevicePa, buf: &mut [u8]) -> Result<(), Fault> {
-        let next = lock(&self.streams).note(at, buf.len() as u64);
+        let next = lock(&self.sequences).note(at, buf.len() as u64);
         self.read(at, buf)?;
         if let (Some((position, length)), Some(device)) = (next, self.device(at.device)) {
             let length = length.min(device.size().saturating_sub(position));
@@ -129,7 +151,7 @@ impl Devices {
         Ok(())
     }
 
-    /// Reads through the cache of pieces, for what is small and lies beside what is read next.
+    /// Reads through the cache of pieces: for what is small and close to what is read next.
     pub(crate) fn read_cached(&self, at: DevicePa, buf: &mut [u8]) -> Result<(), Fault> {
         let copied = copy_pieces(at.pa.0, buf, |number| self.piece(at.device, number))?;
         if copied == buf.len() {
@@ -139,11 +161,9 @@ impl Devices {
         Err(DeviceError::PastEnd { position, length, size: self.size(at.device) }.into())
     }
 
-    /// A piece; what a short one lacks is beyond the device's end.
+    /// A piece; shorter at the device's end, empty after it.
     pub(crate) fn piece(&self, device: u16, number: u64) -> Result<Bytes, Fault> {
-        let pa = number.saturating_mul(PIECE);
-        let length = self.size(device).saturating_sub(pa).min(PIECE);
-        let length = usize::try_from(length).unwrap_or(0);
+        let (pa, length) = piece::extent_of(number, self.size(device));
         if length == 0 {
             return Ok(Bytes::default());
         }
@@ -171,16 +191,16 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_told_ahead_and_scattered_reads_are_not() {
-        let mut streams = Streams::default();
-        let (mut told, mut other) = (0, 0);
+    fn sequences_are_hinted_and_scattered_reads_are_not() {
+        let mut sequences = Sequences::default();
+        let (mut dense, mut gappy) = (0, 0);
         for block in 0..1000 {
-            // Two streams side by side, one with gaps, and reads here and there.
-            told += streams.note(at((1 << 30) + block * 4096), 4096).map_or(0, |next| next.1);
-            other += streams.note(at((2 << 30) + block * 8192), 4096).map_or(0, |next| next.1);
-            assert_eq!(streams.note(at((block * 7919 % 1000) << 18), 4096), None);
+            // Two sequences at once, one with gaps, and scattered reads.
+            dense += sequences.note(at((1 << 30) + block * 4096), 4096).map_or(0, |next| next.1);
+            gappy += sequences.note(at((2 << 30) + block * 8192), 4096).map_or(0, |next| next.1);
+            assert_eq!(sequences.note(at((block * 7919 % 1000) << 18), 4096), None);
         }
-        assert!((4 << 20..6 << 20).contains(&told), "{told}");
-        assert!((8 << 20..10 << 20).contains(&other), "{other}");
+        assert!((4 << 20..6 << 20).contains(&dense), "{dense}");
+        assert!((8 << 20..10 << 20).contains(&gappy), "{gappy}");
     }
 }

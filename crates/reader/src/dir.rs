@@ -1,4 +1,4 @@
-//! Which names does a directory hold, and where do they lead?
+//! Reads directories and looks up names in them.
 
 use std::cmp::Ordering;
 
@@ -20,10 +20,9 @@ use crate::{
 pub struct DirEntry {
     /// The name, of 1 to 255 bytes without slash and NUL.
     pub name: Vec<u8>,
-    /// Where it leads.
+    /// The inode that it leads to.
     pub nid: Nid,
-    /// The kind of file that the directory says it is, which nothing keeps from being wrong; none if it says
-    /// nothing known.
+    /// The kind of file stored in the directory, which may differ from the inode's. `None`: an unknown one.
     pub file_type: Option<FileType>,
 }
 
@@ -41,7 +40,7 @@ impl From<Dirent<'_>> for DirEntry {
     }
 }
 
-/// A place between two entries of a directory as they are stored; the default one is before the first.
+/// A position between two stored entries of a directory; the default one precedes the first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct DirPosition {
     /// The block of the next entry.
@@ -56,7 +55,7 @@ struct Blocks<'a> {
     image: &'a Image,
     inode: Inode,
     map: Map,
-    /// The block read last, and its number.
+    /// The block that was read last, and its number.
     bytes: Vec<u8>,
     number: Option<u64>,
 }
@@ -85,7 +84,7 @@ impl<'a> Blocks<'a> {
             let position = number.saturating_mul(size);
             let length = self.inode.size.saturating_sub(position).min(size);
             self.number = None;
-            self.bytes.resize(usize::try_from(length).unwrap_or(0), 0);
+            self.bytes.resize(usize::try_from(length).expect("a block has at most 64 KiB"), 0);
             let content = self.image.content_of(&self.inode, &self.map);
             content.read(&mut self.bytes, position)?;
             self.number = Some(number);
@@ -117,7 +116,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// The entries of a directory in the order in which they are stored, read block by block. Ends after an error.
+/// The entries of a directory in stored order, read block by block. Ends after an error.
 #[derive(Debug)]
 pub struct ReadDir<'a> {
     blocks: Blocks<'a>,
@@ -126,22 +125,22 @@ pub struct ReadDir<'a> {
 }
 
 impl ReadDir<'_> {
-    /// Shows `.` and `..` too, as far as they are stored: a directory may leave `.` out.
+    /// Includes `.` and `..` as far as they are stored: a directory may omit `.`.
     #[must_use]
     pub const fn with_dots(mut self) -> Self {
         self.dots = true;
         self
     }
 
-    /// Goes on at a position, without reading what comes before it. One that was never told by
-    /// [`Self::position`] leads to any entries of the directory or none.
+    /// Continues at a position, without reading what precedes it. A position that [`Self::position`] never returned
+    /// leads to any entries of the directory, or to none.
     #[must_use]
     pub const fn starting_at(mut self, position: DirPosition) -> Self {
         self.next = position;
         self
     }
 
-    /// Where the next entry is looked for.
+    /// The position of the next entry.
     #[must_use]
     pub const fn position(&self) -> DirPosition {
         self.next
@@ -179,7 +178,7 @@ impl Iterator for ReadDir<'_> {
 impl std::iter::FusedIterator for ReadDir<'_> {}
 
 impl Image {
-    /// The entries of a directory, without `.` and `..` unless asked for ([`ReadDir::with_dots`]).
+    /// The entries of a directory, without `.` and `..` unless requested ([`ReadDir::with_dots`]).
     ///
     /// # Errors
     /// [`Error::NotADirectory`], or [`Error::Corrupt`] if its map makes no sense.
@@ -188,8 +187,8 @@ impl Image {
         Ok(ReadDir { blocks, next: DirPosition::default(), dots: false })
     }
 
-    /// The entry of a directory that has this name, by binary search: as on Linux, an unsorted directory hides
-    /// some of its names.
+    /// The entry of a directory with this name, by binary search: as on Linux, some names of an unsorted directory are
+    /// not found.
     ///
     /// # Errors
     /// [`Error::NotADirectory`], [`Error::Corrupt`], or [`Error::Device`].

@@ -41,7 +41,7 @@ pub enum Error {
         /// Why.
         source: Box<Self>,
     },
-    /// An inode, or what belongs to it, is damaged. Other files may be sound.
+    /// An inode or its data is damaged. Other files may be sound.
     #[error("inode {nid} is corrupt")]
     Corrupt {
         /// The inode.
@@ -49,7 +49,7 @@ pub enum Error {
         /// What is wrong.
         source: Corruption,
     },
-    /// An inode uses what this version can't read. Other files may be readable.
+    /// An inode uses a feature that this version can't read. Other files may be readable.
     #[error("inode {nid} can't be read by this version")]
     Unsupported {
         /// The inode.
@@ -62,7 +62,7 @@ pub enum Error {
     Device {
         /// The inode that was read.
         nid: Nid,
-        /// What the device said.
+        /// The device's error.
         source: DeviceError,
     },
     /// A path or name leads nowhere.
@@ -71,19 +71,19 @@ pub enum Error {
         /// The path as far as the name that is missing.
         path: Vec<u8>,
     },
-    /// A path goes on behind what is no directory, or a directory was asked for.
+    /// A name of a path other than the last is not a directory, or an operation needs a directory.
     #[error("inode {nid} is not a directory")]
     NotADirectory {
         /// The inode.
         nid: Nid,
     },
-    /// A target was asked of what is no symlink.
+    /// The target of an inode that is not a symlink was requested.
     #[error("inode {nid} is not a symlink")]
     NotASymlink {
         /// The inode.
         nid: Nid,
     },
-    /// Content was asked of a device, pipe or socket.
+    /// The content of a device, pipe or socket was requested.
     #[error("inode {nid} has no content")]
     NoContent {
         /// The inode.
@@ -92,7 +92,7 @@ pub enum Error {
     /// A path leads through too many symlinks.
     #[error("{} leads through more than {limit} symlinks", String::from_utf8_lossy(.path))]
     TooManySymlinks {
-        /// The path as it was asked for.
+        /// The path that was requested.
         path: Vec<u8>,
         /// How many are allowed.
         limit: u32,
@@ -102,9 +102,9 @@ pub enum Error {
     BeyondEnd {
         /// The inode.
         nid: Nid,
-        /// First byte that was asked for.
+        /// The first byte requested.
         position: u64,
-        /// Bytes that were asked for.
+        /// Bytes requested.
         length: u64,
         /// Bytes in the file.
         size: u64,
@@ -124,16 +124,16 @@ pub enum OpenError {
     /// A device failed or is too short for a superblock.
     #[error("the superblock can't be read")]
     Device(#[from] DeviceError),
-    /// The superblock is none, is damaged, or says what is not supported.
+    /// There is no superblock, or it is damaged, or needs an unsupported feature.
     #[error(transparent)]
     Superblock(#[from] SuperblockError),
-    /// The config records of the algorithms are damaged or say what is not supported.
+    /// The config records of the algorithms are damaged or unsupported.
     #[error(transparent)]
     Configs(#[from] ConfigError),
     /// The device table is damaged.
     #[error(transparent)]
     DeviceTable(#[from] device_table::DeviceError),
-    /// The devices given are not as many as the device table has.
+    /// The number of devices given is not that of the device table.
     #[error("the image needs {expected} further devices, found {given}")]
     DeviceCount {
         /// Slots of the device table.
@@ -144,7 +144,7 @@ pub enum OpenError {
     /// The table of long xattr prefixes is damaged.
     #[error("the table of xattr name prefixes is damaged")]
     Prefixes(#[from] XattrError),
-    /// The root is no directory.
+    /// The root is not a directory.
     #[error("the root, inode {nid}, is not a directory")]
     Root {
         /// The root's NID.
@@ -159,7 +159,7 @@ pub enum Corruption {
     /// Its fields.
     #[error(transparent)]
     Inode(#[from] InodeError),
-    /// An address of its parts is beyond what any image has.
+    /// An address of one of its parts is beyond any image.
     #[error("an address overflows")]
     Address,
     /// It ends beyond its metadata space.
@@ -172,10 +172,10 @@ pub enum Corruption {
         /// Bytes that the metabox inode has.
         size: u64,
     },
-    /// Data beside the inode crosses a block boundary.
+    /// An inline tail crosses a block boundary.
     #[error("{length} bytes of inline data at {position} cross a block boundary")]
     InlineCrossesBlock {
-        /// Where it begins in its metadata space.
+        /// Where it starts in its metadata space.
         position: u64,
         /// Its bytes.
         length: u64,
@@ -189,32 +189,32 @@ pub enum Corruption {
         source: DirentError,
     },
     /// A directory's size.
-    #[error("a directory of {size} bytes; {limit} is the most that is believed")]
+    #[error("a directory of {size} bytes; {limit} is the limit")]
     DirectorySize {
         /// Its bytes.
         size: u64,
         /// The most it may have.
         limit: u64,
     },
-    /// A directory that is in itself or has two names.
+    /// A directory that contains itself or has two names.
     #[error("the directory is reached a second time")]
     DirectoryTwice,
-    /// Directories in one another beyond what paths can reach.
-    #[error("{limit} directories in one another are the most that are entered")]
+    /// Directories nested deeper than paths can reach.
+    #[error("more than {limit} nested directories")]
     DirectoryDepth {
         /// How many are allowed.
         limit: usize,
     },
     /// Directories that have more bytes in all than the size of the image justifies.
     #[error(
-        "the directories up to this one have more than {limit} bytes, too many for the image's size"
+        "the directories up to this one have more than {limit} bytes, the limit for the image's size"
     )]
     DirectoryBytes {
         /// The most that is read.
         limit: u64,
     },
     /// A symlink's length.
-    #[error("a symlink of {length} bytes; 1 to {limit} are possible")]
+    #[error("a symlink of {length} bytes, expected 1 to {limit}")]
     SymlinkLength {
         /// Its bytes.
         length: u64,
@@ -243,13 +243,13 @@ pub enum Corruption {
     #[error(transparent)]
     Map(#[from] MapDamage),
     /// Extents that overlap or leave gaps.
-    #[error("an extent of {len} bytes at {la} where byte {expected} comes next")]
+    #[error("an extent of {len} bytes at {la}, expected one at {expected}")]
     ExtentOrder {
         /// The extent's first byte in the file.
         la: u64,
         /// Its bytes.
         len: u64,
-        /// The byte that it should begin with.
+        /// The byte at which it should start.
         expected: u64,
     },
     /// A use of an algorithm that the superblock does not declare.
@@ -268,7 +268,7 @@ pub enum Corruption {
     Decode {
         /// The extent's first byte in the file.
         la: u64,
-        /// What the decoder said.
+        /// The decoder's error.
         source: DecodeError,
     },
     /// A fragment, but the image has no packed inode.
@@ -280,25 +280,25 @@ pub enum Corruption {
     /// A fragment beyond the packed inode's end.
     #[error("a fragment of {length} bytes at {offset} ends beyond the packed inode's {size} bytes")]
     FragmentBeyondPacked {
-        /// Where it begins.
+        /// Where it starts.
         offset: u64,
         /// Its bytes.
         length: u64,
         /// Bytes that the packed inode has.
         size: u64,
     },
-    /// A NID of the metabox, but the image has none, or the metabox lies in itself.
+    /// A NID in the metabox, but the image has none, or the NID is the metabox inode's own.
     #[error("a NID in the metabox, but the image has none")]
     NoMetabox,
-    /// The packed or the metabox inode is no regular file.
-    #[error("the {role} inode is no regular file")]
+    /// The packed or the metabox inode is not a regular file.
+    #[error("the {role} inode is not a regular file")]
     NotAFile {
         /// `packed` or `metabox`.
         role: &'static str,
     },
 }
 
-/// What an inode uses that this version can't read.
+/// A feature of an inode that this version can't read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unsupported {
@@ -317,7 +317,7 @@ pub enum Unsupported {
 }
 
 impl Error {
-    /// The error number that Linux gives for the same fault of a mounted image.
+    /// The error number that Linux returns for the same error of a mounted image.
     #[must_use]
     pub fn errno(&self) -> i32 {
         match self {
@@ -401,21 +401,21 @@ impl<E: Into<OpenError>> From<E> for Error {
     }
 }
 
-/// A fault on the way to an [`Error`]: the inode is not named yet.
+/// An [`Error`] that doesn't name its inode yet.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// The inode at hand is damaged.
+    /// The inode that is being read is damaged.
     Corrupt(Corruption),
-    /// It uses what can't be read here.
+    /// It uses a feature that this version can't read.
     Unsupported(Unsupported),
     /// A device failed.
     Device(DeviceError),
-    /// Another inode is at fault.
+    /// An error of another inode, such as the packed inode.
     Named(Box<Error>),
 }
 
 impl Fault {
-    /// The error, when `nid` is the inode at hand.
+    /// The error of the inode `nid`, which is being read.
     pub(crate) fn of(self, nid: Nid) -> Error {
         match self {
             Self::Corrupt(source) => Error::Corrupt { nid, source },

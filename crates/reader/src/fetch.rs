@@ -1,8 +1,7 @@
-//! Which stored bytes does a read need, and how do they get into memory?
+//! Fetches stored bytes from devices, and lends the buffers for them.
 //!
-//! The pclusters of one read that lie behind each other are read from the device at once, when the first of them is
-//! needed. A read takes its buffers from the [`Pool`] and gives them back, so that open files cost nothing and threads
-//! never wait for each other's reads.
+//! Contiguous pclusters of one read are read from the device at once, when the first of them is needed. A read leases
+//! its buffers from the [`Pool`], so open files need no memory and threads never wait for each other's reads.
 
 use std::{
     ops::{Deref, DerefMut},
@@ -12,13 +11,13 @@ use std::{
 use lith_format::device_table::DevicePa;
 
 use crate::{
-    cache::lock,
     devices::Devices,
     error::{Corruption, Fault},
+    lock::lock,
     stats::Counters,
 };
 
-/// Bytes in the buffers that wait for the next read.
+/// Bytes in unused buffers at most.
 const POOL_BYTES: usize = 4 << 20;
 
 /// The buffers of one read.
@@ -26,22 +25,22 @@ const POOL_BYTES: usize = 4 << 20;
 pub(crate) struct Scratch {
     /// What was read from a device.
     pub(crate) stored: Buffer,
-    /// What nobody wants passes through it.
+    /// Decoded bytes that were not requested pass through it.
     pub(crate) window: lith_codec::Window,
 }
 
-/// Memory that grows to the largest size asked for.
+/// Memory that grows to the largest size requested.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer(Vec<u8>);
 
 impl Buffer {
-    /// The first `length` bytes, whatever they are.
+    /// The first `length` bytes, with any content.
     pub(crate) fn writable(&mut self, length: usize) -> &mut [u8] {
         if self.0.len() < length {
-            // What grows is overwritten as a whole: nothing of the old is worth copying.
+            // The caller overwrites all of it, so the old content is not copied.
             self.0 = vec![0; length];
         }
-        self.0.get_mut(..length).unwrap_or_default()
+        self.0.get_mut(..length).expect("grown to `length` bytes or more")
     }
 }
 
@@ -89,10 +88,16 @@ impl Drop for Lease<'_> {
     }
 }
 
-/// Stored bytes in a row, read when the first of them is asked for.
+/// The source of stored bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) devices: &'a Devices,
+    pub(crate) counters: &'a Counters,
+}
+
+/// Contiguous stored bytes, read when the first of them is requested.
 pub(crate) struct Fetch<'a> {
-    devices: &'a Devices,
-    counters: &'a Counters,
+    source: Source<'a>,
     buffer: &'a mut Buffer,
     start: DevicePa,
     length: usize,
@@ -100,22 +105,22 @@ pub(crate) struct Fetch<'a> {
 }
 
 impl<'a> Fetch<'a> {
-    /// The `length` bytes at `start`, which are going to be in `buffer`.
+    /// The `length` bytes at `start`, to be read into `buffer`.
     pub(crate) const fn new(
-        (devices, counters): (&'a Devices, &'a Counters),
+        source: Source<'a>,
         buffer: &'a mut Buffer,
         start: DevicePa,
         length: usize,
     ) -> Self {
-        Self { devices, counters, buffer, start, length, done: false }
+        Self { source, buffer, start, length, done: false }
     }
 
-    /// The `length` bytes at `at`, which lie within the row.
+    /// The `length` bytes at `at`, which are among them.
     pub(crate) fn get(&mut self, at: DevicePa, length: usize) -> Result<&[u8], Fault> {
         let bytes = self.buffer.writable(self.length);
         if !self.done {
-            self.devices.read_content(self.start, bytes)?;
-            self.counters.fetch(bytes.len());
+            self.source.devices.read_content(self.start, bytes)?;
+            self.source.counters.fetch(bytes.len());
             self.done = true;
         }
         let skip = at.pa.0.checked_sub(self.start.pa.0).and_then(|skip| usize::try_from(skip).ok());

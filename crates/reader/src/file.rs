@@ -1,16 +1,17 @@
-//! Which bytes does a file have?
+//! Defines an open file: its bytes, extents and holes.
 
 use std::{ops::Range, sync::Arc};
 
 use crate::{
     decode::Stream,
     error::{Error, Fault},
+    extent::ExtentKind,
     image::Image,
     inode::Inode,
-    map::{ExtentKind, Extents, Map},
+    map::{Extents, Map},
 };
 
-/// The most extents that one answer of [`File::range_at`] looks at.
+/// The most extents that one call of [`File::range_at`] examines.
 const RANGE_EXTENTS: usize = 256;
 
 /// The content of a regular file, directory or symlink: cheap to open, readable by many threads.
@@ -21,7 +22,7 @@ pub struct File<'a> {
     map: Map,
 }
 
-/// An extent of a file that is decoded and at hand.
+/// An extent of a file that is decoded and in the cache.
 #[derive(Clone, Debug)]
 pub struct Kept {
     /// Its first byte in the file.
@@ -34,21 +35,22 @@ impl Kept {
     /// All its bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        self.bytes.get(..self.len).unwrap_or_default()
+        // The cache returned `len` bytes or more.
+        self.bytes.split_at(self.len).0
     }
 }
 
-/// A stretch of a file from some position on.
+/// A range of a file from some position on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DataRange {
     /// Stored bytes up to this position.
     Data {
-        /// First position behind the stretch.
+        /// First position after the range.
         end: u64,
     },
     /// Zeros without any stored bytes up to this position.
     Hole {
-        /// First position behind the stretch.
+        /// First position after the range.
         end: u64,
     },
 }
@@ -77,7 +79,7 @@ impl Image {
     /// Where the bytes of an inode are stored, in the order of the file. Reads indexes, but no data.
     ///
     /// # Errors
-    /// As [`Self::file`]; what is wrong with a single extent comes in its place and is the last.
+    /// As [`Self::file`]. An extent that can't be mapped is an error in its place, and the last item.
     pub fn extents(&self, inode: &Inode) -> Result<Extents<'_>, Error> {
         Ok(self.file(inode)?.extents())
     }
@@ -96,8 +98,8 @@ impl<'a> File<'a> {
         self.inode.size
     }
 
-    /// What the inode takes of its metadata space, with its xattrs and the table of its extents; what of its bytes lies
-    /// there is told by those.
+    /// The range of its metadata space that the inode takes with its xattrs and its table of extents. An inline tail is
+    /// not included: it is one of the extents.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if it would end beyond all addresses.
@@ -106,12 +108,12 @@ impl<'a> File<'a> {
         Ok(self.inode.position..end.map_err(|fault| fault.of(self.inode.nid))?)
     }
 
-    /// Fills `buf` with the bytes from `position` on. The more is asked for at once, the faster: extents that are
-    /// wanted as a whole are decoded right into `buf`.
+    /// Fills `buf` with the bytes from `position` on. Large reads are faster: extents that are requested whole are decoded
+    /// directly into `buf`.
     ///
     /// # Errors
-    /// [`Error::BeyondEnd`] if the file ends before, [`Error::Corrupt`] if the bytes don't decode,
-    /// [`Error::Unsupported`] if no decoder is here, [`Error::Device`] if they can't be read.
+    /// [`Error::BeyondEnd`] if the file ends earlier, [`Error::Corrupt`] if the bytes don't decode,
+    /// [`Error::Unsupported`] if there is no decoder for them, [`Error::Device`] if they can't be read.
     pub fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), Error> {
         let content = self.image.content_of(&self.inode, &self.map);
         content.read(buf, position).map_err(|fault| fault.of(self.inode.nid))
@@ -145,8 +147,7 @@ impl<'a> File<'a> {
         Ok(bytes)
     }
 
-    /// Decodes the extents that hold the `length` bytes from `position` on, as far as the file goes, to be at hand when
-    /// they are read.
+    /// Decodes the extents that hold the `length` bytes from `position` on, up to the end of the file, into the cache.
     ///
     /// # Errors
     /// As [`Self::read_at`].
@@ -155,8 +156,8 @@ impl<'a> File<'a> {
         content.prepare(position, length).map_err(|fault| fault.of(self.inode.nid))
     }
 
-    /// The extent that holds the byte at `position`, if all of it is decoded and at hand: what reading that byte gave
-    /// besides.
+    /// The extent that holds the byte at `position`, if all of it is decoded and in the cache: a by-product of reading that
+    /// byte.
     #[must_use]
     pub fn kept_at(&self, position: u64) -> Option<Kept> {
         let extent = self.extents_from(position).step()?.ok()?;
@@ -171,17 +172,17 @@ impl<'a> File<'a> {
         self.extents_from(0)
     }
 
-    /// The extent that holds the byte at `position`, and all behind it. The first may begin before `position`.
+    /// The extent that holds the byte at `position`, and all after it. The first may start before `position`.
     #[must_use]
     pub fn extents_from(&self, position: u64) -> Extents<'a> {
         Extents::new(self.image, &self.inode, &self.map, position)
     }
 
-    /// What lies at `position`, up to where that surely goes on; the ranges tile the file, but two of one kind may
-    /// follow each other. Nothing at the end of the file and behind.
+    /// The range of data or hole that starts at `position`. Ranges tile the file, but two consecutive ones may be of one
+    /// kind. `None`: `position` is at the end of the file or after it.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] or [`Error::Device`] if that can't be told.
+    /// [`Error::Corrupt`] or [`Error::Device`] if the extents can't be read.
     pub fn range_at(&self, position: u64) -> Result<Option<DataRange>, Error> {
         let size = self.inode.size;
         if position >= size {

@@ -1,4 +1,4 @@
-//! How is a file read by what knows nothing of images?
+//! Adapts files to [`std::io::Read`] and [`std::io::Seek`].
 
 use std::{
     io::{self, Read, Seek, SeekFrom},
@@ -7,10 +7,10 @@ use std::{
 
 use crate::{error::Error, file::File, image::Image, inode::Inode};
 
-/// Bytes asked for at once when all the rest of a file is: a file may claim more than there is memory.
+/// Bytes of a step of reading to the end: a corrupt size may be more than there is memory, so it isn't allocated at once.
 const STEP: u64 = 4 << 20;
 
-/// What a [`FileHandle`] can read of: a [`File`] or an [`OwnedFile`].
+/// What a [`FileHandle`] can read: a [`File`] or an [`OwnedFile`].
 pub trait Readable: sealed::Sealed {
     /// Bytes in the file.
     fn size(&self) -> u64;
@@ -23,7 +23,7 @@ pub trait Readable: sealed::Sealed {
 }
 
 mod sealed {
-    /// Only types of this crate have content.
+    /// Only types of this crate are readable.
     pub trait Sealed {}
 
     impl Sealed for crate::File<'_> {}
@@ -40,7 +40,8 @@ impl Readable for File<'_> {
     }
 }
 
-/// A file that keeps its image open, for what can't borrow: threads, tasks, structures. As cheap to open as a [`File`].
+/// A file that keeps its image open, for owners that can't borrow it: threads, tasks, structures. As cheap to open as a
+/// [`File`].
 #[derive(Clone, Debug)]
 pub struct OwnedFile {
     image: Arc<Image>,
@@ -69,7 +70,7 @@ impl OwnedFile {
         &self.image
     }
 
-    /// The file while it is borrowed, for everything that it can do.
+    /// The file as a [`File`], which has all operations.
     ///
     /// # Errors
     /// As [`Image::file`].
@@ -104,8 +105,7 @@ impl<'a> File<'a> {
 
 /// A file with a position, from its beginning on: [`Read`] and [`Seek`].
 ///
-/// A read ends at the end of the file only, so it fills its buffer wherever the file has as much. Errors are
-/// [`io::Error`]s around the [`Error`] of the image.
+/// A read is short only at the end of the file. Errors are [`io::Error`]s that hold the [`Error`] of the image.
 ///
 /// ```
 /// use std::{io::{Read, Seek, SeekFrom}, sync::Arc};
@@ -164,11 +164,11 @@ impl<F: Readable> Read for FileHandle<F> {
     fn read_to_end(&mut self, buf: &mut Vec<u8>) -> io::Result<usize> {
         let begin = buf.len();
         loop {
-            let (start, piece) = (buf.len(), self.left().min(STEP));
-            let Ok(piece @ 1..) = usize::try_from(piece) else { return Ok(start - begin) };
-            buf.try_reserve(piece).map_err(|_full| io::ErrorKind::OutOfMemory)?;
-            buf.resize(start + piece, 0);
-            let read = self.read(buf.get_mut(start..).unwrap_or_default());
+            let (start, step) = (buf.len(), self.left().min(STEP));
+            let Ok(step @ 1..) = usize::try_from(step) else { return Ok(start - begin) };
+            buf.try_reserve(step).map_err(|_full| io::ErrorKind::OutOfMemory)?;
+            buf.resize(start + step, 0);
+            let read = self.read(buf.get_mut(start..).expect("resized beyond `start`"));
             buf.truncate(start + *read.as_ref().unwrap_or(&0));
             read?;
         }
@@ -199,7 +199,7 @@ impl<F: Readable> Seek for FileHandle<F> {
     }
 }
 
-/// The image's error as the standard library has it, which keeps it inside.
+/// An [`io::Error`] that holds the image's error.
 fn io_error(error: Error) -> io::Error {
     let kind = match error {
         Error::Corrupt { .. } => io::ErrorKind::InvalidData,

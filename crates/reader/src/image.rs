@@ -1,21 +1,19 @@
-//! What is an open image?
+//! Defines the state of an open image. What can be done with it is in the files that use this one.
 
-use std::{fmt, path::Path};
+use std::fmt;
 
-use lith_device::{FileDevice, ReadAt};
 use lith_format::{
     compression::Configs, device_table::DeviceMap, superblock::Superblock, xattr::PrefixTable,
 };
 
 use crate::{
     cache::Cache,
-    content::{Content, Role, Shared},
     decode::StreamKey,
     devices::Devices,
-    error::{Error, OpenError},
-    fetch::Pool,
+    fetch::{Pool, Source},
     inode::Inode,
     limits::Limits,
+    map::Map,
     stats::{Counters, Stats},
     way::Way,
 };
@@ -24,12 +22,12 @@ use crate::{
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Caps and cache sizes.
+    /// Limits and cache sizes.
     pub limits: Limits,
-    /// Decode every extent in this way, as far as it can be; by default in the one that fits it best.
+    /// Decode every extent in this way where it is possible. `None`: in the way that suits the read.
     pub way: Option<Way>,
-    /// Decode extents as a whole when they are asked for again, however long ago they were: for who keeps more than the
-    /// cache does, as a server that passes [`File::kept_at`](crate::File::kept_at) on to the kernel.
+    /// Decode extents whole when they are requested again, however long ago the first request was. For callers that keep
+    /// more than the cache does, such as a server that passes [`File::kept_at`](crate::File::kept_at) to the kernel.
     pub whole_again: bool,
     /// Open an image whose superblock has a wrong checksum, too.
     pub any_checksum: bool,
@@ -41,9 +39,9 @@ pub struct Image {
     pub(crate) configs: Configs,
     pub(crate) devices: Devices,
     /// The inode that holds fragments.
-    pub(crate) packed: Option<Shared>,
+    pub(crate) packed: Option<SpecialInode>,
     /// The inode that holds inodes.
-    pub(crate) metabox: Option<Shared>,
+    pub(crate) metabox: Option<SpecialInode>,
     pub(crate) prefixes: PrefixTable,
     pub(crate) limits: Limits,
     /// Pieces of the metabox inode's content.
@@ -57,82 +55,75 @@ pub struct Image {
     pub(crate) way: Option<Way>,
 }
 
+/// What the content of an inode is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Role {
+    /// To be read by callers.
+    File,
+    /// To hold fragments of many files.
+    Packed,
+    /// To hold inodes.
+    Metabox,
+}
+
+impl Role {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Packed => "packed",
+            Self::Metabox => "metabox",
+        }
+    }
+}
+
+/// The packed or the metabox inode. Its decoded extents are kept whole, since they hold parts of many files.
+pub(crate) struct SpecialInode {
+    pub(crate) inode: Inode,
+    pub(crate) map: Map,
+    pub(crate) role: Role,
+}
+
 impl Image {
-    /// Opens the image in a file or on a block device.
-    ///
-    /// # Errors
-    /// [`Error::Open`] with the path.
-    pub fn open_path(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let path = path.as_ref();
-        let device = FileDevice::open(path).map_err(|error| OpenError::File(error).into());
-        device.and_then(Self::open).map_err(|error: Error| error.opening(path))
-    }
-
-    /// Opens the image on `device`. What a device table names besides is taken to follow on the same device.
-    ///
-    /// # Errors
-    /// [`Error::Open`] if there is no image or it can't be used, and what reading its special inodes says.
-    pub fn open(device: impl ReadAt + 'static) -> Result<Self, Error> {
-        Self::open_with(vec![Box::new(device)], Options::default())
-    }
-
-    /// Opens the image on the first of `devices`; the others are those of its device table, in its order, or
-    /// none if they follow on the first.
-    ///
-    /// # Errors
-    /// As [`Self::open`]; also if there are fewer or more devices than the table has.
-    pub fn open_with(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Self, Error> {
-        crate::open::open(devices, options)
-    }
-
-    /// What the image says about itself.
+    /// The superblock.
     #[must_use]
     pub const fn superblock(&self) -> &Superblock {
         &self.superblock
     }
 
-    /// What the decoders of its algorithms must hold.
+    /// The parameters of the image's algorithms: what their decoders must support.
     #[must_use]
     pub const fn configs(&self) -> &Configs {
         &self.configs
     }
 
-    /// The devices that its data lies on.
+    /// The devices that hold its data.
     #[must_use]
     pub const fn device_map(&self) -> &DeviceMap {
         self.devices.map()
     }
 
-    /// Bytes on a device of the image, 0 being the primary one; none if there is no such device.
+    /// Bytes on a device of the image; device 0 is the primary one. 0 if there is no such device.
     #[must_use]
     pub fn device_size(&self, device: u16) -> u64 {
         self.devices.size(device)
     }
 
-    /// Its own prefixes of xattr names.
+    /// The image's long xattr name prefixes.
     #[must_use]
     pub const fn xattr_prefixes(&self) -> &PrefixTable {
         &self.prefixes
     }
 
-    /// The caps it is read with.
+    /// The limits it is read with.
     #[must_use]
     pub const fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// What reading took so far.
+    /// What was read, decoded and served so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.counters.get()
-    }
-
-    /// The root directory.
-    ///
-    /// # Errors
-    /// As [`Self::inode`].
-    pub fn root(&self) -> Result<Inode, Error> {
-        self.inode(self.superblock.root_nid)
     }
 
     /// The inode that holds fragments, if there is one.
@@ -147,12 +138,9 @@ impl Image {
         self.metabox.as_ref().map(|metabox| &metabox.inode)
     }
 
-    pub(crate) const fn content_of<'a>(
-        &'a self,
-        inode: &'a Inode,
-        map: &'a crate::map::Map,
-    ) -> Content<'a> {
-        Content { image: self, inode, map, role: Role::File }
+    /// The source of stored bytes.
+    pub(crate) const fn source(&self) -> Source<'_> {
+        Source { devices: &self.devices, counters: &self.counters }
     }
 }
 

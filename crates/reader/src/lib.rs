@@ -1,12 +1,14 @@
 //! How does an image become names, attributes and bytes?
 //!
-//! [`Image::open`] takes a device. From there [`Image::root`], [`Image::read_dir`], [`Image::lookup`] and
-//! [`Image::resolve`] lead to inodes, [`Image::xattrs`] and [`Image::read_link`] to what belongs to them, and
-//! [`Image::file`] to bytes at any position. [`Image::files`] lists a whole tree, [`FileHandle`] makes a file a
-//! [`std::io::Read`]. Everything can be called by many threads at once; none waits for
-//! another's reads, but to share what it reads of the inodes that hold pieces of many files.
+//! [`Image::open_path`] opens an image. [`Image::files`] lists its files, [`Image::resolve`] finds one by its path,
+//! [`Image::read_dir`] and [`Image::lookup`] read a directory. [`Image::xattrs`] and [`Image::read_link`] read what belongs
+//! to an inode, [`Image::file`] and [`Image::open_file`] its bytes at any position; a [`FileHandle`] is a [`std::io::Read`].
+//! Any number of threads can use an image at once. A thread waits for another only while both decode the same extent.
 //!
-//! Any byte of an image may be a lie: what can't be true is a [`Corruption`] of a named inode.
+//! Images are untrusted. Whatever can't be true is a [`Corruption`] of a named inode, and [`Limits`] bound memory and work.
+//!
+//! Files import each other in one direction: `image` defines the state of an open image from what is below it (`cache`,
+//! `devices`, `map`), and the files above it (`content`, `iget`, `dir`, `file`, `open`) add what can be done with it.
 #![forbid(unsafe_code)]
 
 mod ahead;
@@ -16,17 +18,22 @@ mod decode;
 mod devices;
 mod dir;
 mod error;
+mod extent;
 mod fetch;
 mod file;
 mod files;
 mod handle;
+mod iget;
 mod image;
 mod inode;
 mod limits;
+mod lock;
 mod map;
+mod memory;
 mod metadata;
 mod namei;
 mod open;
+mod piece;
 mod stats;
 mod symlink;
 mod way;
@@ -35,14 +42,15 @@ mod xattr;
 pub use ahead::{Busy, Deliver, ReadAhead};
 pub use dir::{DirEntry, DirPosition, ReadDir};
 pub use error::{Corruption, Error, OpenError, Unsupported};
+pub use extent::{Extent, ExtentKind, Place};
 pub use file::{DataRange, File, Kept};
 pub use files::{FileEntry, Files};
 pub use handle::{FileHandle, OwnedFile, Readable};
 pub use image::{Image, Options};
 pub use inode::Inode;
 pub use limits::Limits;
-pub use map::{Extent, ExtentKind, Extents, Place};
-pub use metadata::Space;
+pub use map::Extents;
+pub use piece::Space;
 pub use stats::Stats;
 pub use way::Way;
 pub use xattr::Xattr;

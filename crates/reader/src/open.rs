@@ -1,6 +1,8 @@
-//! Is there an image, and does everything it rests on hold?
+//! Opens an image: reads its superblock, device table and special inodes, and checks them.
 
-use lith_device::ReadAt;
+use std::path::Path;
+
+use lith_device::{FileDevice, ReadAt};
 use lith_format::{
     addr::Nid,
     compression::{Algorithm, ConfigError, Configs, Lz4Config},
@@ -16,27 +18,56 @@ use lith_format::{
 
 use crate::{
     cache::Cache,
-    content::{Role, Shared},
     devices::Devices,
     error::{Corruption, Error, Fault, OpenError},
     fetch::Pool,
-    image::{Image, Options},
+    image::{Image, Options, Role, SpecialInode},
     map::Map,
-    metadata::Space,
+    memory,
+    metadata::Metadata,
+    piece::Space,
     stats::Counters,
 };
 
-/// Bytes that hold the config records of all images in practice.
+/// Bytes that hold the config records of every image seen.
 const RECORDS: usize = 4096;
-/// Bytes that hold four records as long as they can be.
+/// Bytes of four config records of the greatest length, each with its length field and padding.
 const RECORDS_MAX: usize = 4 * (2 + 65535 + 3);
 
-/// Bytes of decoded extents that are locked together at least, so that the longest can be kept; and the most parts that
-/// are locked apart.
+/// The least bytes of a shard of decoded extents, so that the longest extents that are kept fit; and the most shards.
 const SHARD: usize = 7 << 20;
 const SHARDS: usize = 16;
 
-pub(crate) fn open(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Image, Error> {
+impl Image {
+    /// Opens the image in a file or on a block device.
+    ///
+    /// # Errors
+    /// [`Error::Open`] with the path.
+    pub fn open_path(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let device = FileDevice::open(path).map_err(|error| OpenError::File(error).into());
+        device.and_then(Self::open).map_err(|error: Error| error.opening(path))
+    }
+
+    /// Opens the image on `device`. Devices of its device table follow on the same device.
+    ///
+    /// # Errors
+    /// [`Error::Open`] if there is no image or it can't be used; errors of reading its special inodes.
+    pub fn open(device: impl ReadAt + 'static) -> Result<Self, Error> {
+        Self::open_with(vec![Box::new(device)], Options::default())
+    }
+
+    /// Opens the image on the first of `devices`. The others are those of its device table in its order; there are none
+    /// if these follow on the first.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; also if there are fewer or more devices than the table has.
+    pub fn open_with(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Self, Error> {
+        open(devices, options)
+    }
+}
+
+fn open(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Image, Error> {
     let limits = options.limits;
     let Some(primary) = devices.first() else {
         return Err(OpenError::DeviceCount { expected: 1, given: 0 }.into());
@@ -65,9 +96,9 @@ pub(crate) fn open(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Im
         image.decoded.remember();
     }
     image.packed =
-        image.superblock.packed_nid.map(|nid| shared(&image, nid, Role::Packed)).transpose()?;
+        image.superblock.packed_nid.map(|nid| special(&image, nid, Role::Packed)).transpose()?;
     image.metabox =
-        image.superblock.metabox_nid.map(|nid| shared(&image, nid, Role::Metabox)).transpose()?;
+        image.superblock.metabox_nid.map(|nid| special(&image, nid, Role::Metabox)).transpose()?;
     image.prefixes = read_prefixes(&image)?;
     let root = image.root()?;
     if root.file_type != FileType::Directory {
@@ -77,8 +108,8 @@ pub(crate) fn open(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Im
 }
 
 fn read_superblock(device: &dyn ReadAt, verify: bool) -> Result<Superblock, OpenError> {
-    let head = read_up_to(device, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE + EXT_SLOT_SIZE)?;
-    let superblock = Superblock::parse(&head)?;
+    let bytes = read_up_to(device, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE + EXT_SLOT_SIZE)?;
+    let superblock = Superblock::parse(&bytes)?;
     if verify && superblock.compat.contains(Compat::SB_CHKSUM) {
         let size = checksummed_size(superblock.block);
         let covered = read_up_to(device, SUPERBLOCK_POSITION, size)?;
@@ -119,14 +150,13 @@ fn read_device_map(
     Ok(DeviceMap { block: sb.block, slots, flat: given == 0 && expected != 0 })
 }
 
-/// The inode that many files share, to be read without further ado.
-fn shared(image: &Image, nid: Nid, role: Role) -> Result<Shared, Error> {
+fn special(image: &Image, nid: Nid, role: Role) -> Result<SpecialInode, Error> {
     let inode = image.inode(nid)?;
     if inode.file_type != FileType::Regular {
         return Err(Fault::from(Corruption::NotAFile { role: role.name() }).of(nid));
     }
     let map = Map::of(image, &inode).map_err(|fault| fault.of(nid))?;
-    Ok(Shared { inode, map, role })
+    Ok(SpecialInode { inode, map, role })
 }
 
 fn read_prefixes(image: &Image) -> Result<PrefixTable, Error> {
@@ -139,22 +169,22 @@ fn read_prefixes(image: &Image) -> Result<PrefixTable, Error> {
     let plain = sb.compat.contains(Compat::PLAIN_XATTR_PFX);
     let holder = [&image.metabox, &image.packed].into_iter().flatten().next().filter(|_| !plain);
     let bytes = match holder {
-        Some(shared) => {
-            let rest = shared.inode.size.saturating_sub(position);
-            let mut bytes = vec![0; size.min(usize::try_from(rest).unwrap_or(size))];
-            let read = shared.content(image).read(&mut bytes, position);
+        Some(special) => {
+            let rest = special.inode.size.saturating_sub(position);
+            let mut bytes = vec![0; size.min(memory::length(rest))];
+            let read = special.content(image).read(&mut bytes, position);
             read.map(|()| bytes)
         }
         None => image.read_metadata_up_to(Space::Primary, position, size),
     };
-    let nid = holder.map_or(sb.root_nid, |shared| shared.inode.nid);
+    let nid = holder.map_or(sb.root_nid, |special| special.inode.nid);
     let bytes = bytes.map_err(|fault| fault.of(nid))?;
     Ok(PrefixTable::parse(&bytes, count).map_err(OpenError::from)?)
 }
 
-/// As many bytes from `position` on as there are, but at most `length`.
+/// The bytes from `position` on to the device's end, at most `length`.
 fn read_up_to(device: &dyn ReadAt, position: u64, length: usize) -> Result<Vec<u8>, OpenError> {
-    let rest = usize::try_from(device.size().saturating_sub(position)).unwrap_or(length);
+    let rest = memory::length(device.size().saturating_sub(position));
     let mut bytes = vec![0; length.min(rest)];
     if !bytes.is_empty() {
         device.read_at(&mut bytes, position)?;

@@ -1,4 +1,4 @@
-//! How much was read, decoded and served since the image was opened?
+//! Counts what was read, decoded and served since the image was opened.
 
 use std::{
     fmt,
@@ -7,7 +7,7 @@ use std::{
 
 use crate::{cache::Origin, way::Way};
 
-/// What reading an image took so far.
+/// What was read, decoded and served so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Stats {
@@ -15,13 +15,13 @@ pub struct Stats {
     pub fetches: u64,
     /// Bytes of content read from devices, metadata not counted.
     pub fetched: u64,
-    /// Bytes that decoders gave.
+    /// Bytes that decoders returned.
     pub decoded: u64,
-    /// Bytes of files that callers got.
+    /// Bytes of files returned to callers.
     pub served: u64,
-    /// Extents found decoded.
+    /// Extents found decoded in the cache.
     pub kept: u64,
-    /// Extents that another thread was decoding when they were asked for.
+    /// Extents that another thread was decoding when they were requested.
     pub shared: u64,
     /// Extents decoded into the caller's buffer ([`Way::Direct`]).
     pub direct: u64,
@@ -31,7 +31,7 @@ pub struct Stats {
     pub rolling: u64,
     /// Extents decoded over their own stored bytes ([`Way::InPlace`]).
     pub in_place: u64,
-    /// Extents of these that nobody had asked for yet.
+    /// Extents of these that were decoded before they were requested.
     pub ahead: u64,
 }
 
@@ -55,7 +55,7 @@ impl fmt::Display for Stats {
     }
 }
 
-/// The same while it is counted, by any thread.
+/// The counters of [`Stats`], which any thread increases.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     fetches: AtomicU64,
@@ -99,8 +99,8 @@ impl Counters {
     /// Counts an extent that was not decoded for its reader.
     pub(crate) fn found(&self, origin: Origin) {
         match origin {
-            Origin::Kept => add(&self.kept, 1),
-            Origin::Shared => add(&self.shared, 1),
+            Origin::Cached => add(&self.kept, 1),
+            Origin::Awaited => add(&self.shared, 1),
             Origin::Loaded => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Where does a symlink lead?
+//! Reads the targets of symlinks.
 
 use lith_format::file_type::FileType;
 
@@ -7,6 +7,7 @@ use crate::{
     image::Image,
     inode::Inode,
     map::Map,
+    memory,
 };
 
 impl Image {
@@ -27,7 +28,7 @@ impl Image {
         if length == 0 || length > limit {
             return Err(Corruption::SymlinkLength { length, limit }.into());
         }
-        let mut target = vec![0; usize::try_from(length).unwrap_or(0)];
+        let mut target = vec![0; memory::length(length)];
         let map = Map::of(self, inode)?;
         self.content_of(inode, &map).read(&mut target, 0)?;
         if target.contains(&0) {

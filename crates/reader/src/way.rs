@@ -1,15 +1,15 @@
-//! In which way is an extent decoded?
+//! Chooses the way in which an extent is decoded.
 //!
-//! These are the ways of the EROFS paper (Gao et al., USENIX ATC 2019, section 3.3), as they are in user space.
+//! The ways are those of the EROFS paper (Gao et al., USENIX ATC 2019, section 3.3), in user space.
 
-/// An extent is decoded for the cache up to this length whatever part of it is wanted; of a longer one at least this
-/// much, and twice what is wanted, so that reading it bit by bit decodes each byte about twice.
+/// An extent up to this length is decoded whole for the cache, whatever part of it is requested. Of a longer one at least
+/// this much is decoded, and at least twice what is requested, so that reading it bit by bit decodes each byte about twice.
 const EAGER: u64 = 2 << 20;
 
-/// A read of at most so many bytes somewhere in an extent says nothing about the bytes behind.
+/// A read of at most so many bytes within an extent doesn't suggest that the bytes after it are read too.
 const SMALL: usize = 16 << 10;
 
-/// Output before what is wanted of at least so many bytes goes through a window, if nothing of it can be kept.
+/// At least so many bytes before the requested ones go through a window, if none of them can be kept.
 const ROLL: u64 = 256 << 10;
 
 /// How the output of a decoder gets to the caller.
@@ -17,60 +17,60 @@ const ROLL: u64 = 256 << 10;
 pub enum Way {
     /// Into the caller's buffer.
     Direct,
-    /// Into a buffer, of which the wanted part is copied; the cache may keep it.
+    /// Into a buffer from which the requested part is copied; the cache may keep the buffer.
     Buffered,
-    /// What nobody asked for passes through a small window; only the wanted part is stored.
+    /// Bytes that were not requested pass through a small window; only the requested ones are stored.
     Rolling,
-    /// Into the caller's buffer, at whose end the stored bytes lie. LZ4 only: the others can't decode over their input.
+    /// Into the caller's buffer, over the stored bytes at its end. LZ4 only: the others can't decode over their input.
     InPlace,
 }
 
-/// The part of an extent that is wanted.
+/// The part of an extent that is requested.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct Request {
     /// Bytes of the extent.
     pub(crate) extent: u64,
-    /// Bytes of it that nobody asks for, before those that are wanted.
+    /// Bytes of it before the requested ones.
     pub(crate) skip: u64,
-    /// Bytes of it that are wanted.
-    pub(crate) wanted: usize,
-    /// Bytes that the whole read asks for.
+    /// Bytes of it that are requested.
+    pub(crate) len: usize,
+    /// Bytes of the whole read.
     pub(crate) read: usize,
-    /// Whether what the extent holds is needed by many files.
+    /// Whether many files need the extent.
     pub(crate) shared: bool,
 }
 
-impl Wish {
-    /// Bytes from the extent's start to the last that is wanted.
+impl Request {
+    /// Bytes from the extent's start to the last one requested.
     pub(crate) const fn end(&self) -> u64 {
-        self.skip.saturating_add(self.wanted as u64)
+        self.skip.saturating_add(self.len as u64)
     }
 
     pub(crate) const fn is_whole(&self) -> bool {
-        self.wanted as u64 == self.extent
+        self.len as u64 == self.extent
     }
 
-    /// How many bytes to decode for the cache, which keeps pieces up to `room` and was asked for the extent before if
-    /// it is `known`.
-    pub(crate) fn kept(&self, known: bool, room: usize) -> u64 {
+    /// Bytes to decode for the cache, which keeps pieces of up to `longest` bytes. An extent that is `known` was requested
+    /// before.
+    pub(crate) fn kept(&self, known: bool, longest: usize) -> u64 {
         let all = if self.shared {
             self.extent
         } else {
             self.end().saturating_mul(2).max(EAGER).min(self.extent)
         };
-        // The rest of what is decoded for the most part costs little.
+        // The rest of an extent costs little when more than half of it is decoded.
         let most = self.end() >= self.extent / 2;
         let more = known || most || self.shared || self.read > SMALL;
-        if more && all <= room as u64 { all } else { self.end() }
+        if more && all <= longest as u64 { all } else { self.end() }
     }
 
-    /// The way to decode it where `room` is the longest that can be kept.
-    pub(crate) fn way(&self, forced: Option<Way>, room: usize) -> Way {
+    /// The way to decode it, if the cache keeps pieces of up to `longest` bytes.
+    pub(crate) fn way(&self, forced: Option<Way>, longest: usize) -> Way {
         match forced {
             Some(Way::Direct | Way::InPlace) if !self.is_whole() => Way::Buffered,
             Some(Way::Rolling) | None if self.is_whole() => Way::Direct,
             Some(way) => way,
-            None if self.end() > room as u64 && self.skip >= ROLL => Way::Rolling,
+            None if self.end() > longest as u64 && self.skip >= ROLL => Way::Rolling,
             None => Way::Buffered,
         }
     }

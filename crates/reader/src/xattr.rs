@@ -1,4 +1,4 @@
-//! Which extended attributes does an inode have?
+//! Reads the extended attributes of inodes.
 
 use std::ops::Range;
 
@@ -11,23 +11,24 @@ use crate::{
     error::{Corruption, Error, Fault},
     image::Image,
     inode::Inode,
-    metadata::{Space, View},
+    metadata::{Metadata, View},
+    piece::Space,
 };
 
 /// An extended attribute.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Xattr {
-    /// The whole name, as `user.note`. A hidden one has no namespace.
+    /// The whole name, for example `user.note`. A hidden one has no namespace.
     pub name: Vec<u8>,
     /// The value.
     pub value: Vec<u8>,
-    /// Linux does not show it: it is for internal use, as digests of content.
+    /// Linux does not show it: it is for internal use, for example a digest of content.
     pub hidden: bool,
 }
 
 impl Image {
-    /// The extended attributes of an inode that Linux shows, those beside the inode first, then the shared ones.
-    /// Each name comes once: of several the first counts.
+    /// The extended attributes of an inode that Linux shows: first those stored after the inode, then the shared ones.
+    /// Each name occurs once: the first of several is returned.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Unsupported`], [`Error::Device`].
@@ -37,7 +38,7 @@ impl Image {
         Ok(xattrs)
     }
 
-    /// As [`Self::xattrs`], with those that Linux hides.
+    /// As [`Self::xattrs`], including those that Linux hides.
     ///
     /// # Errors
     /// As [`Self::xattrs`].
@@ -51,7 +52,7 @@ impl Image {
         Ok(xattrs)
     }
 
-    /// Where the extended attributes lie that an inode shares with others, and in which space.
+    /// Where the shared extended attributes of an inode are stored, and in which space.
     ///
     /// # Errors
     /// As [`Self::xattrs`].
@@ -76,7 +77,7 @@ impl Image {
         Ok(value)
     }
 
-    /// Shows each attribute whose prefix is known to `see`, until that returns false.
+    /// Calls `see` with each attribute whose prefix is known, until it returns false.
     fn each_xattr(
         &self,
         inode: &Inode,
@@ -132,8 +133,8 @@ impl Image {
 
     fn load_shared(&self, view: &mut View<'_>, id: u32) -> Result<Vec<u8>, Fault> {
         let Range { start, end } = self.locate_shared(view, id)?;
-        // An entry has less than 128 KiB.
-        let mut bytes = vec![0; usize::try_from(end - start).unwrap_or(0)];
+        let length = usize::try_from(end - start);
+        let mut bytes = vec![0; length.expect("an entry has less than 128 KiB")];
         view.read(start, &mut bytes)?;
         Ok(bytes)
     }
@@ -156,7 +157,7 @@ fn to_xattr(name: XattrName<'_>, entry: &Entry<'_>) -> Xattr {
     Xattr { name, value: entry.value.to_vec(), hidden }
 }
 
-/// Removes all but the first of one name.
+/// Removes all attributes of one name but the first.
 fn keep_first(xattrs: &mut Vec<Xattr>) {
     let mut seen = std::collections::HashSet::new();
     xattrs.retain(|xattr| seen.insert((xattr.name.clone(), xattr.hidden)));

@@ -1,26 +1,25 @@
-//! Where do the chunks of a file lie?
+//! Maps a chunk-based file.
 
 use lith_format::{
     addr::La,
     chunk::{Chunk, ChunkFormat},
 };
 
-use super::{Extent, ExtentKind, place};
 use crate::{
     error::{Corruption, Fault},
-    image::Image,
+    extent::{Extent, ExtentKind, Place},
     inode::Inode,
-    metadata::View,
+    metadata::{Metadata, View},
 };
 
 /// The most chunks that become one extent: enough that reads are long, few enough that one step is quick.
 const RUN: u64 = 512;
 
-/// A table of chunks.
+/// The chunk table of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chunks {
     format: ChunkFormat,
-    /// Where the table begins in the inode's metadata space.
+    /// Where the table starts in the inode's metadata space.
     table: u64,
 }
 
@@ -29,15 +28,15 @@ impl Chunks {
         Ok(Self { format, table: inode.layout_position()? })
     }
 
-    /// The rest of the run of chunks that byte `la` is in: chunks that lie one after the other, or holes.
+    /// The bytes from `la` on to the end of the contiguous chunks, or of the holes, that hold it.
     pub(super) fn at(
         &self,
-        image: &Image,
+        metadata: &dyn Metadata,
         inode: &Inode,
         view: &mut View<'_>,
         la: u64,
     ) -> Result<Extent, Fault> {
-        let block = image.superblock().block;
+        let block = metadata.superblock().block;
         let chunk_size = self.format.chunk_size(block);
         let first = self.format.chunk_of(La(la), block);
         let chunk = self.load(view, first)?;
@@ -53,13 +52,15 @@ impl Chunks {
         let end = (last + 1).saturating_mul(chunk_size).min(inode.size);
         let len = end - la;
         let Some(start) = chunk.start else { return Ok(Extent::hole(la, len)) };
-        let place = place(image, chunk.device, start, la - first * chunk_size)?;
+        let within = la - first * chunk_size;
+        let place = metadata.devices().place(block, chunk.device, start, within)?;
+        let place = Place::Device(place);
         Ok(Extent { la, len, kind: ExtentKind::Chunk, place, plen: len })
     }
 
     /// Where the table ends.
-    pub(super) fn table_end(&self, image: &Image, inode: &Inode) -> Option<u64> {
-        let count = self.format.count(inode.size, image.superblock().block);
+    pub(super) fn table_end(&self, metadata: &dyn Metadata, inode: &Inode) -> Option<u64> {
+        let count = self.format.count(inode.size, metadata.superblock().block);
         self.table.checked_add(count.checked_mul(self.format.unit() as u64)?)
     }
 
@@ -73,7 +74,7 @@ impl Chunks {
     }
 }
 
-/// The chunk that lies `blocks` behind `chunk`; nothing if none can.
+/// The chunk that starts `blocks` after `chunk`. `None`: its address overflows.
 fn following(chunk: Chunk, blocks: u64) -> Option<Chunk> {
     let Some(start) = chunk.start else { return Some(chunk) };
     Some(Chunk { device: chunk.device, start: Some(start.checked_add(blocks)?) })

@@ -1,4 +1,4 @@
-//! Which pclusters and fragments make up a compressed file?
+//! Maps a compressed file to its pclusters and fragments.
 
 use std::sync::Arc;
 
@@ -12,22 +12,22 @@ use lith_format::{
     },
 };
 
-use super::{Extent, ExtentKind, Place, flat::check_inline};
+use super::flat::check_inline;
 use crate::{
     error::{Corruption, Fault},
-    image::Image,
+    extent::{Extent, ExtentKind, Place},
     inode::Inode,
-    metadata::View,
+    metadata::{Metadata, View},
 };
 
 /// The map of a compressed file.
 #[derive(Clone, Debug)]
 pub(crate) enum Compressed {
-    /// Nothing, for an empty file.
+    /// No extents: an empty file.
     Empty,
     /// One fragment.
     Fragment {
-        /// Where it begins in the packed inode.
+        /// Where it starts in the packed inode.
         offset: u64,
     },
     /// Indexes of lclusters.
@@ -44,13 +44,13 @@ pub(crate) enum Walk<'a> {
     Fragment { offset: u64 },
     /// Indexes of lclusters.
     Indexes(IndexTable, Box<zmap::Extents<Indexes<'a>>>),
-    /// Extent records, asked one by one.
+    /// Extent records, looked up one by one.
     Records(RecordTable, Arc<Anchors>, Records<'a>),
 }
 
 impl Compressed {
-    pub(super) fn new(image: &Image, inode: &Inode) -> Result<Self, Fault> {
-        let (sb, header_at) = (image.superblock(), inode.layout_position()?);
+    pub(super) fn new(metadata: &dyn Metadata, inode: &Inode) -> Result<Self, Fault> {
+        let (sb, header_at) = (metadata.superblock(), inode.layout_position()?);
         if inode.size == 0 {
             return Ok(Self::Empty);
         }
@@ -59,7 +59,7 @@ impl Compressed {
             _ => IndexLayout::Full,
         };
         let mut header = [0; MapHeader::SIZE];
-        image.read_metadata(inode.space, header_at, &mut header)?;
+        metadata.read_metadata(inode.space, header_at, &mut header)?;
         let context =
             HeaderContext { layout, block_bits: sb.block, feature_incompat: sb.incompat.bits() };
         Ok(match MapHeader::parse(header, context)? {
@@ -71,7 +71,7 @@ impl Compressed {
             MapHeader::Records(header) => {
                 let table = RecordTable::new(header, sb.block, inode.size, header_at);
                 let table = table.ok_or(Corruption::Address)?;
-                let view = View::new(image, inode.space);
+                let view = View::new(metadata, inode.space);
                 let anchors = table.anchors(Records { view, start: table.start() })?;
                 Self::Records(table, Arc::new(anchors))
             }
@@ -85,7 +85,7 @@ impl Compressed {
         }
     }
 
-    /// Where the table ends whose header, if there is one, begins at `header_at`.
+    /// Where the table ends whose header, if there is one, starts at `header_at`.
     pub(super) fn table_end(&self, header_at: u64) -> Option<u64> {
         match self {
             Self::Empty => Some(header_at),
@@ -113,8 +113,13 @@ impl Compressed {
 }
 
 impl Walk<'_> {
-    /// The extent that holds byte `la`, where the one before ended unless this is the first.
-    pub(super) fn step(&mut self, image: &Image, inode: &Inode, la: u64) -> Result<Extent, Fault> {
+    /// The extent that holds byte `la`, which is the end of the extent before unless this is the first.
+    pub(super) fn step(
+        &mut self,
+        metadata: &dyn Metadata,
+        inode: &Inode,
+        la: u64,
+    ) -> Result<Extent, Fault> {
         let beyond = zmap::MapDamage::BeyondEof { la: La(la), size: inode.size };
         let beyond = || Fault::from(beyond);
         match self {
@@ -125,11 +130,11 @@ impl Walk<'_> {
             }
             Self::Indexes(table, extents) => {
                 let extent = extents.next().ok_or_else(beyond)??;
-                to_extent(image, inode, &extent, || Ok(table.inline_at()?))
+                to_extent(metadata, inode, &extent, || Ok(table.inline_at()?))
             }
             Self::Records(table, anchors, source) => {
                 let extent = table.map_with(source, La(la), anchors)?;
-                to_extent(image, inode, &extent, || Err(beyond()))
+                to_extent(metadata, inode, &extent, || Err(beyond()))
             }
         }
     }
@@ -139,9 +144,9 @@ const fn fragment(la: u64, len: u64, offset: u64) -> Extent {
     Extent { la, len, kind: ExtentKind::Fragment, place: Place::Packed { offset }, plen: len }
 }
 
-/// Names the places of a mapped extent; `inline_at` tells where inline data is.
+/// Resolves the location of a mapped extent; `inline_at` returns where inline data starts.
 fn to_extent(
-    image: &Image,
+    metadata: &dyn Metadata,
     inode: &Inode,
     mapped: &MappedExtent,
     inline_at: impl FnOnce() -> Result<u64, Fault>,
@@ -150,10 +155,10 @@ fn to_extent(
     let (place, plen) = match mapped.location {
         Location::Hole => return Ok(Extent::hole(la, len)),
         Location::Fragment { offset } => return Ok(fragment(la, len, offset)),
-        Location::Blocks { pa, plen } => (Place::Device(image.devices.resolve(0, pa)?), plen),
+        Location::Blocks { pa, plen } => (Place::Device(metadata.devices().resolve(0, pa)?), plen),
         Location::Inline { plen } => {
             let position = inline_at()?;
-            check_inline(image, position, plen.into())?;
+            check_inline(metadata, position, plen.into())?;
             (Place::Metadata { space: inode.space, position }, plen)
         }
     };
@@ -161,7 +166,7 @@ fn to_extent(
         zmap::ExtentKind::Plain { interlaced } => ExtentKind::Plain { interlaced },
         zmap::ExtentKind::Compressed { algorithm } => {
             let algorithm = Algorithm::try_from(algorithm)?;
-            if !image.superblock().algorithms.has(algorithm) {
+            if !metadata.superblock().algorithms.has(algorithm) {
                 return Err(Corruption::UndeclaredAlgorithm { la, algorithm }.into());
             }
             ExtentKind::Compressed { algorithm, partial: mapped.partial }
@@ -181,14 +186,15 @@ impl IndexSource for Indexes<'_> {
 
     fn load(&mut self, lcn: Lcn) -> Result<LclusterIndex, Fault> {
         let range = self.table.range(lcn)?;
-        // The table was found to end below 2^64, and a range has 8 or 32 bytes.
+        // `IndexTable::new` refuses a table that ends beyond 2^64.
         let position = self.table.start() + range.start;
-        let length = usize::try_from(range.end - range.start).unwrap_or(0);
+        let length = usize::try_from(range.end - range.start);
+        let length = length.expect("a compact pack or a full index has 32 bytes at most");
         if let Some(bytes) = self.view.slice(position, length)? {
             return Ok(self.table.decode(bytes, lcn)?);
         }
         let mut bytes = [0; 32];
-        let (bytes, _) = bytes.split_at_mut(length.min(32));
+        let (bytes, _) = bytes.split_at_mut(length);
         self.view.read(position, bytes)?;
         Ok(self.table.decode(bytes, lcn)?)
     }

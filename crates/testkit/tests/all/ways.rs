@@ -60,7 +60,7 @@ fn assert_reads(image: &Image, source: &Source, seed: u64, ahead: Option<&ReadAh
         let file = image.file(&found).unwrap();
         let assert = |position: u64, length: u64| {
             let length = length.min(size - position);
-            let _busy = ahead.map(|ahead| ahead.read(&found, position, length));
+            let _busy = ahead.map(|ahead| ahead.begin_read(&found, position, length));
             assert_range(&file, (source, inode), (position, usize::try_from(length).unwrap()));
         };
         let step = [4096, 100_000, 1 << 20][noise.below(3)];
