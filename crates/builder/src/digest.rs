@@ -22,6 +22,12 @@ impl Digest {
         pieces.iter().copied().collect::<DigestOfPieces>().finish()
     }
 
+    /// The digest of a file of these bytes.
+    #[must_use]
+    pub fn of_content(bytes: &[u8]) -> Self {
+        Self::of_file(&Self::of_pieces(bytes))
+    }
+
     /// The digests of the pieces that the bytes consist of.
     pub(crate) fn of_pieces(bytes: &[u8]) -> Vec<Self> {
         bytes.chunks(PIECE_LEN).map(Self::of_piece).collect()

@@ -3,7 +3,10 @@
 use std::{io, path::PathBuf};
 
 use lith_codec::CodecError;
-use lith_format::kernel::KernelVersion;
+use lith_format::{
+    chunk::ChunkError, device_table::DeviceError, dirent::DirentError, inode::InodeEncodeError,
+    kernel::KernelVersion, superblock::SuperblockError, xattr::XattrError, zmap::EncodeError,
+};
 use lith_tree::{ContentError, DisplayPath};
 
 /// Why there is no image.
@@ -59,18 +62,14 @@ pub enum BuildError {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// A file's bytes lie on another device, but not in blocks.
-    #[error(
-        "{}: byte {position} lies on another device, but there begins no block of {block} bytes",
-        DisplayPath(path)
-    )]
-    Unaligned {
+    /// The bytes of a file on another device can't be referred to.
+    #[error("{}: can't refer to its bytes on another device", DisplayPath(path))]
+    OtherDevice {
         /// The file's path in the tree.
         path: Vec<u8>,
-        /// Where in the file.
-        position: u64,
-        /// The block size.
-        block: u32,
+        /// The reason.
+        #[source]
+        problem: OtherDevice,
     },
     /// A file has no room in a compact inode, which all shall have.
     #[error(
@@ -95,15 +94,13 @@ pub enum BuildError {
         /// What the compressor said.
         source: CodecError,
     },
-    /// A value does not fit its field on disk; this is a fault of the builder, not of the source.
-    #[error("{}: cannot encode its {part}: {problem}", DisplayPath(path))]
+    /// A value does not fit its field on disk; this is a bug of the builder, not a fault of the source.
+    #[error("{}: cannot be encoded", DisplayPath(path))]
     Encode {
-        /// The file's path in the tree.
+        /// The file's path in the tree; empty for the superblock.
         path: Vec<u8>,
-        /// Which part of its metadata.
-        part: &'static str,
-        /// What the format says.
-        problem: String,
+        /// What can't be encoded.
+        source: Unencodable,
     },
     /// The observer cancelled the build.
     #[error("the build was cancelled")]
@@ -111,4 +108,59 @@ pub enum BuildError {
     /// A worker thread panicked; its panic is passed on to the caller's thread.
     #[error("a worker thread panicked")]
     WorkerPanicked,
+}
+
+/// Why the bytes of a file on another device can't be referred to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OtherDevice {
+    /// They are not in whole blocks.
+    #[error("at byte {position} no block of {block} bytes starts")]
+    Unaligned {
+        /// The position in the file.
+        position: u64,
+        /// The block size.
+        block: u32,
+    },
+    /// They are beyond the end of the device, or there is no such device.
+    #[error("they are beyond the end of device {device}")]
+    Beyond {
+        /// The device's number in the device table.
+        device: usize,
+    },
+    /// They are not as many as the file has.
+    #[error("it has {expected} bytes, of which {found} are there")]
+    Size {
+        /// Bytes on devices.
+        found: u64,
+        /// Bytes of the file.
+        expected: u64,
+    },
+}
+
+/// A part of the image that can't be encoded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unencodable {
+    /// The index of a compressed file.
+    #[error("its index")]
+    Index(#[source] EncodeError),
+    /// The chunk table of a file.
+    #[error("its chunk table")]
+    Chunks(#[source] ChunkError),
+    /// An inode.
+    #[error("its inode")]
+    Inode(#[source] InodeEncodeError),
+    /// A directory.
+    #[error("its directory entries")]
+    Directory(#[source] DirentError),
+    /// Extended attributes.
+    #[error("its extended attributes")]
+    Xattrs(#[source] XattrError),
+    /// The device table.
+    #[error("the device table")]
+    Devices(#[source] DeviceError),
+    /// The superblock.
+    #[error("the superblock")]
+    Superblock(#[source] SuperblockError),
 }

@@ -1,271 +1,291 @@
 //! How does a tree become an image?
 //!
-//! `tree -> plan -> compress -> place -> write`: the plan fixes every order; file content is compressed
-//! and written first, by all workers at once; then everything else has a known size and finds its place;
-//! last come inodes, directories and the superblock. Equal trees and options give equal bytes,
-//! whatever the number of workers.
+//! ```text
+//! Input  --plan-->  Plan           orders, geometry, codings: what is decided before content is read
+//!        --scan-->  Analysis       duplicates, repeats, known content: reads, stores nothing
+//!        --store->  StoredFiles    where content is stored, and the tables that find it
+//!        --pack-->  Packing        the packed inode, which is stored by the same call as files
+//!        --place->  Placement      where inodes and directories are stored
+//!        --write->  the image      inodes, directories, superblock
+//! ```
+//!
+//! Each stage is a folder with one entry function, which takes the finished values of the stages before it and returns a
+//! new one. File content is compressed and written before anything is placed, since the size of its index decides where
+//! inodes are stored. Equal input and options give equal bytes, for any number of workers.
 #![forbid(unsafe_code)]
 
-mod chunks;
-mod codings;
-mod compress;
+mod coding;
 mod context;
-mod data;
-mod devices;
 mod digest;
 mod error;
-mod index;
-mod metabox;
+mod input;
+mod limits;
 mod options;
 mod output;
+mod pack;
+mod pieces;
 mod pipeline;
 mod place;
 mod plan;
 mod report;
-mod rule;
-mod spool;
-mod unread;
+mod scan;
+mod sparse;
+mod store;
+mod temporary;
+#[cfg(test)]
+mod tests;
 mod write;
-
-use std::{collections::HashMap, sync::OnceLock};
+mod xattr_name;
 
 use lith_format::addr::Nid;
 use lith_observer::Phase;
-use lith_tree::{Filesystem, InodeIndex, Kind, Timestamp, Tree};
+use lith_tree::{Inode, InodeIndex, Kind, Metadata as Attributes, Timestamp};
 
-pub use chunks::{ChunkForm, Chunks};
 pub use context::Context;
 pub use digest::{Digest, DigestOfPieces, PIECE};
-pub use error::BuildError;
+pub use error::{BuildError, OtherDevice, Unencodable};
+pub use input::{
+    Input, Known, KnownDevice, KnownFile, KnownPcluster, KnownStorage, KnownStretch, Order,
+};
 pub use options::{
-    AttributeOptions, Compression, CompressionOptions, Fragments, Identity, ImageId, IndexForm,
-    InodeForm, LayoutOptions, Options,
+    AttributeOptions, ChunkForm, Chunks, Compression, CompressionOptions, DataImport, Files,
+    Fragments, Identity, ImageId, IndexForm, InodeForm, LayoutOptions, Options, Rule,
 };
 pub use output::Output;
 pub use report::Report;
-pub use rule::{Files, Rule};
-pub use unread::DataImport;
 
 use crate::{
-    codings::Codings,
-    compress::{FoundRepeats, Limits, Look, Repeats, Sources, candidates},
-    data::{DataWriter, FileData},
-    devices::extra_devices,
-    metabox::Named,
-    pipeline::Pass,
-    place::{Placement, Records, check_forms},
-    plan::{Plan, content_sizes},
-    unread::store_unread,
-    write::{Finished, Target, head_end, write_superblock},
+    input::ExtraInode,
+    pack::{Packing, pack},
+    place::{Ends, Placement, SizedInodes, place, place_apart, place_in_metabox},
+    plan::{Geometry, Plan, plan},
+    scan::{Analysis, scan},
+    store::{Destination, FileData, StoredFiles, refer_to_fragments, store},
+    temporary::Temporary,
+    write::{Image, Metadata, Sink, complete},
 };
 
-/// A finished image: facts about it, and what its files' bytes hashed to when they were read.
+/// A finished image: facts about it, and the digests of what was read.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Built {
     /// Facts.
     pub report: Report,
-    /// The digest of each regular file, by the inode's number in the tree.
+    /// The digest of each regular file, by the inode's index in the tree.
     pub digests: Vec<Digest>,
-    /// Those that were not read and have none, in ascending order.
+    /// The files that were not read and have no digest, in ascending order.
     pub unread: Vec<InodeIndex>,
-    /// The time that compact inodes may show in place of their own, if that was asked for.
+    /// The time that compact inodes may have in place of their own, if the options allow that.
     pub time: Option<Timestamp>,
 }
 
-/// Writes an image of `fs` into `image`, which holds nothing behind its beginning.
+/// Writes an image of `input` into `image`, which is empty after its start.
 ///
 /// The image is complete when this returns, but neither verified nor synced.
 ///
 /// # Errors
-/// [`BuildError`] if the source can't be read or changes, the image can't be written, or something asked
-/// for can't be had. What is in `image` is then of no use.
-pub fn build(
-    fs: Filesystem<'_>,
+/// [`BuildError`] if the source can't be read or changes, the image can't be written, the format or the target kernel
+/// does not allow the options, or the observer cancels. The content of `image` is then of no use.
+pub fn build<'a>(
+    input: impl Into<Input<'a>>,
     image: Output<'_>,
     options: &Options,
     context: &Context<'_>,
 ) -> Result<Built, BuildError> {
+    let input = input.into();
     options.check()?;
-    let Filesystem { tree, contents } = fs;
-    let devices = extra_devices(contents, options, context.blob)?;
     context.observer.begin(Phase::Storing);
-    let plan = Plan::new(tree, options, devices)?;
-    // Only records have room for far addresses, and no room beside them.
-    let tail_packing = options.compression.tail_packing && !plan.is_far;
-    let options = &options.clone().with(|options| options.compression.tail_packing = tail_packing);
-    let codings = Codings::new(options, tree, &plan.order);
-    let (packed, metabox) = (OnceLock::new(), OnceLock::new());
-    let (codings, packed, metabox) = (&codings, &packed, &metabox);
-    let repeats = &FoundRepeats::default();
-    let sources = Sources { tree, contents, options, context, codings, packed, metabox, repeats };
-    check_forms(sources, &plan)?;
-    let head = head_end(options, &plan);
-    let first = options.layout.block.blocks_for(head).max(options.layout.data_start);
-    let mut data = DataWriter::new(sources, &plan, image, first);
-    let data_start = data.next;
-    let unread = store_unread(sources, &mut data)?;
-    store_all(sources, &unread, &mut data)?;
-    let data_bytes = (data.next - data_start) * u64::from(options.layout.block.size());
-    let named = match options.compression.metabox {
-        Some(_) => Some(metabox::store(&mut data, image)?),
-        None => None,
+    let plan = plan(input, options, context)?;
+    let geometry = Geometry { input, plan: &plan };
+    let destination = Destination { image, context };
+    let analysis = scan_files(geometry, context)?;
+    let start = options.layout.block.blocks_for(plan.head.end).max(options.layout.data_start);
+    let stored = StoredFiles::new(&plan, start, context);
+    let stored = store(geometry, &analysis, destination, stored)?;
+    let (stored, packing) = pack(geometry, &analysis, stored)?;
+    let stored = match &packing {
+        Some(packing) => refer_to_fragments(geometry, &packing.content, stored)?,
+        None => stored,
     };
-    let head_end = head.next_multiple_of(Nid::SLOT);
-    let has_data = data.next > data_start;
-    let data_end =
-        if has_data { data.next * u64::from(options.layout.block.size()) } else { head_end };
-    let records = Records::new(sources, &plan, &data.files);
-    let mut report = Report { data_bytes, ..report_of(sources, &plan, &records) };
-    let ends = (head_end, data_end);
-    report.image_bytes = write_rest(sources, &data, &records, ends, named)?;
-    report.blob_bytes = blob_bytes(&data);
-    let mut digests = data.digests;
-    digests.truncate(tree.len());
+    let stored = stored.with_duplicates(&analysis.duplicates);
+    let unread = analysis.unread.iter().filter(|(_, how)| !how.has_digest());
+    let unread = unread.map(|(inode, _)| *inode).collect();
+    let metadata = Content { geometry, destination, start, packing: packing.as_ref() };
+    let (report, stored) = match options.compression.metabox {
+        None => metadata.write(stored)?,
+        Some(_) => metadata.write_with_metabox(stored)?,
+    };
+    let digests = stored.table.into_digests(input.tree.len());
     let time = options.ignores_mtime().then_some(plan.epoch);
     Ok(Built { report, digests, unread, time })
 }
 
-/// Writes all inodes, or if the `named` ones are in the metabox the others, and the superblock. Returns how many bytes
-/// the image has.
-fn write_rest(
-    sources: Sources<'_>,
-    data: &DataWriter<'_>,
-    records: &Records<'_>,
-    (head_end, data_end): (u64, u64),
-    named: Option<Named>,
-) -> Result<u64, BuildError> {
-    let placement = match named {
-        Some(_) => Placement::outside(records, head_end, data_end)?,
-        None => Placement::new(records, head_end, data_end)?,
+/// Scans all files. Those that are not stored count as done.
+fn scan_files<'a>(
+    geometry: Geometry<'a>,
+    context: &Context<'_>,
+) -> Result<Analysis<'a>, BuildError> {
+    let Geometry { input, plan } = geometry;
+    let bytes = |files: &[InodeIndex]| -> u64 {
+        files.iter().map(|inode| input.size(*inode)).fold(0, u64::saturating_add)
     };
-    let root = named.as_ref().map_or_else(|| placement.nid(InodeIndex::ROOT), |named| named.root);
-    let (placement, image) = (&placement, data.image);
-    let finished = Finished {
-        sources,
-        plan: data.plan,
-        placement,
-        files: &data.files,
-        used: &data.used,
-        digests: &data.digests,
-        spool: &data.spool,
-        image,
-        metadata: Target::Image(image),
-        directories: None,
-        root,
-        has_shared: data.has_shared,
-        blob: data.blob.as_ref(),
-    };
-    let content = match named {
-        Some(named) => {
-            let rest = finished.write_metadata(records, records.outside())?;
-            Digest::of_file(&[named.content, rest])
+    let total = bytes(&plan.files);
+    context.observer.expect(total);
+    let analysis = scan(geometry, &plan.files, context)?;
+    context.observer.advance(total - bytes(&analysis.files));
+    Ok(analysis)
+}
+
+/// The content of all files that have names, except what the packed inode holds, is stored.
+struct Content<'a> {
+    geometry: Geometry<'a>,
+    destination: Destination<'a>,
+    /// The first block of content.
+    start: u64,
+    packing: Option<&'a Packing>,
+}
+
+impl Content<'_> {
+    /// Writes an image in which all inodes are stored together.
+    fn write(&self, stored: StoredFiles) -> Result<(Report, StoredFiles), BuildError> {
+        let extra: Vec<_> = self.packing.iter().map(|p| p.inode(self.geometry, None)).collect();
+        let geometry = self.with_extra(&extra);
+        let stored = self.store_packed(geometry, stored)?;
+        let inodes = SizedInodes { geometry, files: &stored.table };
+        let indices: Vec<_> = extra.iter().map(|extra| extra.index).collect();
+        let placement = place(inodes, &indices, self.ends(&stored))?;
+        let sink = Sink::Image(self.destination.image);
+        let metadata = self.metadata(geometry, (&stored, &placement), sink);
+        let content = metadata.write(inodes.with_names(&indices))?;
+        let root = placement.nid(InodeIndex::ROOT);
+        let mut report = self.report(&stored);
+        self.complete(geometry, (&stored, &placement), (root, content), &mut report)?;
+        Ok((report, stored))
+    }
+
+    /// Writes an image in which the metabox holds all inodes that have names. Its content, and with it that of directories
+    /// in the packed inode, is stored when all those inodes are placed.
+    fn write_with_metabox(&self, stored: StoredFiles) -> Result<(Report, StoredFiles), BuildError> {
+        let Destination { image, context } = self.destination;
+        let plan = self.geometry.plan;
+        let packs_directories = plan.options.compression.pack_directories;
+        let mut extra = Vec::new();
+        let mut stored = stored;
+        if let Some(packing) = self.packing.filter(|_| !packs_directories) {
+            extra.push(packing.inode(self.geometry, None));
+            stored = self.store_packed(self.with_extra(&extra), stored)?;
         }
-        None => finished.write_metadata(records, records.iter())?,
-    };
-    finished.lengthen()?;
-    write_superblock(&finished, content)?;
-    Ok(placement.image_end)
-}
-
-/// Stores the content of all files: those with the bytes of others by referring to them, then the others, then what is
-/// left of them for the packed inode.
-fn store_all<'a>(
-    sources: Sources<'a>,
-    unread: &[InodeIndex],
-    data: &mut DataWriter<'a>,
-) -> Result<(), BuildError> {
-    let plan = data.plan;
-    let is_read = |inode: &&InodeIndex| unread.binary_search(inode).is_err();
-    let order: Vec<_> = plan.order.iter().filter(is_read).copied().collect();
-    let (observer, all_bytes) = (sources.context.observer, content_bytes(sources.tree, &order));
-    observer.expect(all_bytes);
-    let run = |pass: Pass<'_>, data: &mut DataWriter<'a>| {
-        pipeline::store_contents(sources, plan, pass, data)
-    };
-    let mut duplicates = HashMap::new();
-    // Chunks find files with the same bytes anyway.
-    let all_in_chunks = sources.options.layout.chunks.is_some() && !sources.codings.compress();
-    if sources.options.layout.share_duplicates && !all_in_chunks {
-        run(Pass::Look(Look::Digest, &candidates(sources, &order)), data)?;
-        duplicates = data.take_duplicates()?;
-    }
-    let is_first = |inode: &&InodeIndex| !duplicates.contains_key(inode);
-    let order: Vec<_> = order.iter().filter(is_first).copied().collect();
-    observer.advance(all_bytes - content_bytes(sources.tree, &order));
-    if let Some(repeats) = find_repeats(sources, &order, data)? {
-        // It is set nowhere else.
-        let _first = sources.repeats.files.set(repeats);
-    }
-    run(Pass::Store(&order), data)?;
-    data.pack()?;
-    // With directories in it it is stored when those are known.
-    if !sources.options.compression.pack_directories {
-        store_packed(sources, data)?;
-    }
-    data.share(&duplicates);
-    Ok(())
-}
-
-/// Stores the packed inode, if there is one.
-fn store_packed<'a>(sources: Sources<'a>, data: &mut DataWriter<'a>) -> Result<(), BuildError> {
-    let Some(packed) = sources.packed.get() else { return Ok(()) };
-    if let Some(repeats) = find_repeats(sources, &[packed.index], data)? {
-        // It is set nowhere else.
-        let _first = sources.repeats.packed.set(repeats);
-    }
-    pipeline::store_contents(sources, data.plan, Pass::Store(&[packed.index]), data)
-}
-
-/// Finds what repeats in files that are stored by themselves, if that is asked for.
-fn find_repeats<'a>(
-    sources: Sources<'a>,
-    order: &[InodeIndex],
-    data: &mut DataWriter<'a>,
-) -> Result<Option<Repeats>, BuildError> {
-    let coding = order.iter().find_map(|inode| sources.coding(*inode));
-    let Some(coding) = coding.filter(|_| sources.options.compression.dedupe) else {
-        return Ok(None);
-    };
-    let size_of = |inode: &InodeIndex| match sources.node(*inode).kind {
-        Kind::Regular { size } => size,
-        _ => 0,
-    };
-    let content = order.iter().map(size_of).sum();
-    let limits = Limits::new(coding, data.plan.segment, content);
-    let is_long = |inode: &InodeIndex| {
-        let least = sources.longest_fragment(*inode).max(limits.least);
-        sources.coding(*inode).is_some() && size_of(inode) > least
-    };
-    let order: Vec<_> = order.iter().copied().filter(is_long).collect();
-    let pass = Pass::Look(Look::Chunks { bits: limits.chunk_bits }, &order);
-    pipeline::store_contents(sources, data.plan, pass, data)?;
-    Ok(Some(Repeats::find(sources, &data.take_looked(), limits)?))
-}
-
-/// Bytes of the content of these files.
-fn content_bytes(tree: &Tree, files: &[InodeIndex]) -> u64 {
-    content_sizes(tree, files).fold(0, u64::saturating_add)
-}
-
-/// Bytes of the device that chunks are written to.
-fn blob_bytes(data: &DataWriter<'_>) -> u64 {
-    data.blob.as_ref().map_or(0, |blob| blob.next * u64::from(data.block().size()))
-}
-
-fn report_of(sources: Sources<'_>, plan: &Plan, records: &Records<'_>) -> Report {
-    let packed = sources.packed.get().map(|packed| packed.index);
-    let mut report = Report { shared_xattrs: plan.xattrs.shared_count, ..Report::default() };
-    for record in records.iter().filter(|record| Some(record.index) != packed) {
-        report.inodes += 1;
-        report.compact_inodes += u64::from(record.inode.size_on_disk() == 32);
-        if let Kind::Regular { size } = sources.node(record.index).kind {
-            report.files += 1;
-            report.content_bytes += size;
-            let data = records.file(record.index).map(|file| file.data);
-            report.compressed_files += u64::from(matches!(data, Some(FileData::Compressed { .. })));
-            let is_sparse = matches!(data, Some(FileData::Chunked { sparse: true, .. }));
-            report.sparse_files += u64::from(is_sparse);
+        let mut report = self.report(&stored);
+        let (inodes, directories) =
+            (Temporary::new(context.temporary)?, Temporary::new(context.temporary)?);
+        let named = SizedInodes { geometry: self.geometry, files: &stored.table };
+        let placement = place_in_metabox(named, stored.next);
+        let sink = Sink::Temporary(&inodes);
+        let metadata = Metadata {
+            directories: Some(Sink::Temporary(&directories)),
+            ..self.metadata(self.geometry, (&stored, &placement), sink)
+        };
+        let content = metadata.write(named.with_names(&[]))?;
+        let root = placement.nid(InodeIndex::ROOT);
+        if placement.content_end > placement.content_start {
+            stored = stored.with_next(placement.content_end);
         }
+        if let Some(packing) = self.packing.filter(|_| packs_directories) {
+            extra.push(packing.inode(self.geometry, Some(directories)));
+            stored = self.store_packed(self.with_extra(&extra), stored)?;
+        }
+        extra.push(metabox(plan, inodes, placement.end));
+        let geometry = self.with_extra(&extra);
+        let unknown = Analysis::of_unknown(plan.metabox());
+        let stored = store(geometry, &unknown, self.destination, stored)?;
+        let indices: Vec<_> = extra.iter().map(|extra| extra.index).collect();
+        let apart = SizedInodes { geometry, files: &stored.table };
+        let placement = place_apart(apart, &indices, self.ends(&stored))?;
+        let metadata = self.metadata(geometry, (&stored, &placement), Sink::Image(image));
+        let content = Digest::of_file(&[content, metadata.write(apart.apart(&indices))?]);
+        self.complete(geometry, (&stored, &placement), (root, content), &mut report)?;
+        Ok((report, stored))
     }
-    report
+
+    fn with_extra<'b>(&'b self, extra: &'b [ExtraInode<'b>]) -> Geometry<'b> {
+        Geometry { input: self.geometry.input.with_extra(extra), plan: self.geometry.plan }
+    }
+
+    /// Stores the packed inode, if the geometry has one.
+    fn store_packed(
+        &self,
+        geometry: Geometry<'_>,
+        stored: StoredFiles,
+    ) -> Result<StoredFiles, BuildError> {
+        if geometry.input.extra.is_empty() {
+            return Ok(stored);
+        }
+        let analysis = scan(geometry, &[geometry.plan.packed], self.destination.context)?;
+        store(geometry, &analysis, self.destination, stored)
+    }
+
+    fn ends(&self, stored: &StoredFiles) -> Ends {
+        let plan = self.geometry.plan;
+        let next = Some(stored.next).filter(|next| *next > self.start);
+        Ends::new(plan.head.end, next, plan.options.layout.block)
+    }
+
+    fn metadata<'b>(
+        &self,
+        geometry: Geometry<'b>,
+        (stored, placement): (&'b StoredFiles, &'b Placement),
+        inodes: Sink<'b>,
+    ) -> Metadata<'b>
+    where
+        Self: 'b,
+    {
+        let image = self.destination.image;
+        Metadata { geometry, stored, placement, image, inodes, directories: None }
+    }
+
+    fn complete(
+        &self,
+        geometry: Geometry<'_>,
+        (stored, placement): (&StoredFiles, &Placement),
+        (root, content): (Nid, Digest),
+        report: &mut Report,
+    ) -> Result<(), BuildError> {
+        report.image_bytes = placement.image_end;
+        report.blob_bytes =
+            stored.blob_blocks * u64::from(geometry.plan.options.layout.block.size());
+        let destination = self.destination;
+        complete(&Image { geometry, stored, placement, destination, root, content })
+    }
+
+    /// Facts about the inodes that have names.
+    fn report(&self, stored: &StoredFiles) -> Report {
+        let Geometry { input, plan } = self.geometry;
+        let data_blocks = stored.next - self.start;
+        let mut report = Report {
+            data_bytes: data_blocks * u64::from(plan.options.layout.block.size()),
+            shared_xattrs: plan.xattrs.shared_count,
+            ..Report::default()
+        };
+        let inodes = SizedInodes { geometry: self.geometry, files: &stored.table };
+        for sized in inodes.with_names(&[]) {
+            report.inodes += 1;
+            report.compact_inodes += u64::from(sized.inode.size_on_disk() == 32);
+            if let Kind::Regular { size } = input.inode(sized.index).kind {
+                report.files += 1;
+                report.content_bytes += size;
+                let data = stored.get(sized.index).data;
+                report.compressed_files += u64::from(matches!(data, FileData::Compressed { .. }));
+                let is_sparse = matches!(data, FileData::Chunked { sparse: true, .. });
+                report.sparse_files += u64::from(is_sparse);
+            }
+        }
+        report
+    }
+}
+
+/// The metabox inode, whose content is the first `size` bytes of a file.
+fn metabox<'a>(plan: &Plan<'_>, content: Temporary, size: u64) -> ExtraInode<'a> {
+    let metadata = Attributes { permissions: 0o644, mtime: plan.epoch, ..Attributes::default() };
+    let inode = Inode::nameless(metadata, Kind::Regular { size });
+    ExtraInode { index: plan.metabox(), inode, content: Box::new(content) }
 }

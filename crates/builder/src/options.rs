@@ -1,21 +1,28 @@
 //! Defines [`Options`]: what kind of image is built. They decide every byte of it, together with the source.
 
 mod attributes;
+mod chunked;
 mod chunks;
 mod compression;
+mod data;
 mod identity;
 mod layout;
+mod method;
+mod rule;
 
 use lith_format::kernel::{Capability, KernelVersion};
 
-pub(crate) use self::compression::algorithm_of;
 pub use self::{
     attributes::{AttributeOptions, InodeForm},
-    compression::{Compression, CompressionOptions, Fragments, IndexForm},
+    chunked::{ChunkForm, Chunks},
+    compression::{CompressionOptions, Fragments, IndexForm},
+    data::DataImport,
     identity::{Identity, ImageId},
     layout::LayoutOptions,
+    method::Compression,
+    rule::{Files, Rule},
 };
-use crate::{BuildError, DataImport};
+use crate::BuildError;
 
 /// What kind of image is built.
 #[derive(Clone, Debug)]

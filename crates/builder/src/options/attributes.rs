@@ -8,7 +8,7 @@ use lith_format::{
 use super::Options;
 use crate::{
     BuildError,
-    plan::{long_prefix, whole_name},
+    xattr_name::{long_prefix, whole_name},
 };
 
 /// Which form inodes have.

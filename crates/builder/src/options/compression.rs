@@ -2,13 +2,12 @@
 
 use std::iter;
 
-use lith_codec::Compressor;
 use lith_format::{compression::Algorithm, kernel::Capability, zmap::MAX_EXTENT_LEN};
 
-use super::Options;
+use super::{Options, method::Compression};
 use crate::{
     BuildError, Rule,
-    codings::{Coding, Encoding},
+    coding::{Coding, Encoding, algorithm_of},
 };
 
 /// Which form of index a compressed file has.
@@ -22,19 +21,6 @@ pub enum IndexForm {
     /// Extent records: 16 or 32 bytes for each pcluster, in the 48-bit layout only. Files with an inline last pcluster
     /// have compact indexes.
     Records,
-}
-
-/// How content is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Compression {
-    /// Encoder and effort.
-    pub compressor: Compressor,
-    /// The largest size of a pcluster in bytes, a multiple of the block size. `None`: 64 KiB, or one block if the
-    /// target kernel reads no larger pclusters.
-    pub pcluster: Option<u32>,
-    /// The smallest part of a file that compression must save, in percent of its size. A file that saves less is stored
-    /// uncompressed.
-    pub min_saving: u8,
 }
 
 /// Which parts of files are stored in the packed inode, where they share pclusters.
@@ -81,16 +67,6 @@ pub struct CompressionOptions {
 const MAX_PCLUSTER: u32 = 1 << 20;
 /// The pcluster size for kernels that read more than one block.
 const DEFAULT_PCLUSTER: u32 = 64 << 10;
-
-/// The format's name for what an encoder writes.
-pub(crate) const fn algorithm_of(compressor: Compressor) -> Algorithm {
-    match compressor.algorithm() {
-        lith_codec::Algorithm::Lz4 => Algorithm::Lz4,
-        lith_codec::Algorithm::Lzma => Algorithm::Lzma,
-        lith_codec::Algorithm::Deflate => Algorithm::Deflate,
-        lith_codec::Algorithm::Zstd => Algorithm::Zstd,
-    }
-}
 
 impl Options {
     /// Checks how files, the packed inode and metadata are compressed.
@@ -259,6 +235,8 @@ fn check_second(rule: &Rule) -> Result<(), BuildError> {
 #[cfg(test)]
 mod tests {
     use lith_format::kernel::KernelVersion;
+
+    use lith_codec::Compressor;
 
     use super::*;
 

@@ -1,34 +1,34 @@
-//! In which block does an inode find room?
+//! Defines [`OpenBlocks`], which finds a block for each inode.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use lith_format::addr::{BlockBits, Nid};
 
-/// How many of the last blocks stay open for small inodes to fill their gaps: so many that hardly any room
-/// is lost, and still few enough that siblings lie within one stretch that is read ahead quickly.
+/// How many of the last blocks stay open for small inodes to fill their gaps: enough that hardly any space is lost, and
+/// few enough that siblings are stored within one range that is read ahead quickly.
 pub(crate) const OPEN_BLOCKS: usize = 1024;
-/// Inodes with tables of more bytes than this may lie across blocks, so that they leave no gap.
+/// Inodes with larger tables, in bytes, may cross blocks, so that they leave no gap.
 const LARGE_HEAD: u64 = 1024;
-/// An inode itself should lie in one block.
+/// Bytes of an inode, which itself should not cross blocks.
 const INODE_SIZE: u64 = 64;
 
-/// Blocks that have room at their ends.
+/// Blocks that are free at their ends.
 #[derive(Debug)]
 pub(crate) struct OpenBlocks {
     size: u64,
-    /// The first byte behind everything.
+    /// The first byte after everything.
     end: u64,
     /// A block that stays open however far the end moves: that of the superblock.
     kept: u64,
-    /// Where the free part of each open block begins, by the block's number.
+    /// Where the free part of each open block starts, by the block's number.
     starts: BTreeMap<u64, u64>,
     /// The same blocks as pairs of free bytes and their start.
     rooms: BTreeSet<(u64, u64)>,
 }
 
 impl OpenBlocks {
-    /// Room from byte `start` on, without end, and from byte `spare` to the end of its block, unless `start` lies
-    /// in the same block.
+    /// Free space from byte `start` on, without end, and from byte `spare` to the end of its block, unless `start` is in
+    /// the same block.
     pub(crate) fn new(start: u64, spare: u64, block: BlockBits) -> Self {
         let size = block.size().into();
         let (starts, rooms) = (BTreeMap::new(), BTreeSet::new());
@@ -40,7 +40,7 @@ impl OpenBlocks {
         open
     }
 
-    /// The first byte behind everything.
+    /// The first byte after everything.
     pub(crate) const fn end(&self) -> u64 {
         self.end
     }
@@ -66,8 +66,8 @@ impl OpenBlocks {
         position
     }
 
-    /// Behind everything else, over as many blocks as it takes. A tail must leave room for an inode in its block,
-    /// or there may be no place.
+    /// After everything else, over as many blocks as it takes. A tail must leave space for an inode in its block, or
+    /// there may be no place.
     fn place_across(&mut self, head: u64, tail: u64) -> u64 {
         let crosses = |at: u64, len: u64| len > 0 && at % self.size + len > self.size;
         let fits = |at: &u64| !crosses(*at, INODE_SIZE.min(head)) && !crosses(*at + head, tail);

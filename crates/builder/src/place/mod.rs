@@ -1,38 +1,36 @@
-//! Where does each inode lie, and each directory?
+//! Where is each inode stored, and each directory? Makes the [`Placement`].
 //!
-//! Behind the data come the blocks of directories and long symlinks, then the shared extended attributes,
-//! then all inodes with their inline tails and tables. So listing a tree reads one stretch of the image.
+//! The content is followed by the blocks of directories and long symlinks, then the shared extended attributes, then all
+//! inodes with their inline tails and tables. So listing a tree reads one range of the image.
 
 mod blocks;
-mod record;
+mod inodes;
 
 use std::cmp::Reverse;
 
 use lith_format::addr::{Blkaddr, BlockBits, Nid};
 use lith_tree::InodeIndex;
 
-pub(crate) use blocks::OPEN_BLOCKS;
-pub(crate) use record::{
-    Leads, Record, Records, check_forms, context, dirent_type, entries_with_dots, inline_tail,
-    map_header, packed_directories,
-};
-
 use self::blocks::OpenBlocks;
-use crate::BuildError;
+pub(crate) use self::{
+    blocks::OPEN_BLOCKS,
+    inodes::{SizedInode, SizedInodes},
+};
+use crate::{BuildError, limits::past_no_address};
 
-/// The places of everything but file content.
+/// The places of everything except the content of files.
 #[derive(Debug)]
 pub(crate) struct Placement {
     block: BlockBits,
     /// The first block of directories and symlinks that are not wholly inline.
     pub(crate) content_start: u64,
-    /// The block behind those.
+    /// The block after those.
     pub(crate) content_end: u64,
-    /// Byte position of everything behind that.
+    /// Byte position of everything after that.
     pub(crate) metadata_start: u64,
     /// Byte position of the shared extended attributes.
     pub(crate) shared_start: u64,
-    /// Byte position of each inode, by its number in the tree less that of the first.
+    /// Byte position of each inode, by its index minus `first`.
     positions: Vec<u64>,
     first: usize,
     /// Whether these positions are in the content of the metabox.
@@ -45,108 +43,129 @@ pub(crate) struct Placement {
     pub(crate) image_end: u64,
 }
 
+/// What the image holds before anything is placed: the superblock with its companions, and the content of files.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends {
+    /// The byte after the superblock and its companions.
+    pub(crate) head: u64,
+    /// The byte after the content; the same if there is none.
+    pub(crate) content: u64,
+}
+
+impl Ends {
+    /// Ends of a head of so many bytes, and of content up to block `next` if there is some.
+    pub(crate) fn new(head: u64, next: Option<u64>, block: BlockBits) -> Self {
+        let head = head.next_multiple_of(Nid::SLOT);
+        Self { head, content: next.map_or(head, |next| next * u64::from(block.size())) }
+    }
+}
+
+/// Places everything: all inodes with names and those of `extra`.
+///
+/// # Errors
+/// [`BuildError::TooLarge`] if the image would have too many blocks.
+pub(crate) fn place(
+    inodes: SizedInodes<'_>,
+    extra: &[InodeIndex],
+    ends: Ends,
+) -> Result<Placement, BuildError> {
+    let all = || inodes.with_names(extra);
+    let block = inodes.block();
+    let size = u64::from(block.size());
+    let (content_start, content_end) = directories(block.blocks_for(ends.content), inodes, extra);
+    let root_end = end_of_root(ends.head, all().next().as_ref(), block);
+    let metadata_start = if content_end == content_start {
+        ends.content.max(root_end.unwrap_or(0))
+    } else {
+        content_end * size
+    };
+    let plan = inodes.geometry.plan;
+    let (shared_start, start) = match plan.head.shared_xattrs {
+        Some(start) => (start, metadata_start),
+        None => (metadata_start, metadata_start + plan.xattrs.shared_area.len() as u64),
+    };
+    let start = start.next_multiple_of(Nid::SLOT);
+    let mut positions = match root_end {
+        Some(root_end) => {
+            // Nothing is free after the root if shared attributes follow it in its block.
+            let is_shared = root_end / size == metadata_start / size;
+            let spare = if is_shared { start } else { root_end };
+            Positions::new_after_head(inodes, ends.head, spare, start)
+        }
+        None => Positions::new(inodes, start),
+    };
+    positions.place_all(all(), block);
+    let end = positions.open.end().next_multiple_of(size);
+    Ok(Placement {
+        block,
+        content_start,
+        content_end,
+        metadata_start,
+        shared_start,
+        first: 0,
+        in_metabox: false,
+        meta_blkaddr: positions.meta_blkaddr,
+        end,
+        image_end: inodes.image_end(end)?,
+        positions: positions.by_inode,
+    })
+}
+
+/// Places inodes with names in the metabox, and their directories and symlinks in blocks from `next` on.
+pub(crate) fn place_in_metabox(inodes: SizedInodes<'_>, next: u64) -> Placement {
+    let (content_start, content_end) = directories(next, inodes, &[]);
+    let mut positions = Positions::new(inodes, 0);
+    positions.place_all(inodes.with_names(&[]), inodes.block());
+    Placement {
+        block: inodes.block(),
+        content_start,
+        content_end,
+        metadata_start: 0,
+        shared_start: inodes.geometry.plan.head.shared_xattrs.unwrap_or(0),
+        first: 0,
+        in_metabox: true,
+        meta_blkaddr: Blkaddr(0),
+        end: positions.open.end(),
+        image_end: 0,
+        positions: positions.by_inode,
+    }
+}
+
+/// Places the inodes that the metabox does not hold: after the superblock, or after all content.
+///
+/// # Errors
+/// [`BuildError::TooLarge`] if the image would have too many blocks.
+pub(crate) fn place_apart(
+    inodes: SizedInodes<'_>,
+    extra: &[InodeIndex],
+    ends: Ends,
+) -> Result<Placement, BuildError> {
+    let block = inodes.block();
+    let mut open = OpenBlocks::new(ends.content, ends.head, block);
+    let first = extra.first().map_or(0, |first| first.index());
+    let mut positions = Vec::new();
+    for sized in inodes.apart(extra) {
+        positions.resize(sized.index.index() - first, 0);
+        positions.push(open.place(sized.fixed(), sized.tail()));
+    }
+    let content = block.blocks_for(ends.content);
+    let end = open.end().next_multiple_of(block.size().into());
+    Ok(Placement {
+        block,
+        content_start: content,
+        content_end: content,
+        metadata_start: ends.content,
+        shared_start: inodes.geometry.plan.head.shared_xattrs.unwrap_or(0),
+        positions,
+        first,
+        in_metabox: false,
+        meta_blkaddr: Blkaddr(0),
+        end,
+        image_end: inodes.image_end(end)?,
+    })
+}
+
 impl Placement {
-    /// Places everything, with the superblock and what belongs to it ending at byte `head_end` and the files'
-    /// data at `data_end`, which is the same if there is none. Both must be multiples of 32.
-    pub(crate) fn new(
-        records: &Records<'_>,
-        head_end: u64,
-        data_end: u64,
-    ) -> Result<Self, BuildError> {
-        let block = records.block();
-        let size = u64::from(block.size());
-        let (content_start, content_end) = content_behind(block.blocks_for(data_end), records);
-        let root_end = end_of_root_behind(head_end, records);
-        let metadata_start = if content_end == content_start {
-            data_end.max(root_end.unwrap_or(0))
-        } else {
-            content_end * size
-        };
-        let (shared_start, start) = match records.early_shared_area() {
-            Some(start) => (start, metadata_start),
-            None => (metadata_start, metadata_start + records.shared_area().len() as u64),
-        };
-        let start = start.next_multiple_of(Nid::SLOT);
-        let mut positions = match root_end {
-            Some(root_end) => {
-                // Nothing is free behind the root if shared attributes follow it in its block.
-                let is_shared = root_end / size == metadata_start / size;
-                let spare = if is_shared { start } else { root_end };
-                Positions::new_behind_root(records, head_end, spare, start)
-            }
-            None => Positions::new(records, start),
-        };
-        positions.place_all(records);
-        let end = positions.open.end().next_multiple_of(size);
-        let image_end = records.image_end(end)?;
-        let meta_blkaddr = positions.meta_blkaddr;
-        let positions = positions.by_inode;
-        Ok(Self {
-            block,
-            content_start,
-            content_end,
-            metadata_start,
-            shared_start,
-            positions,
-            first: 0,
-            in_metabox: false,
-            meta_blkaddr,
-            end,
-            image_end,
-        })
-    }
-
-    /// Places inodes in the metabox, and directories and symlinks in blocks from `next` on.
-    pub(crate) fn in_metabox(records: &Records<'_>, next: u64) -> Self {
-        let (content_start, content_end) = content_behind(next, records);
-        let mut positions = Positions::new(records, 0);
-        positions.place_all(records);
-        Self {
-            block: records.block(),
-            content_start,
-            content_end,
-            metadata_start: 0,
-            shared_start: records.early_shared_area().unwrap_or(0),
-            first: 0,
-            in_metabox: true,
-            meta_blkaddr: Blkaddr(0),
-            end: positions.open.end(),
-            image_end: 0,
-            positions: positions.by_inode,
-        }
-    }
-
-    /// Places the inodes that lie outside of the metabox: behind the superblock, or behind all data.
-    pub(crate) fn outside(
-        records: &Records<'_>,
-        head_end: u64,
-        data_end: u64,
-    ) -> Result<Self, BuildError> {
-        let block = records.block();
-        let mut open = OpenBlocks::new(data_end, head_end, block);
-        let (mut positions, mut first) = (Vec::new(), None);
-        for record in records.outside() {
-            let first = *first.get_or_insert(record.index.index());
-            positions.resize(record.index.index() - first, 0);
-            positions.push(open.place(record.head(), record.tail()));
-        }
-        let content = block.blocks_for(data_end);
-        let end = open.end().next_multiple_of(block.size().into());
-        Ok(Self {
-            block,
-            content_start: content,
-            content_end: content,
-            metadata_start: data_end,
-            shared_start: records.early_shared_area().unwrap_or(0),
-            positions,
-            first: first.unwrap_or(0),
-            in_metabox: false,
-            meta_blkaddr: Blkaddr(0),
-            end,
-            image_end: records.image_end(end)?,
-        })
-    }
-
     /// Byte position of an inode.
     pub(crate) fn position(&self, inode: InodeIndex) -> u64 {
         let at = inode.index().checked_sub(self.first);
@@ -166,71 +185,66 @@ impl Placement {
     }
 }
 
-/// The first block of directories and symlinks, which lie from `next` on, and the one behind them.
-fn content_behind(next: u64, records: &Records<'_>) -> (u64, u64) {
-    let blocks = records.iter().map(|r| records.block().blocks_for(r.content_in_blocks())).sum();
+/// The first block of directories and symlinks, which are stored from `next` on, and the one after them.
+fn directories(next: u64, inodes: SizedInodes<'_>, extra: &[InodeIndex]) -> (u64, u64) {
+    let block = inodes.block();
+    let sizes = inodes.with_names(extra).map(|sized| block.blocks_for(sized.content_in_blocks()));
+    let blocks = sizes.sum();
     let start = past_no_address(next, blocks);
     (start, start + blocks)
 }
 
-/// The block from which `blocks` blocks lie without the one whose address is taken for none.
-pub(crate) const fn past_no_address(start: u64, blocks: u64) -> u64 {
-    const NO_ADDRESS: u64 = u32::MAX as u64;
-    if start <= NO_ADDRESS && NO_ADDRESS < start + blocks { NO_ADDRESS + 1 } else { start }
-}
-
-/// The block to count NIDs from when the root is at byte `root`: its own, or the one before if it would be
-/// number 0, which in other places means none.
+/// The block to count NIDs from when the root is at byte `root`: its own, or the one before if its NID would be 0, which
+/// means none in other fields.
 fn meta_block(root: u64, block: u64) -> Blkaddr {
-    // Which has only 32 bits, but behind it all NIDs have room.
+    // It has only 32 bits; NIDs reach everything after it.
     let root_block = (root / block).min(u32::MAX.into());
     Blkaddr(if root == root_block * block { root_block.saturating_sub(1) } else { root_block })
 }
 
-/// Where the root ends if it finds room in the rest of the superblock's last block, which ends at `head_end`.
-fn end_of_root_behind(head_end: u64, records: &Records<'_>) -> Option<u64> {
-    let block = records.block();
-    let (head, tail) = size_of_root(records);
-    let fits = u64::from(block.within(head_end)) + head + tail <= block.size().into();
-    fits.then(|| (head_end + head + tail).next_multiple_of(Nid::SLOT))
+/// Where the root ends if it fits the rest of the superblock's last block, which is free from `head_end` on.
+fn end_of_root(head_end: u64, root: Option<&SizedInode>, block: BlockBits) -> Option<u64> {
+    let (fixed, tail) = size_of(root);
+    let fits = u64::from(block.within(head_end)) + fixed + tail <= block.size().into();
+    fits.then(|| (head_end + fixed + tail).next_multiple_of(Nid::SLOT))
 }
 
-fn size_of_root(records: &Records<'_>) -> (u64, u64) {
-    records.iter().next().map_or((0, 0), |root| (root.head(), root.tail()))
+fn size_of(root: Option<&SizedInode>) -> (u64, u64) {
+    root.map_or((0, 0), |root| (root.fixed(), root.tail()))
 }
 
-/// Finds places for inodes. The root's NID has only 16 bits, so NIDs must count from nearby.
+/// Assigns places to inodes. The root's NID has only 16 bits, so NIDs must count from nearby.
 struct Positions {
     open: OpenBlocks,
-    /// By the inode's number in the tree, the root's first.
+    /// By the inode's index.
     by_inode: Vec<u64>,
     meta_blkaddr: Blkaddr,
 }
 
 impl Positions {
     /// With the root first of all inodes, from `start`.
-    fn new(records: &Records<'_>, start: u64) -> Self {
-        let block = records.block();
-        let (head, tail) = size_of_root(records);
+    fn new(inodes: SizedInodes<'_>, start: u64) -> Self {
+        let block = inodes.block();
+        let (fixed, tail) = size_of(inodes.with_names(&[]).next().as_ref());
         let mut open = OpenBlocks::new(start, start, block);
-        let root = open.place(head, tail);
+        let root = open.place(fixed, tail);
         let meta_blkaddr = meta_block(root, block.size().into());
-        Self::with_root(root, records, open, meta_blkaddr)
+        Self::with_root(root, inodes, open, meta_blkaddr)
     }
 
     /// With the root at `root`, and all others from `start`, or where its block is free from `spare` on.
-    fn new_behind_root(records: &Records<'_>, root: u64, spare: u64, start: u64) -> Self {
-        let open = OpenBlocks::new(start, spare, records.block());
-        Self::with_root(root, records, open, Blkaddr(0))
+    fn new_after_head(inodes: SizedInodes<'_>, root: u64, spare: u64, start: u64) -> Self {
+        let open = OpenBlocks::new(start, spare, inodes.block());
+        Self::with_root(root, inodes, open, Blkaddr(0))
     }
 
     fn with_root(
         root: u64,
-        records: &Records<'_>,
+        inodes: SizedInodes<'_>,
         open: OpenBlocks,
         meta_blkaddr: Blkaddr,
     ) -> Self {
-        let mut by_inode = vec![0; records.inodes()];
+        let mut by_inode = vec![0; inodes.geometry.plan.inodes()];
         if let Some(slot) = by_inode.get_mut(InodeIndex::ROOT.index()) {
             *slot = root;
         }
@@ -238,11 +252,11 @@ impl Positions {
     }
 
     /// Places all but the root.
-    fn place_all(&mut self, records: &Records<'_>) {
+    fn place_all(&mut self, inodes: impl Iterator<Item = SizedInode>, block: BlockBits) {
         let mut group = Group::default();
-        for record in records.iter().skip(1) {
-            group.add(&record);
-            if group.bytes >= GROUP_BLOCKS as u64 * u64::from(records.block().size()) {
+        for sized in inodes.skip(1) {
+            group.add(&sized);
+            if group.bytes >= GROUP_BLOCKS as u64 * u64::from(block.size()) {
                 group.place(self);
             }
         }
@@ -250,7 +264,7 @@ impl Positions {
     }
 
     fn place(&mut self, size: &Size) {
-        let position = self.open.place(size.head, size.tail);
+        let position = self.open.place(size.fixed, size.tail);
         if let Some(slot) = self.by_inode.get_mut(size.index.index()) {
             *slot = position;
         }
@@ -260,14 +274,14 @@ impl Positions {
 /// About how many blocks of inodes are placed together.
 pub(crate) const GROUP_BLOCKS: usize = 64;
 
-/// What an inode needs.
+/// The bytes of an inode.
 struct Size {
     index: InodeIndex,
-    head: u64,
+    fixed: u64,
     tail: u64,
 }
 
-/// Inodes that are placed together, the largest first, so that small ones fill the gaps that large ones leave.
+/// Inodes that are placed together, the largest first, so that small ones fill the gaps between large ones.
 #[derive(Default)]
 struct Group {
     sizes: Vec<Size>,
@@ -275,15 +289,15 @@ struct Group {
 }
 
 impl Group {
-    fn add(&mut self, record: &Record) {
-        let (head, tail) = (record.head(), record.tail());
-        self.bytes += head + tail;
-        self.sizes.push(Size { index: record.index, head, tail });
+    fn add(&mut self, sized: &SizedInode) {
+        let (fixed, tail) = (sized.fixed(), sized.tail());
+        self.bytes += fixed + tail;
+        self.sizes.push(Size { index: sized.index, fixed, tail });
     }
 
-    /// Places all and is empty again.
+    /// Places all, which empties the group.
     fn place(&mut self, positions: &mut Positions) {
-        self.sizes.sort_by_key(|size| Reverse(size.head + size.tail));
+        self.sizes.sort_by_key(|size| Reverse(size.fixed + size.tail));
         for size in self.sizes.drain(..) {
             positions.place(&size);
         }

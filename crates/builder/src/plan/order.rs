@@ -1,12 +1,16 @@
-//! In what order do inodes, and the data of files, lie?
+//! Orders inodes, and the content of files.
 
-use lith_tree::{InodeIndex, Tree};
+use std::collections::HashSet;
 
-/// The root; then, for each directory in the order of a walk, everything it names that has no place yet.
+use lith_tree::{InodeIndex, Kind, Tree};
+
+use crate::Input;
+
+/// The root; then, for each directory in the order of a walk, every inode it names that is not in the order yet.
 ///
-/// Names next to each other are thus inodes next to each other, whatever lies deeper in the tree: listing
-/// a directory with attributes reads few blocks.
-pub(crate) fn siblings_together(tree: &Tree) -> Vec<InodeIndex> {
+/// Inodes of names next to each other are thus stored next to each other, whatever the directories below hold: listing a
+/// directory with attributes reads few blocks.
+pub(super) fn siblings_together(tree: &Tree) -> Vec<InodeIndex> {
     let mut placed = vec![false; tree.len()];
     let mut order = Vec::with_capacity(tree.len());
     let mut place = |inode: InodeIndex, order: &mut Vec<_>| {
@@ -23,6 +27,17 @@ pub(crate) fn siblings_together(tree: &Tree) -> Vec<InodeIndex> {
         }
     }
     order
+}
+
+/// The regular files that have content: those of [`crate::Order`] first, then the others in the order of inodes.
+pub(super) fn of_content(input: Input<'_>, order: &[InodeIndex]) -> Vec<InodeIndex> {
+    let mut taken = HashSet::new();
+    let first = input.order.first.iter().filter(|index| index.index() < input.tree.len());
+    let first: Vec<_> = first.copied().filter(|index| taken.insert(*index)).collect();
+    let others = order.iter().copied().filter(|index| !taken.contains(index));
+    let has_content =
+        |index: &InodeIndex| matches!(input.tree.get(*index).kind, Kind::Regular { size: 1.. });
+    first.iter().copied().chain(others).filter(has_content).collect()
 }
 
 #[cfg(test)]

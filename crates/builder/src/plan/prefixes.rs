@@ -1,8 +1,8 @@
-//! Which long prefixes do the names of extended attributes share?
+//! Defines [`Prefixes`], the long prefixes of extended attribute names.
 
-use lith_format::xattr::{
-    LONG_PREFIX_FLAG, LongPrefix, NAME_REST_MAX, PrefixTable, ShortPrefix, XattrName,
-};
+use lith_format::xattr::{LONG_PREFIX_FLAG, LongPrefix, PrefixTable, ShortPrefix, XattrName};
+
+use crate::xattr_name::{long_prefix, whole_name};
 
 /// The long prefixes of an image.
 #[derive(Debug, Default)]
@@ -22,15 +22,15 @@ pub(crate) struct Spelling<'a> {
 }
 
 impl Prefixes {
-    /// Those of `asked` that are the longest fit for one of `names` at least, in the order in which they were asked
-    /// for, and behind them the name `digest`, which no other name begins with.
+    /// Those of `requested` that are the longest match of at least one of `names`, in the order of the request, followed by
+    /// the name `digest`, which is a prefix of no other name.
     pub(crate) fn of<'a>(
-        asked: &[Vec<u8>],
+        requested: &[Vec<u8>],
         digest: Option<&[u8]>,
         names: impl Iterator<Item = &'a [u8]>,
     ) -> Self {
         let split = |prefix: &Vec<u8>| long_prefix(prefix).filter(|long| !long.infix.is_empty());
-        let table = asked.iter().filter_map(split).collect();
+        let table = requested.iter().filter_map(split).collect();
         let mut all = Self { table, digest: digest.and_then(whole_name) };
         if all.table.is_empty() {
             return all;
@@ -105,22 +105,6 @@ impl Prefixes {
     }
 }
 
-/// A prefix in parts; nothing if no attribute that Linux shows can begin with it.
-pub(crate) fn long_prefix(prefix: &[u8]) -> Option<LongPrefix> {
-    let name = XattrName::split(prefix).filter(|name| !name.base.is_whole_name())?;
-    Some(LongPrefix { base: name.base.to_raw(), infix: name.rest.to_vec() })
-}
-
-/// A prefix that is the whole name of an attribute, which Linux may hide; nothing if there can't be such a name.
-pub(crate) fn whole_name(full: &[u8]) -> Option<LongPrefix> {
-    let hidden = XattrName { base: ShortPrefix::Hidden, infix: b"", rest: full };
-    let name = XattrName::split(full).unwrap_or(hidden);
-    let can_be = !name.base.is_whole_name()
-        && (1..=NAME_REST_MAX).contains(&name.rest.len())
-        && !full.contains(&0);
-    can_be.then(|| LongPrefix { base: name.base.to_raw(), infix: name.rest.to_vec() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,17 +154,5 @@ mod tests {
         let spelling = prefixes.spell(name).unwrap();
         assert_eq!((spelling.index, spelling.name.rest), (0x80, &b""[..]));
         assert!(prefixes.spell(b"erofs.fingerprint.v2").is_none());
-    }
-
-    #[test]
-    fn not_every_name_can_be_that_of_digests() {
-        let long = [b"user.", [b'x'; 255].as_slice()].concat();
-        for name in [b"user.d", b"d".as_slice(), b"system.other", &long] {
-            assert!(whole_name(name).is_some(), "{}", name.escape_ascii());
-        }
-        let longer = [&long[..], b"x"].concat();
-        for name in [b"", b"user.".as_slice(), b"a\0b", b"system.posix_acl_access", &longer] {
-            assert!(whole_name(name).is_none(), "{}", name.escape_ascii());
-        }
     }
 }

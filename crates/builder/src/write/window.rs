@@ -1,52 +1,48 @@
-//! How do many small records reach the image in few, large writes?
+//! Defines [`Window`], which gathers many small writes into few large ones.
 
-use std::os::unix::fs::FileExt;
+use crate::{BuildError, Output, temporary::Temporary};
 
-use crate::{BuildError, Output, metabox::Temporary};
-
-/// Bytes that are gathered before they are written.
+/// Bytes beyond the width of a window that are gathered before they are written.
 const GATHERED: usize = 1 << 20;
 
-/// What metadata is written to.
+/// Where metadata is written to.
 #[derive(Clone, Copy)]
-pub(crate) enum Target<'a> {
+pub(crate) enum Sink<'a> {
     Image(Output<'a>),
-    /// What becomes the content of an inode without a name.
+    /// The content of an extra inode.
     Temporary(&'a Temporary),
 }
 
-impl Target<'_> {
+impl Sink<'_> {
     /// Writes all bytes from `position` on.
-    pub(crate) fn write(self, bytes: &[u8], position: u64) -> Result<(), BuildError> {
+    pub(super) fn write(self, bytes: &[u8], position: u64) -> Result<(), BuildError> {
         match self {
             Self::Image(image) => image
                 .write_all_at(bytes, position)
                 .map_err(|source| BuildError::Output { action: "write", source }),
-            Self::Temporary(Temporary { file, directory }) => file
-                .write_all_at(bytes, position)
-                .map_err(|source| BuildError::Temporary { directory: directory.clone(), source }),
+            Self::Temporary(file) => file.write_all_at(bytes, position),
         }
     }
 }
 
-/// A stretch of the image in memory that moves towards its end. Bytes may be put in any order; those no
-/// further back than `width` bytes behind the farthest ones cost no write of their own.
+/// A range of the image in memory that moves towards its end. Bytes may be put in any order; those no more than `width`
+/// bytes before the farthest ones cost no write of their own.
 pub(crate) struct Window<'a> {
-    target: Target<'a>,
+    sink: Sink<'a>,
     width: usize,
     base: u64,
     bytes: Vec<u8>,
 }
 
 impl<'a> Window<'a> {
-    /// A window that begins at byte `base`.
-    pub(crate) const fn new(target: Target<'a>, base: u64, width: usize) -> Self {
-        Self { target, width, base, bytes: Vec::new() }
+    /// A window that starts at byte `base`.
+    pub(crate) const fn new(sink: Sink<'a>, base: u64, width: usize) -> Self {
+        Self { sink, width, base, bytes: Vec::new() }
     }
 
     /// Puts bytes into their place.
     pub(crate) fn put(&mut self, position: u64, bytes: &[u8]) -> Result<(), BuildError> {
-        // What lies before the window is written at once, and what reaches into it is kept like the rest.
+        // Bytes before the window are written at once; those of the same call inside it are kept.
         let before = usize::try_from(self.base.saturating_sub(position)).unwrap_or(usize::MAX);
         let (before, bytes) = bytes.split_at(before.min(bytes.len()));
         if !before.is_empty() {
@@ -55,13 +51,13 @@ impl<'a> Window<'a> {
         if bytes.is_empty() {
             return Ok(());
         }
-        let behind = position.saturating_sub(self.base);
-        let behind = usize::try_from(behind).unwrap_or(usize::MAX);
-        let end = behind.saturating_add(bytes.len());
+        let start = position.saturating_sub(self.base);
+        let start = usize::try_from(start).expect("the window fits memory");
+        let end = start + bytes.len();
         if self.bytes.len() < end {
             self.bytes.resize(end, 0);
         }
-        if let Some(place) = self.bytes.get_mut(behind..end) {
+        if let Some(place) = self.bytes.get_mut(start..end) {
             place.copy_from_slice(bytes);
         }
         if self.bytes.len() > self.width + GATHERED {
@@ -70,9 +66,9 @@ impl<'a> Window<'a> {
         Ok(())
     }
 
-    /// Writes the rest, up to the image's end, with zeros where nothing was put.
+    /// Writes the rest up to byte `end`, with zeros where nothing was put.
     pub(crate) fn finish(mut self, end: u64) -> Result<(), BuildError> {
-        let len = usize::try_from(end.saturating_sub(self.base)).unwrap_or(usize::MAX);
+        let len = usize::try_from(end.saturating_sub(self.base)).expect("the window fits memory");
         self.bytes.resize(len, 0);
         self.flush(len)
     }
@@ -85,18 +81,20 @@ impl<'a> Window<'a> {
     }
 
     fn write(&self, bytes: &[u8], position: u64) -> Result<(), BuildError> {
-        self.target.write(bytes, position)
+        self.sink.write(bytes, position)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::FileExt;
+
     use super::*;
 
     #[test]
-    fn what_begins_before_the_window_is_not_wiped_by_it() {
+    fn bytes_that_start_before_the_window_are_kept() {
         let file = tempfile::tempfile().unwrap();
-        let mut window = Window::new(Target::Image((&file).into()), 100, 1000);
+        let mut window = Window::new(Sink::Image((&file).into()), 100, 1000);
         window.put(0, &[1; 50]).unwrap();
         window.put(90, &[2; 30]).unwrap();
         window.put(300, &[]).unwrap();
@@ -109,9 +107,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_out_of_order_comes_out_in_place() {
+    fn bytes_put_out_of_order_are_written_in_place() {
         let file = tempfile::tempfile().unwrap();
-        let mut window = Window::new(Target::Image((&file).into()), 100, 1000);
+        let mut window = Window::new(Sink::Image((&file).into()), 100, 1000);
         for n in 0..3000_u64 {
             let swapped = 100 + (n ^ 1) * 500;
             window.put(swapped, &[u8::try_from(n % 251).unwrap(); 400]).unwrap();

@@ -12,7 +12,7 @@ use std::{
 
 use lith::{
     Error,
-    builder::{BuildError, ChunkForm, Chunks, DataImport},
+    builder::{BuildError, ChunkForm, Chunks, DataImport, OtherDevice},
     check,
     codec::Compressor,
     source::Source,
@@ -184,12 +184,12 @@ fn what_lies_between_blocks_or_beyond_its_device_is_refused_by_name() {
     };
     let (error, name) = refused(512);
     assert!(
-        matches!(&error, Error::Build(BuildError::Unaligned { path, block: 4096, .. }) if *path == name),
+        matches!(&error, Error::Build(BuildError::OtherDevice { path, problem: OtherDevice::Unaligned { block: 4096, .. }, .. }) if *path == name),
         "{error}"
     );
     let (error, name) = refused(1 << 40);
     assert!(
-        matches!(&error, Error::Build(BuildError::Encode { path, .. }) if *path == name),
+        matches!(&error, Error::Build(BuildError::OtherDevice { path, .. }) if *path == name),
         "{error}"
     );
     assert!(place::names(folder.path()).is_empty());

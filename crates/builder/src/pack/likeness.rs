@@ -1,0 +1,169 @@
+//! Orders fragments by similarity.
+
+use crate::scan::{STRINGS, Sketch};
+
+/// How many sketches with a string in common are compared, for each string.
+const COMPARED: usize = 6;
+/// How many sketches are compared at least: the next ones in the given order, if fewer have strings in common.
+const NEIGHBOURS: usize = 256;
+/// How many sketches are ordered together, which takes some 300 bytes for each.
+const GROUP: usize = 1 << 16;
+/// The number of no sketch.
+const NONE: u32 = u32::MAX;
+
+/// The numbers of the sketches in an order in which each is followed by a similar one: the most similar of those with a
+/// string in common and of the next ones in the given order. Equally similar ones keep their order. Large numbers of
+/// sketches are ordered in groups.
+pub(crate) fn by_likeness(sketches: &[Sketch]) -> Vec<usize> {
+    let groups = sketches.chunks(GROUP).zip((0..).step_by(GROUP));
+    groups
+        .flat_map(|(group, start)| order_of(group).into_iter().map(move |number| start + number))
+        .collect()
+}
+
+fn order_of(sketches: &[Sketch]) -> Vec<usize> {
+    let mut left = Left::new(sketches);
+    let mut order = Vec::with_capacity(sketches.len());
+    let mut candidates = Vec::new();
+    let mut last = sketches.first().copied().unwrap_or_default();
+    while let Some(next) = left.most_like(&last, sketches, &mut candidates) {
+        left.remove(next);
+        order.push(next as usize);
+        last = sketches.get(next as usize).copied().unwrap_or_default();
+    }
+    order
+}
+
+/// The sketches that are not in the order yet.
+struct Left {
+    /// For each, whether it is left, and the next one that may be left.
+    next: Vec<(bool, u32)>,
+    first: u32,
+    /// For each bucket and name, the sketches with that string in descending order; some may be taken already.
+    with_string: Vec<Vec<u32>>,
+}
+
+impl Left {
+    fn new(sketches: &[Sketch]) -> Self {
+        let count = u32::try_from(sketches.len()).expect("a group is far smaller");
+        let mut with_string = vec![Vec::new(); STRINGS << 8];
+        for (number, sketch) in (0..count).zip(sketches).rev() {
+            for (bucket, name) in sketch.strings() {
+                if let Some(list) = with_string.get_mut(bucket << 8 | usize::from(name)) {
+                    list.push(number);
+                }
+            }
+        }
+        let next =
+            (1..=count).map(|next| (true, if next == count { NONE } else { next })).collect();
+        Self { next, first: if count == 0 { NONE } else { 0 }, with_string }
+    }
+
+    fn has(&self, number: u32) -> bool {
+        self.next.get(number as usize).is_some_and(|(left, _)| *left)
+    }
+
+    fn after(&self, number: u32) -> u32 {
+        self.next.get(number as usize).map_or(NONE, |(_, next)| *next)
+    }
+
+    fn remove(&mut self, number: u32) {
+        if let Some((left, _)) = self.next.get_mut(number as usize) {
+            *left = false;
+        }
+        while self.first != NONE && !self.has(self.first) {
+            self.first = self.after(self.first);
+        }
+    }
+
+    /// The one most similar to a sketch; `None` if none is left.
+    fn most_like(
+        &mut self,
+        sketch: &Sketch,
+        sketches: &[Sketch],
+        candidates: &mut Vec<u32>,
+    ) -> Option<u32> {
+        candidates.clear();
+        for (bucket, name) in sketch.strings() {
+            self.push_with_string(bucket << 8 | usize::from(name), candidates);
+        }
+        let mut neighbour = self.first;
+        for _ in candidates.len()..NEIGHBOURS {
+            if neighbour == NONE {
+                break;
+            }
+            candidates.push(neighbour);
+            neighbour = self.after_left(neighbour);
+        }
+        candidates.sort_unstable();
+        candidates.dedup();
+        let rank = |number: &u32| {
+            sketches.get(*number as usize).map_or(u32::MAX, |other| sketch.distance(other))
+        };
+        candidates.iter().copied().min_by_key(|number| (rank(number), *number))
+    }
+
+    /// The next one that is left; links to those that are taken are shortened.
+    fn after_left(&mut self, number: u32) -> u32 {
+        let mut next = self.after(number);
+        while next != NONE && !self.has(next) {
+            next = self.after(next);
+        }
+        if let Some((_, slot)) = self.next.get_mut(number as usize) {
+            *slot = next;
+        }
+        next
+    }
+
+    /// Adds the first few that have the string.
+    fn push_with_string(&mut self, list: usize, candidates: &mut Vec<u32>) {
+        let Some(list) = self.with_string.get_mut(list) else { return };
+        let found = candidates.len();
+        while let Some(number) = list.pop_if(|_| candidates.len() - found < COMPARED) {
+            // Those that are taken are not put back.
+            if self.next.get(number as usize).is_some_and(|(left, _)| *left) {
+                candidates.push(number);
+            }
+        }
+        list.extend(candidates.get(found..).unwrap_or_default().iter().rev());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn similar_ones_are_adjacent() {
+        let texts: [&[u8]; 4] = [
+            b"int main(void) { return 0; }",
+            b"\x7fELF\x02\x01\x01",
+            b"int other(void) { return 1; }",
+            b"",
+        ];
+        let sketches = texts.map(Sketch::of);
+        assert_eq!(by_likeness(&sketches)[..2], [0, 2]);
+    }
+
+    #[test]
+    fn similar_ones_are_found_from_afar() {
+        let texts = (0..1000_u32).map(|i| match i % 500 {
+            0 => format!("the same words and sentences, in number {i}").into_bytes(),
+            _ => i.to_le_bytes().iter().flat_map(|b| [b ^ 0x5a; 7]).collect(),
+        });
+        let sketches: Vec<_> = texts.map(|text| Sketch::of(&text)).collect();
+        assert_eq!(by_likeness(&sketches)[..2], [0, 500]);
+    }
+
+    #[test]
+    fn every_sketch_comes_once() {
+        for count in [300, 70_000] {
+            let sketches: Vec<_> =
+                (0..count).map(|i: u32| Sketch::of(&[i.to_le_bytes(); 3].concat())).collect();
+            let mut order = by_likeness(&sketches);
+            order.sort_unstable();
+            assert!(order.into_iter().eq(0..count as usize));
+        }
+        assert!(by_likeness(&[]).is_empty());
+    }
+}

@@ -1,0 +1,98 @@
+//! Assigns each file its [`Coding`].
+
+use lith_tree::{InodeIndex, Kind, Tree};
+
+use crate::{
+    Known, KnownStorage, Options,
+    coding::{Coding, Encoding},
+};
+
+/// How each file is compressed.
+#[derive(Debug)]
+pub(super) struct Codings {
+    /// The different codings, that of the image first. `None` stores files uncompressed.
+    all: Vec<Option<Coding>>,
+    /// The number of each inode's coding, by the inode's index; 0 for inodes after the end.
+    by_inode: Vec<usize>,
+}
+
+impl Codings {
+    /// Applies to each regular file in `order` the first rule that matches it.
+    pub(crate) fn new(options: &Options, tree: &Tree, order: &[InodeIndex]) -> Self {
+        let coding = |compression: &Option<_>| compression.as_ref().map(|own| options.coding(own));
+        let mut codings =
+            Self { all: vec![coding(&options.compression.files)], by_inode: Vec::new() };
+        if !options.compression.rules.is_empty() {
+            codings.follow_rules(options, tree, order);
+        }
+        if let Some(packed) = options.packed_coding() {
+            let number = codings.number_of(Some(packed));
+            codings.set(tree.next_index(), number);
+        }
+        if options.compression.metabox.is_some() {
+            let number = codings.number_of(coding(&options.compression.metabox));
+            codings.set(tree.next_index().next(), number);
+        }
+        codings
+    }
+
+    fn follow_rules(&mut self, options: &Options, tree: &Tree, order: &[InodeIndex]) {
+        let rules = options.compression.rules.iter();
+        let numbers: Vec<usize> =
+            rules.map(|rule| self.number_of(options.coding_by(rule))).collect();
+        for inode in order {
+            if !matches!(tree.get(*inode).kind, Kind::Regular { size: 1.. }) {
+                continue;
+            }
+            let path = tree.path(*inode);
+            let rule = options.compression.rules.iter().position(|rule| rule.files.includes(&path));
+            if let Some(number) = rule.and_then(|rule| numbers.get(rule)) {
+                self.set(*inode, *number);
+            }
+        }
+    }
+
+    /// The number of `coding`, which is appended if it is new.
+    fn number_of(&mut self, coding: Option<Coding>) -> usize {
+        self.all.iter().position(|known| *known == coding).unwrap_or_else(|| {
+            self.all.push(coding);
+            self.all.len() - 1
+        })
+    }
+
+    fn set(&mut self, inode: InodeIndex, number: usize) {
+        if self.by_inode.len() <= inode.index() {
+            self.by_inode.resize(inode.index() + 1, 0);
+        }
+        if let Some(slot) = self.by_inode.get_mut(inode.index()) {
+            *slot = number;
+        }
+    }
+
+    /// The number of an inode's coding. The packed inode's differs from 0 if only its pcluster size is another.
+    pub(crate) fn number(&self, inode: InodeIndex) -> usize {
+        self.by_inode.get(inode.index()).copied().unwrap_or(0)
+    }
+
+    /// The coding of a file; `None` if it is stored uncompressed.
+    pub(crate) fn of(&self, inode: InodeIndex) -> Option<&Coding> {
+        self.all.get(self.number(inode))?.as_ref()
+    }
+
+    /// Whether some file may be compressed.
+    pub(crate) fn compress(&self) -> bool {
+        self.all.iter().any(Option::is_some)
+    }
+}
+
+/// The encodings of pclusters that other devices hold.
+pub(super) fn encodings_of(known: &Known<'_>) -> Vec<Encoding> {
+    let encodings = known.files.iter().filter_map(|file| match file.stored {
+        KnownStorage::Blocks(_) => None,
+        KnownStorage::Pclusters { compressors: (first, second), pcluster, .. } => {
+            let both = std::iter::once(first).chain(second);
+            Some(both.map(move |compressor| Encoding { compressor, pcluster }))
+        }
+    });
+    encodings.flatten().collect()
+}

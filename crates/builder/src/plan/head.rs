@@ -1,0 +1,102 @@
+//! Defines [`Head`]: where the image's first bytes are, from the superblock to the first block of content.
+//!
+//! The superblock and its extension; the records of the algorithms; long prefixes of extended attributes, which are in
+//! reach there however large the image grows; the device table; shared extended attributes, if no id could refer to
+//! them after the content.
+
+use lith_format::{
+    addr::BlockBits,
+    compression::{Algorithm, Configs, DeflateConfig, Lz4Config, LzmaConfig, ZstdConfig},
+    device_table::DEVICE_SLOT_SIZE,
+    superblock::{EXT_SLOT_SIZE, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE},
+};
+
+use super::xattrs::XattrPlan;
+use crate::{
+    Options,
+    coding::{Encoding, algorithm_of},
+};
+
+/// Byte positions in the image.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    /// Long prefixes of extended attributes, if they are not in the packed inode.
+    pub(crate) prefixes: u64,
+    /// The device table, if there is one.
+    pub(crate) devices: u64,
+    /// Shared extended attributes, if they precede the content: a table after much content would be out of reach, and
+    /// with a metabox there may be nothing after it.
+    pub(crate) shared_xattrs: Option<u64>,
+    /// The end of everything.
+    pub(crate) end: u64,
+}
+
+impl Head {
+    /// The head of an image whose files may be stored by the encodings of the options, and by `known` ones.
+    pub(crate) fn new(
+        options: &Options,
+        known: Vec<Encoding>,
+        xattrs: &XattrPlan,
+        devices: usize,
+        is_far: bool,
+    ) -> Self {
+        let extension = if options.compression.metabox.is_some() { EXT_SLOT_SIZE } else { 0 };
+        let encodings = options.encodings().chain(known);
+        let records = configs(options, encodings).map_or(0, |records| records.size());
+        let records_end = SUPERBLOCK_POSITION + (SUPERBLOCK_SIZE + extension + records) as u64;
+        let prefixes = records_end.next_multiple_of(4);
+        let prefixes_end = match xattrs.prefixes.encode().len() {
+            0 => records_end,
+            len => prefixes + len as u64,
+        };
+        let slot = DEVICE_SLOT_SIZE as u64;
+        let table = prefixes_end.next_multiple_of(slot);
+        let devices_end = if devices == 0 { prefixes_end } else { table + devices as u64 * slot };
+        let is_early = is_far || options.compression.metabox.is_some();
+        let shared_xattrs = is_early.then(|| devices_end.next_multiple_of(4));
+        let end = match shared_xattrs {
+            Some(start) => start + xattrs.shared_area.len() as u64,
+            None => devices_end,
+        };
+        Self { prefixes, devices: table, shared_xattrs, end }
+    }
+}
+
+/// The parameters of the algorithms that readers need: the maxima over `encodings`. `None` if the superblock alone
+/// states them.
+pub(crate) fn configs(
+    options: &Options,
+    encodings: impl Iterator<Item = Encoding>,
+) -> Option<Configs> {
+    let add = |configs, encoding| with_encoding(configs, encoding, options.layout.block);
+    options.has_configs().then(|| encodings.fold(Configs::default(), add))
+}
+
+fn with_encoding(mut configs: Configs, encoding: Encoding, block: BlockBits) -> Configs {
+    let Encoding { compressor, pcluster } = encoding;
+    let window = compressor.window(pcluster);
+    let window_log = u8::try_from(window.ilog2()).expect("a logarithm of 32 bits fits a byte");
+    match algorithm_of(compressor) {
+        Algorithm::Lz4 => {
+            let blocks = u16::try_from(pcluster / block.size());
+            let blocks = blocks.expect("the options allow at most 256 blocks");
+            let known = configs.lz4.map_or(0, |lz4| lz4.max_pcluster_blocks);
+            let max_distance = Lz4Config::MAX_DISTANCE;
+            let max_pcluster_blocks = blocks.max(known);
+            configs.lz4 = Some(Lz4Config { max_distance, max_pcluster_blocks });
+        }
+        Algorithm::Lzma => {
+            let known = configs.lzma.map_or(0, |lzma| lzma.dict_size);
+            configs.lzma = Some(LzmaConfig { dict_size: window.max(known) });
+        }
+        Algorithm::Deflate => {
+            let known = configs.deflate.map_or(0, |deflate| deflate.window_bits);
+            configs.deflate = Some(DeflateConfig { window_bits: window_log.max(known) });
+        }
+        Algorithm::Zstd => {
+            let known = configs.zstd.map_or(0, |zstd| zstd.window_log);
+            configs.zstd = Some(ZstdConfig { window_log: window_log.max(known) });
+        }
+    }
+    configs
+}

@@ -1,0 +1,101 @@
+//! What is known of content before it is stored? Makes the [`Analysis`]: reads, and stores nothing.
+
+mod analysis;
+mod duplicates;
+mod known;
+mod passes;
+mod repeats;
+mod sketch;
+mod stretches;
+
+use std::collections::{HashMap, HashSet};
+
+use lith_tree::InodeIndex;
+
+pub(crate) use self::{
+    analysis::{Analysis, Fragment, Unread},
+    duplicates::originals,
+    repeats::{Mark, Repeat, Repeats},
+    sketch::{STRINGS, Sketch},
+};
+use self::{
+    passes::{Scanned, Scanner, Task},
+    repeats::find_repeats,
+};
+use crate::{BuildError, Context, PIECE, plan::Geometry, sparse::is_mostly_hole};
+
+/// Scans regular files, in the order in which they will be stored.
+///
+/// # Errors
+/// [`BuildError`] if content can't be read, or can't be where the source says that it is.
+pub(crate) fn scan<'a>(
+    geometry: Geometry<'a>,
+    order: &[InodeIndex],
+    context: &Context<'_>,
+) -> Result<Analysis<'a>, BuildError> {
+    let Geometry { input, plan } = geometry;
+    let scanner = Scanner { input, plan, context };
+    let mut unread = known::unread(geometry, order)?;
+    let is_read: HashSet<_> = unread.iter().map(|(inode, _)| *inode).collect();
+    let mut files: Vec<_> =
+        order.iter().filter(|inode| !is_read.contains(inode)).copied().collect();
+    let found = known::find(input, &scanner, &files)?;
+    let is_known: HashSet<_> = found.iter().map(|(inode, _)| *inode).collect();
+    files.retain(|inode| !is_known.contains(inode));
+    unread.extend(found);
+    unread.sort_unstable_by_key(|(inode, _)| *inode);
+    let duplicates = find_duplicates(geometry, &scanner, &files)?;
+    files.retain(|inode| !duplicates.contains_key(inode));
+    let sparse = find_sparse(geometry, &files)?;
+    let repeats = find_repeats(&scanner, &files, &sparse)?;
+    let is_fragment = |inode: &&InodeIndex| {
+        input.size(**inode) <= plan.longest_fragment(**inode) && !sparse.contains(inode)
+    };
+    let small: Vec<_> = files.iter().filter(is_fragment).copied().collect();
+    let fragments = scanner.scan(Task::Sketch, &small)?.into_iter().map(Scanned::whole).collect();
+    Ok(Analysis { files, unread, duplicates, fragments, sparse, repeats })
+}
+
+/// For each file with the bytes of a preceding one that one, if what is stored of it can serve both.
+fn find_duplicates(
+    geometry: Geometry<'_>,
+    scanner: &Scanner<'_>,
+    files: &[InodeIndex],
+) -> Result<HashMap<InodeIndex, InodeIndex>, BuildError> {
+    let Geometry { input, plan } = geometry;
+    let layout = &plan.options.layout;
+    // Chunks are compared with each other anyway.
+    let all_in_chunks = layout.chunks.is_some() && !plan.compresses();
+    if !layout.share_duplicates || all_in_chunks {
+        return Ok(HashMap::new());
+    }
+    let candidates = duplicates::candidates(input, plan, files);
+    let found = scanner.scan(Task::Digest, &candidates)?;
+    let files: Vec<Fragment> = found.into_iter().map(Scanned::whole).collect();
+    let originals = originals(input, plan, &files)?;
+    let pairs = files.iter().zip(originals.iter().filter_map(|at| files.get(*at)));
+    // Their index tables start at the same distance from the inode.
+    let header = |file: &Fragment| geometry.map_header(file.inode, file.len);
+    let pairs = pairs.filter(|(file, original)| header(file) == header(original));
+    let pairs = pairs.map(|(file, original)| (file.inode, original.inode));
+    Ok(pairs.filter(|(file, original)| file != original).collect())
+}
+
+/// The files of more than one piece that would be compressed, but are better stored with holes.
+fn find_sparse(
+    Geometry { input, plan }: Geometry<'_>,
+    files: &[InodeIndex],
+) -> Result<HashSet<InodeIndex>, BuildError> {
+    let mut sparse = HashSet::new();
+    if !plan.options.has_holes() {
+        return Ok(sparse);
+    }
+    for inode in files.iter().filter(|inode| plan.coding(**inode).is_some()) {
+        let size = input.size(*inode);
+        let piece = if size <= plan.longest_fragment(*inode) { PIECE } else { plan.segment };
+        if size > piece && is_mostly_hole(&*input.open(*inode)?, size, plan.options.layout.block)? {
+            sparse.insert(*inode);
+        }
+    }
+    Ok(sparse)
+}

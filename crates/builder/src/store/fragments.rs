@@ -1,0 +1,77 @@
+//! Defines [`Tail`], the end of a file that becomes a fragment, and enters where fragments are.
+
+use lith_format::{
+    addr::Blkaddr,
+    zmap::{EncodedExtent, Tail as TailPlace},
+};
+use lith_tree::InodeIndex;
+
+use super::{
+    stored::StoredFiles,
+    tables::{Pclusters, Tables},
+};
+use crate::{BuildError, plan::Geometry, scan::Fragment};
+
+/// A fragment, and the pclusters that precede it in its file.
+#[derive(Clone, Debug)]
+pub(crate) struct Tail {
+    pub(crate) fragment: Fragment,
+    /// The block of the first pcluster.
+    pub(crate) start: u64,
+    pub(crate) extents: Vec<EncodedExtent>,
+    /// The block of each pcluster, if they are not contiguous.
+    pub(crate) addresses: Option<Vec<Blkaddr>>,
+}
+
+impl Tail {
+    /// A fragment that is a whole file.
+    pub(crate) const fn whole(fragment: Fragment) -> Self {
+        Self { fragment, start: 0, extents: Vec::new(), addresses: None }
+    }
+}
+
+/// What the packed inode holds, with the position of each there.
+#[derive(Debug, Default)]
+pub(crate) struct PackedParts {
+    /// Fragments, in the order of their files. Those of equal bytes have the same position.
+    pub(crate) fragments: Vec<(Tail, u64)>,
+    /// Directories, after all fragments.
+    pub(crate) directories: Vec<(InodeIndex, u64)>,
+}
+
+/// Enters the positions of fragments and directories in the packed inode.
+///
+/// # Errors
+/// [`BuildError`] if a table can't be encoded or kept.
+pub(crate) fn refer_to_fragments(
+    geometry: Geometry<'_>,
+    packed: &PackedParts,
+    stored: StoredFiles,
+) -> Result<StoredFiles, BuildError> {
+    let StoredFiles { table, used, .. } = stored;
+    let mut tables = Tables::new(geometry, table, used);
+    for (inode, offset) in &packed.directories {
+        tables.set_fragment(*inode, *offset)?;
+    }
+    for (tail, offset) in &packed.fragments {
+        refer(&mut tables, tail.clone(), *offset)?;
+    }
+    Ok(StoredFiles { table: tables.files, used: tables.used, ..stored })
+}
+
+fn refer(tables: &mut Tables<'_>, tail: Tail, offset: u64) -> Result<(), BuildError> {
+    let Tail { fragment, start, mut extents, mut addresses } = tail;
+    let Fragment { inode, start: begin, len, digest, .. } = fragment;
+    if begin == 0 {
+        tables.files.set_digest(inode, digest);
+        return tables.set_fragment(inode, offset);
+    }
+    extents.push(Tables::fragment_extent(len));
+    if let Some(addresses) = &mut addresses {
+        // A fragment has no address; its slot is ignored.
+        addresses.push(Blkaddr(0));
+    }
+    let (size, addresses) = (begin + len, addresses.as_deref());
+    let file = Pclusters { inode, size, start, extents: &extents, addresses, tail: &[] };
+    tables.set_compressed(&file, TailPlace::Fragment { offset })
+}

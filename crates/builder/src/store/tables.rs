@@ -1,0 +1,141 @@
+//! Defines [`Tables`], which encodes the index and chunk tables of files and enters them in the file table.
+
+use lith_format::{
+    addr::Blkaddr,
+    zmap::{EncodeParams, EncodedExtent, HeadKind, Tail as TailPlace, encode_whole_fragment},
+};
+use lith_tree::InodeIndex;
+
+use super::{
+    chunks::Runs,
+    files::{FileData, FileTable},
+    index::encode_index,
+};
+use crate::{
+    BuildError, ChunkForm, IndexForm,
+    coding::{Coding, Used, algorithm_of},
+    error::Unencodable,
+    plan::Geometry,
+};
+
+/// The pclusters of a file.
+pub(super) struct Pclusters<'t> {
+    pub(super) inode: InodeIndex,
+    /// Bytes of the file.
+    pub(super) size: u64,
+    /// The block of the first one.
+    pub(super) start: u64,
+    pub(super) extents: &'t [EncodedExtent],
+    /// The block of each, if they are not contiguous.
+    pub(super) addresses: Option<&'t [Blkaddr]>,
+    /// The bytes of the last one, if it is stored beside the inode.
+    pub(super) tail: &'t [u8],
+}
+
+/// The file table, and the encodings that it refers to.
+pub(super) struct Tables<'a> {
+    geometry: Geometry<'a>,
+    pub(super) files: FileTable,
+    pub(super) used: Used,
+}
+
+impl<'a> Tables<'a> {
+    pub(super) const fn new(geometry: Geometry<'a>, files: FileTable, used: Used) -> Self {
+        Self { geometry, files, used }
+    }
+
+    /// Enters contiguous blocks, with the bytes beside the inode.
+    pub(super) fn set_flat(
+        &mut self,
+        inode: InodeIndex,
+        start: u64,
+        tail: &[u8],
+    ) -> Result<(), BuildError> {
+        self.files.set(inode, FileData::Flat { start }, tail)
+    }
+
+    /// Enters a chunk table.
+    pub(super) fn set_runs(&mut self, inode: InodeIndex, runs: &Runs) -> Result<(), BuildError> {
+        let chunks = self.geometry.plan.options.layout.chunks;
+        let form = chunks.map_or(ChunkForm::Smallest, |chunks| chunks.form);
+        let encoded = runs.encode(form).map_err(Unencodable::Chunks);
+        let (format, table) = encoded.map_err(|source| self.unencodable(inode, source))?;
+        let sparse = runs.has_holes();
+        self.files.set(inode, FileData::Chunked { format, sparse }, &table)
+    }
+
+    /// Enters pclusters, with the encoders of the file's coding.
+    pub(super) fn set_pclusters(&mut self, file: &Pclusters<'_>) -> Result<(), BuildError> {
+        let tail = match u16::try_from(file.tail.len()) {
+            Ok(size @ 1..) => TailPlace::Inline { size },
+            _ => TailPlace::Blocks,
+        };
+        self.set_compressed(file, tail)
+    }
+
+    /// Enters pclusters that end with `tail`.
+    pub(super) fn set_compressed(
+        &mut self,
+        file: &Pclusters<'_>,
+        tail: TailPlace,
+    ) -> Result<(), BuildError> {
+        match self.geometry.plan.coding(file.inode).copied() {
+            Some(coding) => self.set_encoded(file, &coding, tail),
+            None => unreachable!("only files with a coding have pclusters"),
+        }
+    }
+
+    /// Enters pclusters of a coding.
+    pub(super) fn set_encoded(
+        &mut self,
+        file: &Pclusters<'_>,
+        coding: &Coding,
+        tail: TailPlace,
+    ) -> Result<(), BuildError> {
+        let Pclusters { inode, size, start, extents, addresses, .. } = *file;
+        let options = self.geometry.plan.options;
+        let makers = self.used.add(coding, extents);
+        let id = |maker: Option<_>| maker.map_or(0, |compressor| algorithm_of(compressor).id());
+        let block = options.layout.block;
+        let mut params = EncodeParams::new(block, size, Blkaddr(start), id(makers.head1));
+        params.head2 = id(makers.head2);
+        params.big_pcluster = options.has_configs();
+        params.tail = tail;
+        let header = self.geometry.map_header(inode, size);
+        let form = (options.compression.index, options.is_wide());
+        let encoded = encode_index(extents, addresses, &params, header, form);
+        let encoded = encoded.map_err(Unencodable::Index);
+        let (index, mut table) = encoded.map_err(|source| self.unencodable(inode, source))?;
+        let (in_blocks, inline) = match (tail, extents.split_last()) {
+            (TailPlace::Blocks, _) | (_, None) => (extents, 0),
+            (TailPlace::Inline { size }, Some((_, others))) => (others, size),
+            (TailPlace::Fragment { .. }, Some((_, others))) => (others, 0),
+        };
+        let blocks = in_blocks.iter().map(|extent| u64::from(extent.blocks)).sum();
+        table.extend_from_slice(file.tail);
+        self.files.set(inode, FileData::Compressed { blocks, index, inline }, &table)
+    }
+
+    /// Enters a file, or a directory, all of which is at `offset` in the packed inode.
+    pub(super) fn set_fragment(
+        &mut self,
+        inode: InodeIndex,
+        offset: u64,
+    ) -> Result<(), BuildError> {
+        if let Some(coding) = self.geometry.plan.coding(inode) {
+            self.used.add(coding, &[]);
+        }
+        let data = FileData::Compressed { blocks: 0, index: IndexForm::Full, inline: 0 };
+        self.files.set(inode, data, &encode_whole_fragment(offset))
+    }
+
+    /// An extent of `len` bytes in the packed inode.
+    pub(super) fn fragment_extent(bytes: u64) -> EncodedExtent {
+        let llen = u32::try_from(bytes).expect("a fragment after pclusters is smaller than one");
+        EncodedExtent { llen, blocks: 0, kind: HeadKind::Head1, partial: false }
+    }
+
+    fn unencodable(&self, inode: InodeIndex, source: Unencodable) -> BuildError {
+        BuildError::Encode { path: self.geometry.input.path(inode), source }
+    }
+}

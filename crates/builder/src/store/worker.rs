@@ -1,0 +1,223 @@
+//! Defines [`Compressor`], which turns pieces into blocks without knowing where these will be stored, so that any
+//! number of workers makes the same blocks.
+
+use lith_format::addr::BlockBits;
+use lith_tree::{Content, InodeIndex};
+
+use super::{
+    around::Around,
+    chunks::cut,
+    encoders::Encoders,
+    layouts::Layouts,
+    piece::{Blocks, Done, Form, Outcome, Piece, Rest, Spare, Stored, Task, count},
+};
+use crate::{
+    BuildError, Context, Digest, Input,
+    pieces::{Batch, Position},
+    pipeline::Worker,
+    plan::{Geometry, Plan},
+    scan::{Mark, Repeats},
+    sparse,
+};
+
+/// What all workers use.
+#[derive(Clone, Copy)]
+pub(super) struct Shared<'a, 's> {
+    pub(super) geometry: Geometry<'a>,
+    pub(super) layouts: &'s Layouts<'s>,
+    pub(super) context: &'s Context<'s>,
+    pub(super) spare: &'s Spare,
+}
+
+/// A worker, with memory that it uses again and again.
+pub(super) struct Compressor<'a, 's> {
+    input: Input<'a>,
+    plan: &'a Plan<'a>,
+    shared: Shared<'a, 's>,
+    block: BlockBits,
+    encoders: Encoders,
+    memory: Vec<u8>,
+}
+
+/// Publishes the layout of a segment that failed, so that no worker waits for it forever.
+struct Publisher<'s> {
+    layouts: &'s Layouts<'s>,
+    segment: Position,
+}
+
+impl Drop for Publisher<'_> {
+    fn drop(&mut self) {
+        self.layouts.publish(self.segment, &[]);
+    }
+}
+
+impl<'a> Worker for Compressor<'a, '_> {
+    type Job = Batch<'a, Task>;
+    type Done = Done<'a>;
+
+    fn work(&mut self, Batch { pieces }: Self::Job) -> Result<Done<'a>, BuildError> {
+        let mut blocks = self.shared.spare.take();
+        let stored = pieces.iter().map(|piece| self.store(piece, &mut blocks));
+        let outcomes = stored.collect::<Result<Vec<_>, _>>()?;
+        Ok(Done { pieces, outcomes, blocks })
+    }
+}
+
+impl<'a, 's> Compressor<'a, 's> {
+    pub(super) fn new(shared: Shared<'a, 's>) -> Self {
+        let Geometry { input, plan } = shared.geometry;
+        let block = plan.options.layout.block;
+        Self { input, plan, shared, block, encoders: Encoders::default(), memory: Vec::new() }
+    }
+
+    /// Appends the piece's blocks and inline tail to `blocks`.
+    fn store(&mut self, piece: &Piece<'a>, blocks: &mut Blocks) -> Result<Outcome, BuildError> {
+        let _published = Publisher { layouts: self.shared.layouts, segment: piece.start() };
+        let outcome = piece.with_content(self.input, |content| match piece.task.form {
+            Form::Compressed { leaves_tail } => {
+                self.store_compressed(piece, leaves_tail, content, blocks)
+            }
+            Form::Raw { granule } => self.store_raw(piece, granule, content, blocks),
+            Form::Chunks(chunks) => {
+                let bytes = piece.read(content, &mut self.memory)?;
+                let digests = Digest::of_pieces(bytes);
+                let chunks = cut(bytes, chunks, self.block, &mut blocks.chunks);
+                Ok(Outcome::new(Stored::Chunks(chunks), digests))
+            }
+        })?;
+        // The memory for one large segment is kept for the next, unless all workers together have too little.
+        let kept = self.shared.context.memory / 4 / self.shared.context.workers;
+        self.memory.truncate(kept);
+        self.memory.shrink_to(kept);
+        Ok(outcome)
+    }
+
+    /// The repeats that a file has a part in.
+    fn repeats(&self, inode: InodeIndex) -> Option<&'s Repeats> {
+        let repeats = self.shared.layouts.repeats;
+        repeats.has(inode).then_some(repeats)
+    }
+
+    /// Where extents of a piece must start, by position; `None` if the encoder alone decides that.
+    fn marks(&self, piece: &Piece<'_>) -> Option<Vec<Mark>> {
+        let repeats = self.repeats(piece.inode);
+        let found = repeats.map(|repeats| repeats.marks_in(piece.inode, &piece.range));
+        let borders = self.input.order.borders(piece.inode);
+        let borders: Vec<_> = borders.filter(|border| piece.range.contains(border)).collect();
+        if borders.is_empty() {
+            return found;
+        }
+        let mut marks = found.unwrap_or_default();
+        marks.extend(borders.into_iter().map(Mark::Cut));
+        marks.sort_by_key(Mark::position);
+        Some(marks)
+    }
+
+    fn store_compressed(
+        &mut self,
+        piece: &Piece<'a>,
+        leaves_tail: bool,
+        content: &dyn Content,
+        blocks: &mut Blocks,
+    ) -> Result<Outcome, BuildError> {
+        let (len, marks) = (piece.len(), self.marks(piece));
+        let is_shared = self.repeats(piece.inode).is_some();
+        let input = piece.read(content, &mut self.memory)?;
+        let digests = Digest::of_pieces(input);
+        let start = blocks.data.len();
+        blocks.data.reserve_exact(len);
+        let mut around = Around::new(piece.start(), self.shared.layouts, piece.last && leaves_tail);
+        let mut rest = &[][..];
+        let mut tail = Vec::new();
+        if let Some(encoder) = self.encoders.of(self.plan, piece.inode) {
+            let out = &mut blocks.data;
+            let written = match marks {
+                Some(marks) => around.write_marked(input, &marks, encoder, out),
+                None => around.write(input, encoder, out),
+            };
+            let path = || self.input.path(piece.inode);
+            rest = written.map_err(|source| BuildError::Codec { path: path(), source })?;
+            // Others may refer to the last pcluster of a file with repeats.
+            if piece.last && rest.is_empty() && self.plan.tail_packing && !is_shared {
+                tail = encoder.cut_tail(&mut blocks.data, &around.extents);
+            }
+        }
+        let written = blocks.data.len() - start;
+        let (before, after) = ((len - rest.len()) as u64, (written + tail.len()) as u64);
+        let is_gain = around.extents.is_empty() || is_gain(self.plan, piece.inode, before, after);
+        if piece.is_whole() && !is_gain && !is_shared {
+            blocks.data.truncate(start);
+            if let Some(chunks) = self.plan.chunks(piece.inode) {
+                let chunks = cut(input, chunks, self.block, &mut blocks.chunks);
+                return Ok(Outcome::new(Stored::Chunks(chunks), digests));
+            }
+            blocks.data.extend_from_slice(input);
+            return Ok(finish_raw(piece, self.block, digests, start, blocks));
+        }
+        blocks.tails.extend_from_slice(&tail);
+        Ok(Outcome {
+            shared: around.shared,
+            blocks: count(self.block, written),
+            tail: u32::try_from(tail.len()).expect("a tail is less than a block"),
+            rest: Rest::of(rest),
+            ..Outcome::new(Stored::Pclusters(around.extents), digests)
+        })
+    }
+
+    fn store_raw(
+        &self,
+        piece: &Piece<'a>,
+        granule: Option<u32>,
+        content: &dyn Content,
+        blocks: &mut Blocks,
+    ) -> Result<Outcome, BuildError> {
+        let start = blocks.data.len();
+        blocks.data.reserve_exact(piece.len().next_multiple_of(self.block.size() as usize));
+        blocks.data.resize(start + piece.len(), 0);
+        let bytes = blocks.data.get_mut(start..).unwrap_or_default();
+        content.read_at(bytes, piece.range.start)?;
+        let digests = Digest::of_pieces(bytes);
+        // A file with a hole has no inline tail, so a first hole saves nothing there.
+        let least = if piece.task.inline_tail > 0 { 2 } else { 1 };
+        let holes =
+            granule.and_then(|granule| sparse::squeeze(&mut blocks.data, start, granule, least));
+        let Some(holes) = holes else {
+            return Ok(finish_raw(piece, self.block, digests, start, blocks));
+        };
+        let written = pad(&mut blocks.data, start, self.block);
+        let blocks = count(self.block, written);
+        Ok(Outcome { blocks, ..Outcome::new(Stored::Sparse { holes }, digests) })
+    }
+}
+
+/// Whether `written` bytes of pclusters, with their index, are enough less than `size` uncompressed bytes.
+pub(super) fn is_gain(plan: &Plan<'_>, inode: InodeIndex, size: u64, written: u64) -> bool {
+    let index = plan.options.layout.block.blocks_for(size) * 2;
+    let percent = plan.coding(inode).map_or(0, |coding| u64::from(coding.min_saving.min(100)));
+    // Integers without overflow: files are smaller than 2^63 bytes.
+    let enough = size - size / 100 * percent;
+    written + index < enough
+}
+
+/// Splits the inline tail off the bytes from `start` on and pads the others to whole blocks.
+fn finish_raw(
+    piece: &Piece<'_>,
+    block: BlockBits,
+    digests: Vec<Digest>,
+    start: usize,
+    blocks: &mut Blocks,
+) -> Outcome {
+    let tail = if piece.last { piece.task.inline_tail } else { 0 };
+    let cut = blocks.data.len() - tail as usize;
+    blocks.tails.extend_from_slice(blocks.data.get(cut..).unwrap_or_default());
+    blocks.data.truncate(cut);
+    let written = pad(&mut blocks.data, start, block);
+    Outcome { blocks: count(block, written), tail, ..Outcome::new(Stored::Raw, digests) }
+}
+
+/// Fills the last block of the bytes from `start` on with zeros, and returns how many bytes there are then.
+fn pad(data: &mut Vec<u8>, start: usize, block: BlockBits) -> usize {
+    let written = (data.len() - start).next_multiple_of(block.size() as usize);
+    data.resize(start + written, 0);
+    written
+}

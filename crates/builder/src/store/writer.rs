@@ -1,0 +1,358 @@
+//! Defines [`Writer`], which writes the blocks of files one after another and enters where they are.
+
+use std::{
+    collections::{HashMap, HashSet},
+    mem,
+    sync::Arc,
+};
+
+use lith_format::addr::{Blkaddr, BlockBits};
+use lith_tree::{Content, InodeIndex};
+
+use super::{
+    allocator::Allocator,
+    chunks::{Blob, ChunkWriter, HashedChunk, Runs, cut},
+    fragments::Tail,
+    large::Large,
+    layouts::Shared,
+    piece::{Blocks, Outcome, Piece, Rest, Stored},
+    stored::{Destination, StoredFiles},
+    tables::{Pclusters, Tables},
+    unread,
+    worker::is_gain,
+};
+use crate::{
+    BuildError, Chunks, Digest, DigestOfPieces, PIECE,
+    pieces::{Origin, Position},
+    plan::Geometry,
+    scan::{Analysis, Fragment},
+    sparse::granule_for,
+};
+
+/// Stores one batch after another.
+pub(super) struct Writer<'a> {
+    geometry: Geometry<'a>,
+    analysis: &'a Analysis<'a>,
+    allocator: Allocator<'a>,
+    chunks: ChunkWriter<'a>,
+    tables: Tables<'a>,
+    large: Option<Large<'a>>,
+    /// The segments to which others refer.
+    referred: HashSet<Position>,
+    /// The blocks of the pclusters of segments to which others refer.
+    segments: HashMap<Position, Vec<Blkaddr>>,
+    has_shared: bool,
+    tails: Vec<Tail>,
+}
+
+impl<'a> Writer<'a> {
+    /// Continues after what is `stored`.
+    pub(super) fn new(
+        geometry: Geometry<'a>,
+        analysis: &'a Analysis<'a>,
+        Destination { image, context }: Destination<'a>,
+        stored: StoredFiles,
+    ) -> Self {
+        let options = geometry.plan.options;
+        let blob = context.blob.map(|file| Blob::new(file, stored.blob_blocks));
+        Self {
+            geometry,
+            analysis,
+            allocator: Allocator::new(image, options, stored.next),
+            chunks: ChunkWriter::new(options, blob),
+            tables: Tables::new(geometry, stored.table, stored.used),
+            large: None,
+            referred: analysis.repeats.segments().collect(),
+            segments: HashMap::new(),
+            has_shared: stored.has_shared,
+            tails: stored.tails,
+        }
+    }
+
+    /// Everything that is stored now.
+    pub(super) fn finish(self) -> StoredFiles {
+        StoredFiles {
+            table: self.tables.files,
+            used: self.tables.used,
+            next: self.allocator.next(),
+            blob_blocks: self.chunks.blob.map_or(0, |blob| blob.next),
+            has_shared: self.has_shared,
+            tails: self.tails,
+        }
+    }
+
+    /// Stores the files whose bytes are not read.
+    pub(super) fn store_unread(&mut self) -> Result<(), BuildError> {
+        let unread = &self.analysis.unread;
+        for (inode, how) in unread {
+            let file = (*inode, self.geometry.input.size(*inode));
+            unread::store_unread(file, how, &mut self.tables, &mut self.allocator)?;
+        }
+        if unread.is_empty() { Ok(()) } else { self.allocator.reach_end() }
+    }
+
+    /// Writes a batch's blocks and enters its files.
+    pub(super) fn write(
+        &mut self,
+        pieces: &[Piece<'a>],
+        outcomes: Vec<Outcome>,
+        blocks: &Blocks,
+    ) -> Result<(), BuildError> {
+        // Blocks of consecutive pieces are written at once, unless each file is aligned.
+        let is_aligned = self.geometry.plan.options.layout.alignment > 1;
+        let together = if is_aligned { 1 } else { pieces.len().max(1) };
+        let (mut data, mut tails, mut chunks) = (&*blocks.data, &*blocks.tails, &*blocks.chunks);
+        let mut outcomes = outcomes.into_iter();
+        for pieces in pieces.chunks(together) {
+            let outcomes: Vec<_> = outcomes.by_ref().take(pieces.len()).collect();
+            let count: u64 = outcomes.iter().map(|outcome| u64::from(outcome.blocks)).sum();
+            let bytes = usize::try_from(count).expect("blocks are in memory");
+            let (own, more) = data.split_at(bytes * self.block().size() as usize);
+            data = more;
+            self.align(count);
+            let mut start = self.allocator.next();
+            self.allocator.append(own)?;
+            for (piece, outcome) in pieces.iter().zip(outcomes) {
+                let (tail, more) = tails.split_at(outcome.tail as usize);
+                tails = more;
+                let end = start + u64::from(outcome.blocks);
+                match &piece.origin {
+                    Origin::Whole => {
+                        self.enter_whole(piece, &outcome, start, (tail, &mut chunks))?;
+                    }
+                    Origin::Part(content) => {
+                        self.add_part(piece, outcome, (content, start), (tail, &mut chunks))?;
+                    }
+                }
+                start = end;
+            }
+            self.chunks.flush(self.allocator.image())?;
+        }
+        Ok(())
+    }
+
+    const fn block(&self) -> BlockBits {
+        self.allocator.block()
+    }
+
+    /// Moves to where the next `count` blocks can start if they are the first of a file.
+    fn align(&mut self, count: u64) {
+        let next = self.allocator.next();
+        if count == 0 || self.large.as_ref().is_some_and(|large| large.start != next) {
+            return;
+        }
+        self.allocator.align(count);
+        if let Some(large) = &mut self.large {
+            large.start = self.allocator.next();
+        }
+    }
+
+    /// The blocks of a piece's pclusters, if some are others' or others refer to them.
+    fn addresses(
+        &mut self,
+        piece: &Piece<'_>,
+        outcome: &Outcome,
+        start: u64,
+    ) -> Option<Vec<Blkaddr>> {
+        let repeats = &self.analysis.repeats;
+        let Stored::Pclusters(extents) = &outcome.stored else { return None };
+        if !repeats.has(piece.inode) {
+            return None;
+        }
+        let own = piece.start();
+        let mut shared = outcome.shared.iter().peekable();
+        let mut next = start;
+        let mut addresses = Vec::with_capacity(extents.len());
+        for (number, extent) in (0..).zip(extents) {
+            let other = shared.next_if(|(at, _)| *at == number).map(|(_, other)| other);
+            let address = match other {
+                Some(Shared { segment, number }) => {
+                    self.has_shared = true;
+                    let all = self.segments.get(segment);
+                    let all = if *segment == own { Some(&addresses) } else { all };
+                    let known = all.and_then(|all: &Vec<_>| all.get(*number as usize)).copied();
+                    known.expect("pclusters are written before those that refer to them")
+                }
+                None => Blkaddr(next),
+            };
+            addresses.push(address);
+            next += if other.is_none() { extent.blocks.into() } else { 0 };
+        }
+        if self.referred.contains(&own) {
+            self.segments.insert(own, addresses.clone());
+        }
+        Some(addresses)
+    }
+
+    fn enter_whole(
+        &mut self,
+        piece: &Piece<'_>,
+        outcome: &Outcome,
+        start: u64,
+        (tail, chunk_bytes): (&[u8], &mut &[u8]),
+    ) -> Result<(), BuildError> {
+        let (inode, size) = (piece.inode, piece.range.end);
+        let addresses = self.addresses(piece, outcome, start);
+        self.tables.files.set_digest(inode, Digest::of_file(&outcome.digests));
+        match &outcome.stored {
+            Stored::Raw => self.tables.set_flat(inode, start, tail),
+            Stored::Pclusters(extents) => {
+                let addresses = addresses.as_deref();
+                let file = Pclusters { inode, size, start, extents, addresses, tail };
+                self.enter_pclusters(&file, outcome.rest)
+            }
+            Stored::Sparse { holes } => self.enter_sparse(inode, size, start, holes),
+            Stored::Chunks(chunks) => {
+                let mut runs = Runs::default();
+                self.put_chunks(chunks, chunk_bytes, &mut runs)?;
+                self.tables.set_runs(inode, &runs)
+            }
+        }
+    }
+
+    fn add_part(
+        &mut self,
+        piece: &Piece<'a>,
+        outcome: Outcome,
+        (content, start): (&Arc<dyn Content + 'a>, u64),
+        (tail, chunk_bytes): (&[u8], &mut &[u8]),
+    ) -> Result<(), BuildError> {
+        let addresses = self.addresses(piece, &outcome, start);
+        let large = self.large.take();
+        let mut large = large.unwrap_or_else(|| Large::new(piece, content, start));
+        if let Stored::Chunks(chunks) = large.add(piece, outcome, addresses, tail) {
+            self.put_chunks(&chunks, chunk_bytes, &mut large.runs)?;
+        }
+        if piece.last {
+            self.enter_large(piece, large)
+        } else {
+            self.large = Some(large);
+            Ok(())
+        }
+    }
+
+    fn enter_large(&mut self, piece: &Piece<'_>, mut large: Large<'_>) -> Result<(), BuildError> {
+        let (inode, size) = (piece.inode, piece.range.end);
+        let digest = mem::take(&mut large.digest).finish();
+        self.tables.files.set_digest(inode, digest);
+        let Large { start, ref extents, ref addresses, ref tail, rest, .. } = large;
+        if !extents.is_empty() {
+            let blocks = self.allocator.next() - start;
+            let written = blocks * u64::from(self.block().size()) + tail.len() as u64;
+            let before = size - rest.map_or(0, |rest| rest.len.into());
+            // Others may refer to pclusters that have addresses.
+            if addresses.is_some() || is_gain(self.geometry.plan, inode, before, written) {
+                let addresses = addresses.as_deref();
+                let file = Pclusters { inode, size, start, extents, addresses, tail };
+                self.enter_pclusters(&file, rest)?;
+            } else {
+                self.rewrite_raw(piece, &large)?;
+            }
+        } else if !large.runs.is_empty() {
+            self.tables.set_runs(inode, &large.runs)?;
+        } else if large.holes.contains(&true) {
+            // A file with holes has no inline tail.
+            let mut last = large.tail;
+            last.resize(last.len().next_multiple_of(self.block().size() as usize), 0);
+            self.allocator.append(&last)?;
+            self.enter_sparse(inode, size, start, &large.holes)?;
+        } else {
+            self.tables.set_flat(inode, start, tail)?;
+        }
+        Ok(large.content.check_unchanged()?)
+    }
+
+    /// Enters pclusters, unless a fragment follows them whose place is not known yet.
+    fn enter_pclusters(
+        &mut self,
+        file: &Pclusters<'_>,
+        rest: Option<Rest>,
+    ) -> Result<(), BuildError> {
+        let Some(Rest { len, digest, sketch }) = rest else {
+            return self.tables.set_pclusters(file);
+        };
+        let Pclusters { inode, size, start, extents, addresses, .. } = *file;
+        let len = u64::from(len);
+        let fragment = Fragment { inode, start: size - len, len, digest, sketch };
+        let (extents, addresses) = (extents.to_vec(), addresses.map(<[_]>::to_vec));
+        self.tails.push(Tail { fragment, start, extents, addresses });
+        Ok(())
+    }
+
+    /// Enters a file whose granules are holes or consecutive from block `start` on.
+    fn enter_sparse(
+        &mut self,
+        inode: InodeIndex,
+        size: u64,
+        start: u64,
+        holes: &[bool],
+    ) -> Result<(), BuildError> {
+        let granule = granule_for(size, self.block()) / self.block().size();
+        self.tables.set_runs(inode, &Runs::of_holes(holes, granule.into(), start))
+    }
+
+    fn put_chunks(
+        &mut self,
+        chunks: &[HashedChunk],
+        bytes: &mut &[u8],
+        runs: &mut Runs,
+    ) -> Result<(), BuildError> {
+        self.chunks.put(chunks, bytes, runs, &mut self.allocator)
+    }
+
+    /// Stores a file's bytes uncompressed over its pclusters, which saved too little.
+    fn rewrite_raw(&mut self, piece: &Piece<'_>, large: &Large<'_>) -> Result<(), BuildError> {
+        let (inode, size) = (piece.inode, piece.range.end);
+        if let Some(chunks) = self.geometry.plan.chunks(inode) {
+            return self.rewrite_in_chunks((inode, size), large, chunks);
+        }
+        self.allocator.skip_to(large.start);
+        let tail = piece.task.inline_tail;
+        let end = size - u64::from(tail);
+        let mut buf = Vec::new();
+        let mut digest = DigestOfPieces::default();
+        for (start, len) in steps(size, PIECE) {
+            buf.resize(len, 0);
+            large.content.read_at(&mut buf, start)?;
+            digest.push(Digest::of_piece(&buf));
+            let in_blocks = end.saturating_sub(start).min(len as u64);
+            buf.truncate(usize::try_from(in_blocks).expect("a part of what is in memory"));
+            buf.resize(buf.len().next_multiple_of(self.block().size() as usize), 0);
+            self.allocator.append(&buf)?;
+        }
+        self.tables.files.set_digest(inode, digest.finish());
+        let mut rest = vec![0; tail as usize];
+        large.content.read_at(&mut rest, end)?;
+        self.tables.set_flat(inode, large.start, &rest)
+    }
+
+    /// Stores a file's bytes in chunks over its pclusters.
+    fn rewrite_in_chunks(
+        &mut self,
+        (inode, size): (InodeIndex, u64),
+        large: &Large<'_>,
+        chunks: Chunks,
+    ) -> Result<(), BuildError> {
+        self.allocator.free_from(large.start)?;
+        let (mut buf, mut blocks) = (Vec::new(), Vec::new());
+        let (mut digest, mut runs) = (DigestOfPieces::default(), Runs::default());
+        for (position, len) in steps(size, PIECE.max(chunks.granule().into())) {
+            buf.resize(len, 0);
+            large.content.read_at(&mut buf, position)?;
+            digest.extend(Digest::of_pieces(&buf));
+            blocks.clear();
+            let hashed = cut(&buf, chunks, self.block(), &mut blocks);
+            self.put_chunks(&hashed, &mut &*blocks, &mut runs)?;
+            self.chunks.flush(self.allocator.image())?;
+        }
+        self.tables.files.set_digest(inode, digest.finish());
+        self.tables.set_runs(inode, &runs)
+    }
+}
+
+/// Positions and lengths of parts of at most `step` bytes.
+fn steps(size: u64, step: u64) -> impl Iterator<Item = (u64, usize)> {
+    let len = move |start| usize::try_from(step.min(size - start)).expect("a step fits memory");
+    let count = size.div_ceil(step);
+    (0..count).map(move |number| (number * step, len(number * step)))
+}

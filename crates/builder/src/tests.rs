@@ -1,0 +1,258 @@
+//! Runs the stages one by one on values written by hand.
+
+use std::{borrow::Cow, fs::File, path::Path};
+
+use lith_codec::Compressor;
+use lith_format::{
+    addr::Blkaddr,
+    zmap::{EncodedExtent, HeadKind},
+};
+use lith_tree::{
+    ExtraDevice, Filesystem, InodeIndex, Kind, MemoryContents, Metadata as Attributes, Name, Tree,
+};
+
+use crate::{
+    Compression, Context, DataImport, Digest, Fragments, Input, Known, KnownDevice, KnownFile,
+    KnownPcluster, KnownStorage, KnownStretch, Options, Order, Output,
+    pack::pack,
+    place::{Ends, SizedInodes, place},
+    plan::{Geometry, Plan, plan},
+    scan::{Analysis, Unread, scan},
+    store::{Destination, FileData, StoredFiles, store},
+};
+
+/// A tree of regular files, and their bytes.
+struct Files {
+    tree: Tree,
+    contents: MemoryContents,
+    inodes: Vec<InodeIndex>,
+}
+
+fn files(contents_of: &[Vec<u8>]) -> Files {
+    let mut tree = Tree::new(Attributes::default());
+    let mut contents = MemoryContents::default();
+    let mut add = |(number, bytes): (usize, &Vec<u8>)| {
+        let name = Name::new(format!("{number:03}").as_bytes()).unwrap();
+        let place = (InodeIndex::ROOT, name);
+        contents.add(&mut tree, place, Attributes::default(), bytes.clone()).unwrap()
+    };
+    let inodes = contents_of.iter().enumerate().map(&mut add).collect();
+    Files { tree, contents, inodes }
+}
+
+impl Files {
+    fn input(&self) -> Input<'_> {
+        Input::new(Filesystem { tree: &self.tree, contents: &self.contents })
+    }
+}
+
+/// Bytes that compress, and differ by seed.
+fn text(seed: u8, len: usize) -> Vec<u8> {
+    let words = (0..).map(|number: u32| format!("{seed} {} ", number.wrapping_mul(0x9e37) % 977));
+    words.flat_map(String::into_bytes).take(len).collect()
+}
+
+fn compressed(fragments: Fragments) -> Options {
+    let compressor = Compressor::Lz4;
+    Options::uncompressed().with(|options| {
+        let files = Compression { compressor, pcluster: Some(4096), min_saving: 0 };
+        options.compression.files = Some(files);
+        options.compression.fragments = fragments;
+    })
+}
+
+fn context() -> Context<'static> {
+    Context::new(Path::new("/tmp"))
+}
+
+fn scanned<'a>(input: Input<'a>, plan: &'a Plan<'a>) -> Analysis<'a> {
+    scan(Geometry { input, plan }, &plan.files, &context()).unwrap()
+}
+
+fn stored(geometry: Geometry<'_>, analysis: &Analysis<'_>, image: &File) -> StoredFiles {
+    let context = context();
+    let destination = Destination { image: Output::from(image), context: &context };
+    let empty = StoredFiles::new(geometry.plan, 1, &context);
+    store(geometry, analysis, destination, empty).unwrap()
+}
+
+#[test]
+fn a_plan_puts_the_files_of_an_order_first() {
+    let files = files(&[text(1, 10), text(2, 10), Vec::new(), text(3, 10)]);
+    let [a, b, empty, c] = files.inodes[..] else { unreachable!() };
+    let options = Options::uncompressed();
+    let mut order = Order::new();
+    order.first = vec![c, InodeIndex::ROOT, empty, b, c];
+    let plan = plan(files.input().with_order(&order), &options, &context()).unwrap();
+    assert_eq!(plan.files, [c, b, a]);
+    assert_eq!(plan.order, [InodeIndex::ROOT, a, b, empty, c]);
+}
+
+#[test]
+fn scanning_finds_duplicates_fragments_and_repeats() {
+    let large = text(1, 60_000);
+    let again = [text(2, 30_000), large.clone()].concat();
+    let files = files(&[large.clone(), text(3, 100), large, again]);
+    let [first, small, duplicate, repeating] = files.inodes[..] else { unreachable!() };
+    let mut options = compressed(Fragments::Tails);
+    options.compression.dedupe = true;
+    let plan = plan(files.input(), &options, &context()).unwrap();
+    let analysis = scanned(files.input(), &plan);
+    assert_eq!(analysis.files, [first, small, repeating]);
+    assert_eq!(analysis.duplicates.get(&duplicate), Some(&first));
+    let fragments: Vec<_> = analysis.fragments.iter().map(|f| (f.inode, f.len)).collect();
+    assert_eq!(fragments, [(small, 100)]);
+    assert!(analysis.repeats.has(first) && analysis.repeats.has(repeating));
+    assert_eq!(analysis.in_blocks(), [first, repeating]);
+}
+
+#[test]
+fn what_is_not_imported_is_not_read() {
+    let files = files(&[text(1, 5000)]);
+    for (data, expected) in
+        [(DataImport::Reserved, Unread::Reserved), (DataImport::Zeros, Unread::Hole)]
+    {
+        let options = Options::uncompressed().with(|options| options.data = data);
+        let plan = plan(files.input(), &options, &context()).unwrap();
+        let analysis = scanned(files.input(), &plan);
+        assert_eq!(analysis.unread, [(files.inodes[0], expected)]);
+        assert!(analysis.files.is_empty());
+    }
+}
+
+#[test]
+fn known_content_is_found_by_its_bytes_and_referred_to() {
+    let (bytes, other) = (text(1, 9000), text(2, 9000));
+    let files = files(&[other.clone(), bytes.clone(), bytes.clone()]);
+    let base = self::files(std::slice::from_ref(&bytes));
+    let content = base.input().open(base.inodes[0]).unwrap();
+    let extent = EncodedExtent { llen: 9000, blocks: 1, kind: HeadKind::Head1, partial: false };
+    let address = Blkaddr(1 << 20);
+    let pclusters = KnownStorage::Pclusters {
+        compressors: (Compressor::Lz4, None),
+        pcluster: 4096,
+        extents: vec![KnownPcluster { extent, address }],
+    };
+    let blocks =
+        KnownStorage::Blocks(vec![KnownStretch { len: 9000, place: Some((1, Blkaddr(7))) }]);
+    for stored_as in [pclusters, blocks] {
+        let digest = Digest::of_content(&bytes);
+        // A digest alone is not trusted: the first file has the same size, and here a forged digest.
+        let forged = Digest::of_content(&other);
+        let known = |digest| KnownFile {
+            size: 9000,
+            digest,
+            content: &*content,
+            stored: stored_as.clone(),
+        };
+        let device = ExtraDevice { bytes: 1 << 20, tag: Vec::new() };
+        let mut base = Known::new();
+        base.devices = vec![KnownDevice { device, uniaddr: Some(address) }];
+        base.files = vec![known(forged), known(digest)];
+        let input = files.input().with_known(&base);
+        let options = Options::uncompressed();
+        let plan = plan(input, &options, &context()).unwrap();
+        let analysis = scanned(input, &plan);
+        let unread = Unread::Known(Cow::Borrowed(&base.files[1].stored), Some(digest));
+        let found = files.inodes[1..].iter().map(|inode| (*inode, unread.clone()));
+        assert_eq!(analysis.unread, found.collect::<Vec<_>>());
+        assert_eq!(analysis.files, files.inodes[..1]);
+        let image = tempfile::tempfile().unwrap();
+        let stored = stored(Geometry { input, plan: &plan }, &analysis, &image);
+        for inode in &files.inodes[1..] {
+            let expected = matches!(
+                (stored.get(*inode).data, &stored_as),
+                (FileData::Compressed { blocks: 1, .. }, KnownStorage::Pclusters { .. })
+                    | (FileData::Chunked { .. }, KnownStorage::Blocks(_))
+            );
+            assert!(expected, "{:?}", stored.get(*inode).data);
+            assert_eq!(stored.table.digest(*inode), digest);
+        }
+        // Only the other file has blocks in the image: two whole ones, and a tail.
+        assert_eq!(
+            (stored.get(files.inodes[0]).data, stored.next),
+            (FileData::Flat { start: 1 }, 3)
+        );
+    }
+}
+
+#[test]
+fn storing_follows_the_analysis_alone() {
+    let files = files(&[text(1, 8192), text(1, 8192)]);
+    let [first, second] = files.inodes[..] else { unreachable!() };
+    let options = Options::uncompressed();
+    let plan = plan(files.input(), &options, &context()).unwrap();
+    let geometry = Geometry { input: files.input(), plan: &plan };
+    let mut analysis = Analysis::of_unknown(second);
+    analysis.unread = vec![(first, Unread::Reserved)];
+    let image = tempfile::tempfile().unwrap();
+    let stored = stored(geometry, &analysis, &image);
+    assert_eq!(stored.get(first).data, FileData::Flat { start: 1 });
+    assert_eq!(stored.get(second).data, FileData::Flat { start: 3 });
+    assert_eq!((stored.next, image.metadata().unwrap().len()), (5, 5 * 4096));
+}
+
+#[test]
+fn an_extent_starts_where_the_heat_changes() {
+    let files = files(&[text(1, 500_000)]);
+    let inode = files.inodes[0];
+    let options = compressed(Fragments::None);
+    let blocks = |order: &Order| {
+        let input = files.input().with_order(order);
+        let plan = plan(input, &options, &context()).unwrap();
+        let image = tempfile::tempfile().unwrap();
+        let analysis = Analysis::of_unknown(inode);
+        let stored = stored(Geometry { input, plan: &plan }, &analysis, &image);
+        match stored.get(inode).data {
+            FileData::Compressed { blocks, .. } => blocks,
+            other => panic!("{other:?}"),
+        }
+    };
+    let cold = blocks(&Order::new());
+    let mut order = Order::new();
+    // Each border ends a pcluster before it is full.
+    order.heat.insert(inode, (0..50).map(|n| (n * 10_000, u8::try_from(n % 2).unwrap())).collect());
+    assert!(blocks(&order) >= cold + 25, "{} {cold}", blocks(&order));
+}
+
+#[test]
+fn fragments_of_equal_bytes_are_packed_once() {
+    let files = files(&[text(1, 300), text(2, 200), text(1, 300)]);
+    let options = compressed(Fragments::Tails);
+    let plan = plan(files.input(), &options, &context()).unwrap();
+    let geometry = Geometry { input: files.input(), plan: &plan };
+    let analysis = scanned(files.input(), &plan);
+    let none = StoredFiles::new(&plan, 1, &context());
+    let (_, packing) = pack(geometry, &analysis, none).unwrap();
+    let packing = packing.unwrap();
+    let mut positions: Vec<_> =
+        packing.content.fragments.iter().map(|(tail, at)| (tail.fragment.inode, *at)).collect();
+    positions.sort_unstable();
+    assert_eq!(positions[0].1, positions[2].1);
+    let packed = packing.inode(geometry, None);
+    assert!(matches!(packed.inode.kind, Kind::Regular { size: 500 }));
+    let mut bytes = vec![0; 500];
+    packed.content.read_at(&mut bytes, 0).unwrap();
+    for (inode, at) in positions {
+        let at = usize::try_from(at).unwrap();
+        let expected = if inode == files.inodes[1] { text(2, 200) } else { text(1, 300) };
+        assert_eq!(bytes[at..at + expected.len()], expected);
+    }
+}
+
+#[test]
+fn inodes_are_placed_from_the_head_on_and_never_overlap() {
+    let files = files(&vec![Vec::new(); 300]);
+    let options = Options::uncompressed();
+    let plan = plan(files.input(), &options, &context()).unwrap();
+    let geometry = Geometry { input: files.input(), plan: &plan };
+    let none = StoredFiles::new(&plan, 1, &context());
+    let inodes = SizedInodes { geometry, files: &none.table };
+    let ends = Ends::new(plan.head.end, None, options.layout.block);
+    let placement = place(inodes, &[], ends).unwrap();
+    let mut positions: Vec<_> = plan.order.iter().map(|inode| placement.position(*inode)).collect();
+    assert_eq!(positions[0], ends.head);
+    positions.sort_unstable();
+    assert!(positions.windows(2).all(|pair| pair[0] + 32 <= pair[1]));
+    assert!(positions.last().unwrap() + 32 <= placement.end);
+}
