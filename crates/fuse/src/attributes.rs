@@ -1,4 +1,4 @@
-//! What does the kernel know of an inode?
+//! Converts inodes to the attributes that the kernel gets.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,10 +12,10 @@ use lith_reader::{Image, Inode};
 
 use crate::{numbers::Numbers, options::Options};
 
-/// A size that no file has: the kernel takes no attributes with it.
+/// A size that no file has: the kernel refuses attributes with it.
 const NO_SIZE: u64 = u64::MAX;
 
-/// How inodes of an image look from outside.
+/// Converts inodes of one image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attributes {
     pub(crate) numbers: Numbers,
@@ -35,7 +35,7 @@ impl Attributes {
         }
     }
 
-    /// What `stat` shows: as the kernel's own EROFS.
+    /// What `stat` shows, the same as for the kernel's EROFS.
     pub(crate) fn of(&self, inode: &Inode) -> FileAttr {
         let mtime = time(inode.mtime, inode.mtime_nsec);
         FileAttr {
@@ -53,12 +53,12 @@ impl Attributes {
         }
     }
 
-    /// Attributes that say that there is no such file.
+    /// Attributes for a file that does not exist.
     pub(crate) fn none(&self) -> FileAttr {
         FileAttr { ino: fuser::INodeNo(0), ..self.bare(Nid(0), FileType::Regular) }
     }
 
-    /// Attributes of an inode that can't be read: the kernel shows its name and asks again for everything else.
+    /// Attributes of an inode that can't be read: the kernel shows its name and requests everything else again.
     pub(crate) fn unknown(&self, nid: Nid, file_type: FileType) -> FileAttr {
         FileAttr { size: NO_SIZE, ..self.bare(nid, file_type) }
     }
@@ -105,7 +105,7 @@ fn time(seconds: i64, nanoseconds: u32) -> SystemTime {
 /// The device number as the kernel packs it, which is how EROFS stores it.
 fn rdev(inode: &Inode) -> u32 {
     match inode.data {
-        InodeData::Device(rdev) => rdev.to_raw().unwrap_or_default(),
+        InodeData::Device(rdev) => rdev.to_raw().expect("images store device numbers in 32 bits"),
         _ => 0,
     }
 }

@@ -1,8 +1,8 @@
-//! Which files can the kernel read without asking?
+//! Makes the backing files of passthrough, which the kernel reads without requests.
 //!
-//! A file that is stored as it is can be read by the kernel from another file that holds the same bytes (FUSE
-//! passthrough, Linux 6.9, root only). Where the image lies on a filesystem that shares blocks between files (btrfs,
-//! XFS), such a file without a name is made of the image's own blocks, without copying them.
+//! The kernel can read an uncompressed file from another file that holds the same bytes (FUSE passthrough, Linux 6.9, root
+//! only). If the image is on a filesystem that shares blocks between files (btrfs, XFS), such a file is made of the
+//! image's own blocks, without a name and without copying them.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -17,13 +17,13 @@ use fuser::{BackingId, INodeNo};
 use lith_reader::{ExtentKind, Image, Inode, Place};
 use rustix::fs::{Mode, OFlags, copy_file_range, ftruncate, ioctl_ficlone};
 
-/// Shorter files are read at once anyway.
+/// Shorter files are read by one request anyway.
 const SHORTEST: u64 = 64 << 10;
 
-/// Extents of a file that is worth it: chunks that lie behind each other count as one.
+/// The most extents of a file that is passed through: contiguous chunks count as one.
 const EXTENTS: usize = 4096;
 
-/// Where an image's bytes are, for files to share them.
+/// The file whose blocks backing files share.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ImageFile {
     /// The file that holds the image.
@@ -49,7 +49,7 @@ struct Opened {
 }
 
 impl Backing {
-    /// For the image in a file, if its filesystem can share blocks.
+    /// Backing files for the image in `file`, if its filesystem can share blocks.
     pub(crate) fn new(file: &ImageFile) -> io::Result<Self> {
         let image = File::open(&file.path)?;
         let folder = file.path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -58,8 +58,8 @@ impl Backing {
         Ok(Self { image, offset: file.offset, folder, open: Mutex::default() })
     }
 
-    /// Calls `answer` with what the kernel is to read `inode` from, which stays until it is [closed](Self::close);
-    /// false if it has to ask. `register` tells the kernel of a file.
+    /// Calls `answer` with the backing file of `inode`, which stays until it is [closed](Self::close); false if there
+    /// can't be one. `register` registers a file with the kernel.
     pub(crate) fn open(
         &self,
         (image, inode): (&Image, &Inode),
@@ -81,7 +81,7 @@ impl Backing {
         true
     }
 
-    /// A file is not open any more, once.
+    /// Notes that a file was closed once.
     pub(crate) fn close(&self, number: INodeNo) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = open.get_mut(&number) {
@@ -92,9 +92,9 @@ impl Backing {
         }
     }
 
-    /// A file with the bytes of `inode`, if they are stored in a row.
+    /// A file with the bytes of `inode`, if they are contiguous.
     fn share(&self, image: &Image, inode: &Inode) -> Option<File> {
-        let (start, length) = in_a_row(image, inode)?;
+        let Contiguous { start, length } = contiguous(image, inode)?;
         let file = File::from(nameless(&self.folder).ok()?);
         let (mut from, mut to) = (start.checked_add(self.offset)?, 0);
         while to < length {
@@ -115,8 +115,14 @@ impl Backing {
     }
 }
 
-/// Where the bytes of a file lie on the primary device and how many do: all but for a tail beside the inode.
-fn in_a_row(image: &Image, inode: &Inode) -> Option<(u64, u64)> {
+/// Contiguous bytes on the primary device.
+struct Contiguous {
+    start: u64,
+    length: u64,
+}
+
+/// The bytes of a file on the primary device, which are all but an inline tail. `None`: they are not contiguous.
+fn contiguous(image: &Image, inode: &Inode) -> Option<Contiguous> {
     if inode.size < SHORTEST {
         return None;
     }
@@ -137,7 +143,7 @@ fn in_a_row(image: &Image, inode: &Inode) -> Option<(u64, u64)> {
             _ => return None,
         }
     }
-    start.filter(|_| length >= SHORTEST).map(|start| (start, length))
+    start.filter(|_| length >= SHORTEST).map(|start| Contiguous { start, length })
 }
 
 fn nameless(folder: &Path) -> io::Result<OwnedFd> {

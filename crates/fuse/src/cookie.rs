@@ -1,12 +1,12 @@
-//! Where does the reading of a directory go on?
+//! Defines the positions of directories that the kernel gets.
 
 use lith_reader::DirPosition;
 
 /// Bits of an index: a block of 64 KiB has fewer than 5,461 entries.
 const INDEX_BITS: u32 = 16;
 
-/// What `telldir` shows: 0 is before everything, even a `.` that is not stored; everything else is the position of
-/// the next stored entry, so reading goes on without a look at those before.
+/// What `telldir` returns: 0 precedes everything, even a `.` that is not stored; everything else is the position of the
+/// next stored entry, so reading continues without the entries before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Cookie(pub(crate) u64);
 
@@ -16,7 +16,7 @@ impl Cookie {
         Self((position.block << INDEX_BITS | position.index as u64) + 1)
     }
 
-    /// The position; none before everything.
+    /// The position. `None`: before everything.
     pub(crate) const fn position(self) -> Option<DirPosition> {
         match self.0.checked_sub(1) {
             None => None,

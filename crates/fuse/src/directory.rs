@@ -1,4 +1,4 @@
-//! What does a directory answer?
+//! Fills the replies to reads of directories.
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
@@ -21,7 +21,7 @@ pub(crate) struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    /// Adds names and kinds, as many as fit; returns the regular files of them.
+    /// Adds names and kinds, as many as fit; returns the regular files among them.
     pub(crate) fn fill(&self, reply: &mut ReplyDirectory) -> Result<Vec<Nid>, Error> {
         self.each(|entry, next| {
             let number = self.attributes.numbers.number(entry.nid);
@@ -38,8 +38,8 @@ impl Listing<'_> {
         })
     }
 
-    /// Shows each entry with the cookie of what follows it, until `add` says that there is no more room. An error
-    /// counts only if it is the first thing: what was read before it is worth showing.
+    /// Calls `add` with each entry and the cookie of what follows it, until it returns that the reply is full. An error is
+    /// returned only if no entry precedes it; otherwise the next request meets it again.
     fn each(&self, mut add: impl FnMut(&DirEntry, Cookie) -> bool) -> Result<Vec<Nid>, Error> {
         let directory = self.image.inode(self.nid)?;
         let start = self.from.position();

@@ -1,4 +1,4 @@
-//! When was something asked for last?
+//! Waits until no requests arrive.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often is looked at most.
+/// The shortest time between two checks.
 const SHORTEST: Duration = Duration::from_millis(100);
 
 /// Counts requests.
@@ -14,12 +14,12 @@ const SHORTEST: Duration = Duration::from_millis(100);
 pub(crate) struct Activity(AtomicU64);
 
 impl Activity {
-    /// A request came.
+    /// Counts a request.
     pub(crate) fn note(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns as soon as none came for `idle`.
+    /// Returns as soon as none arrived for `idle`.
     pub(crate) fn wait_until_idle(&self, idle: Duration) {
         let pause = (idle / 8).max(SHORTEST);
         let (mut seen, mut since) = (self.count(), Instant::now());

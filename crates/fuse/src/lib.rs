@@ -1,11 +1,10 @@
 //! How is an image served?
 //!
-//! [`Mounted::new`] puts an open image into the file tree by FUSE, [`Mounted::serve`] answers the kernel's requests
-//! until it is unmounted. What an image holds never changes, so the kernel may keep all that it is told: names,
-//! attributes, links and pages stay in its caches, and most calls of programs never come here.
+//! [`Mounted::new`] mounts an open image by FUSE, [`Mounted::serve`] answers the kernel's requests until it is unmounted.
+//! An image never changes, so the kernel may keep all replies: names, attributes, links and pages stay in its caches, and
+//! most system calls of programs cause no request.
 //!
-//! The kernel's threads wait for one of ours each; every thread has a descriptor of its own and decodes what it was
-//! asked for by itself. Needs Linux 4.5.
+//! Each thread has a descriptor of its own, takes one request at a time and decodes for it by itself. Needs Linux 4.5.
 #![forbid(unsafe_code)]
 
 mod attributes;

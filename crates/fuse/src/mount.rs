@@ -1,4 +1,4 @@
-//! How does a connection to the kernel get a place in the file tree?
+//! Mounts a FUSE connection.
 
 use std::{
     ffi::CString,
@@ -22,19 +22,19 @@ use rustix::{
 
 use crate::options::Options;
 
-/// What kind of filesystem the list of mounts shows, behind `fuse.`.
+/// The kind of filesystem in the list of mounts, after `fuse.`.
 const SUBTYPE: &str = "lith";
 
-/// The source that the list of mounts shows, where there is no other.
+/// The default source in the list of mounts.
 const SOURCE: &str = "lith";
 
-/// Who mounts for those who may not.
+/// The program that mounts for users who may not mount.
 const HELPER: &str = "fusermount3";
 
-/// Mounts at `directory`, and gives the connection that requests come from.
+/// Mounts at `directory`; returns the connection that requests arrive on.
 ///
 /// # Errors
-/// What the kernel says, or for those who have no right to mount, what the program `fusermount3` says.
+/// The kernel's, or without the right to mount those of the program `fusermount3`.
 pub(crate) fn mount(directory: &Path, options: &Options) -> io::Result<OwnedFd> {
     match directly(directory, options) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -47,8 +47,8 @@ pub(crate) fn mount(directory: &Path, options: &Options) -> io::Result<OwnedFd> 
 fn directly(directory: &Path, options: &Options) -> io::Result<OwnedFd> {
     let device = OwnedFd::from(File::options().read(true).write(true).open("/dev/fuse")?);
     let (fd, uid, gid) = (device.as_raw_fd(), geteuid().as_raw(), getegid().as_raw());
-    let mut words = vec![format!("fd={fd},rootmode=40000,user_id={uid},group_id={gid}")];
-    words.extend(kernel_words(options));
+    let mut data = vec![format!("fd={fd},rootmode=40000,user_id={uid},group_id={gid}")];
+    data.extend(kernel_options(options));
     let flags = [
         (true, MountFlags::RDONLY | MountFlags::NOATIME),
         (!options.devices, MountFlags::NODEV),
@@ -57,19 +57,19 @@ fn directly(directory: &Path, options: &Options) -> io::Result<OwnedFd> {
         (options.nosymfollow, MountFlags::NOSYMFOLLOW),
     ];
     let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag).collect();
-    let (kind, data) = (format!("fuse.{}", subtype(options)), CString::new(words.join(","))?);
+    let (kind, data) = (format!("fuse.{}", subtype(options)), CString::new(data.join(","))?);
     let source = options.source.as_deref().unwrap_or(SOURCE);
     kernel_mount(source, directory, kind, flags, data.as_c_str())?;
     Ok(device)
 }
 
-/// What the kernel's FUSE is told beside flags.
-fn kernel_words(options: &Options) -> Vec<String> {
-    let mut words = vec!["default_permissions".to_owned()];
-    // Among others, the session lets only root pass if only root may.
-    words.extend((options.allow_other || options.allow_root).then(|| "allow_other".to_owned()));
-    words.extend(options.max_read.map(|bytes| format!("max_read={bytes}")));
-    words
+/// The mount options of the kernel's FUSE that are not flags.
+fn kernel_options(options: &Options) -> Vec<String> {
+    let mut data = vec!["default_permissions".to_owned()];
+    // If only root is allowed, the session refuses the others.
+    data.extend((options.allow_other || options.allow_root).then(|| "allow_other".to_owned()));
+    data.extend(options.max_read.map(|bytes| format!("max_read={bytes}")));
+    data
 }
 
 fn subtype(options: &Options) -> &str {
@@ -82,29 +82,29 @@ fn by_helper(directory: &Path, options: &Options) -> io::Result<OwnedFd> {
     fcntl_setfd(&theirs, FdFlags::empty())?;
     let mut command = Command::new(HELPER);
     command.env("_FUSE_COMMFD", theirs.as_raw_fd().to_string());
-    command.args(["-o", &helper_words(options), "--"]).arg(directory).stdin(Stdio::null());
+    command.args(["-o", &helper_options(options), "--"]).arg(directory).stdin(Stdio::null());
     let output = command.output().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => io::Error::other(format!("{HELPER} is not installed: {error}")),
         _ => error,
     })?;
     drop(theirs);
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(io::Error::other(said.trim().to_owned()));
+        let message = String::from_utf8_lossy(&output.stderr);
+        return Err(io::Error::other(message.trim().to_owned()));
     }
     receive(&ours)
 }
 
-fn helper_words(options: &Options) -> String {
+fn helper_options(options: &Options) -> String {
     let source = options.source.as_deref().unwrap_or(SOURCE);
     let escaped = |text: &str| text.replace('\\', "\\\\").replace(',', "\\,");
     let (kind, source) = (escaped(subtype(options)), escaped(source));
-    let mut words =
+    let mut data =
         vec!["ro,noatime".to_owned(), format!("subtype={kind}"), format!("fsname={source}")];
-    words.extend(kernel_words(options));
-    words.extend(options.noexec.then(|| "noexec".to_owned()));
-    words.extend(options.nosymfollow.then(|| "nosymfollow".to_owned()));
-    words.join(",")
+    data.extend(kernel_options(options));
+    data.extend(options.noexec.then(|| "noexec".to_owned()));
+    data.extend(options.nosymfollow.then(|| "nosymfollow".to_owned()));
+    data.join(",")
 }
 
 /// The descriptor that the helper sends.

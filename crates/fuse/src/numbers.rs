@@ -1,13 +1,13 @@
-//! Which number does the kernel know an inode by?
+//! Converts NIDs to the inode numbers of FUSE.
 
 use fuser::INodeNo;
 use lith_format::addr::Nid;
 
-/// What takes the place of NID 0, which FUSE has no number for; no inode lies so far behind.
+/// The number of NID 0, since FUSE reserves 0; no inode has so large a NID.
 const ZERO: u64 = u64::MAX;
 
-/// Numbers of nodes are NIDs, so that `st_ino` is what the kernel's own EROFS shows; only the root, which must be 1,
-/// changes places with the NID 1.
+/// Inode numbers are NIDs, so that `st_ino` is the same as with the kernel's EROFS; only the root, which must be 1, is
+/// swapped with NID 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Numbers {
     root: Nid,

@@ -1,8 +1,7 @@
-//! What can the kernel keep that it didn't ask for?
+//! Pushes decoded bytes that were not requested into the kernel's page cache.
 //!
-//! Who reads a few bytes here and there of a compressed file makes us decode much more than that. What was decoded
-//! besides goes into the kernel's page cache when an extent is read from for the second time: from then on it is found
-//! there without asking us, and makes room by itself when memory is short.
+//! A small read of a compressed file decodes a whole extent. When an extent is read a second time, all of it goes to the
+//! page cache: later reads find it there without a request, and the kernel drops it when memory is short.
 
 use std::{
     io,
@@ -14,17 +13,27 @@ use std::{
 
 use fuser::{INodeNo, Notifier};
 
-/// The unit of the page cache, at least.
+/// The smallest unit of the page cache.
 const PAGE: u64 = 4096;
 
-/// The way into the kernel's page cache.
+/// Pushes into the kernel's page cache.
 #[derive(Debug)]
 pub(crate) struct Pusher {
-    /// There from the mount on.
+    /// Set at the mount.
     notifier: OnceLock<Notifier>,
-    /// How many more threads may push at once. A push waits for pages that are being read: one thread must be left to
+    /// How many more threads may push at once. A push waits for pages that are being read, so one thread must remain to
     /// answer those reads.
     permits: AtomicUsize,
+}
+
+/// A part of a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'a> {
+    /// Its first byte in the file.
+    pub(crate) position: u64,
+    pub(crate) bytes: &'a [u8],
+    /// Bytes in the whole file.
+    pub(crate) file_size: u64,
 }
 
 impl Pusher {
@@ -35,25 +44,24 @@ impl Pusher {
     }
 
     pub(crate) fn begin(&self, notifier: Notifier) {
-        // Nothing is pushed before the first call, and there is one mount only.
+        // There is one mount only, so this is the first call.
         let _ = self.notifier.set(notifier);
     }
 
-    /// Gives the kernel the bytes of a file of `size` bytes from `position` on, as far as they fill pages. Does nothing
-    /// if too many threads are at it. The thread must not owe an answer.
-    pub(crate) fn push(&self, number: INodeNo, bytes: (u64, &[u8]), size: u64) {
+    /// Pushes the whole pages of a part of a file. Does nothing if too many threads push. The calling thread must have
+    /// answered its request: the push may wait for the reply.
+    pub(crate) fn push(&self, number: INodeNo, part: Part<'_>) {
         if self.take() {
-            self.push_aside(number, bytes, size);
+            self.push_aside(number, part);
             self.permits.fetch_add(1, Ordering::Release);
         }
     }
 
-    /// The same by a thread that answers no requests, which may wait.
-    pub(crate) fn push_aside(&self, number: INodeNo, (position, bytes): (u64, &[u8]), size: u64) {
-        if let (Some(notifier), Some((position, bytes))) =
-            (self.notifier.get(), whole_pages(position, bytes, size))
-        {
-            // An inode that the kernel has forgotten meanwhile is no failure, and nobody waits for this.
+    /// As [`Self::push`], for a thread that answers no requests: it may wait.
+    pub(crate) fn push_aside(&self, number: INodeNo, part: Part<'_>) {
+        let pages = whole_pages(part);
+        if let (Some(notifier), Some((position, bytes))) = (self.notifier.get(), pages) {
+            // Fails if the kernel has forgotten the inode, which then needs no pages.
             let _: io::Result<()> = notifier.store(number, position, bytes);
         }
     }
@@ -64,11 +72,12 @@ impl Pusher {
     }
 }
 
-/// The pages that lie within the bytes, of which the last one of a file may be short.
-fn whole_pages(position: u64, bytes: &[u8], size: u64) -> Option<(u64, &[u8])> {
+/// The position and bytes of the whole pages of a part; the last page of a file may be short.
+fn whole_pages(part: Part<'_>) -> Option<(u64, &[u8])> {
+    let Part { position, bytes, file_size } = part;
     let end = position.checked_add(bytes.len() as u64)?;
-    let start = position.next_multiple_of(PAGE);
-    let end = if end == size { end } else { end - end % PAGE };
+    let start = position.checked_next_multiple_of(PAGE)?;
+    let end = if end == file_size { end } else { end - end % PAGE };
     let (skip, length) = (start - position, end.checked_sub(start).filter(|length| *length > 0)?);
     let skip = usize::try_from(skip).ok()?;
     let bytes = bytes.get(skip..skip.checked_add(usize::try_from(length).ok()?)?)?;
@@ -82,8 +91,8 @@ mod tests {
     #[test]
     fn only_whole_pages_are_pushed() {
         let bytes = vec![0; 10_000];
-        let pages = |position, length, size| {
-            let found = whole_pages(position, &bytes[..length], size);
+        let pages = |position, length, file_size| {
+            let found = whole_pages(Part { position, bytes: &bytes[..length], file_size });
             found.map(|(start, bytes)| (start, bytes.len()))
         };
         assert_eq!(pages(0, 10_000, 50_000), Some((0, 8192)));
@@ -95,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn one_thread_is_left_to_answer() {
+    fn one_thread_remains_to_answer() {
         let pusher = Pusher::new(3);
         assert_eq!([pusher.take(), pusher.take(), pusher.take()], [true, true, false]);
         assert!(!Pusher::new(1).take());

@@ -1,16 +1,16 @@
-//! How far ahead does the kernel read?
+//! Raises the kernel's read-ahead of a mount.
 
 use std::{fs, path::Path};
 
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
-/// KiB that the kernel reads ahead of a sequential reader; without the right to say so, its own 128. Four of the largest
-/// requests: some are decoded while others are taken.
+/// KiB that the kernel reads ahead of a sequential reader, instead of its default 128: four of the largest requests, so
+/// that some are decoded while others are copied.
 const READ_AHEAD_KIB: u32 = 4096;
 
-/// Lets the kernel read ahead further on the mount at `directory`; false if the process may not.
+/// Raises the read-ahead of the mount at `directory`; false without the right to.
 pub(crate) fn raise(directory: &Path) -> bool {
-    // The device number is known without a request, which nobody would answer yet.
+    // DONT_SYNC: without a request, since no thread answers yet.
     let Ok(found) = statx(CWD, directory, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE) else {
         return false;
     };

@@ -1,4 +1,4 @@
-//! What is answered to which request?
+//! Answers the kernel's requests.
 
 use std::{
     cell::RefCell, ffi::OsStr, fs::File, io, os::unix::ffi::OsStrExt, sync::Arc, time::Duration,
@@ -13,29 +13,38 @@ use lith_format::addr::Nid;
 use lith_reader::{DataRange, Deliver, Error, Image, Inode, ReadAhead};
 
 use crate::{
-    attributes::Attributes, backing::Backing, buffer, cookie::Cookie, directory::Listing, errno,
-    idle::Activity, options::Options, presence::Presence, push::Pusher, xattrs,
+    attributes::Attributes,
+    backing::Backing,
+    buffer,
+    cookie::Cookie,
+    directory::Listing,
+    errno,
+    idle::Activity,
+    options::Options,
+    presence::Presence,
+    push::{Part, Pusher},
+    xattrs,
 };
 
-/// How long the kernel may keep what it was told: ten years.
+/// How long the kernel may keep replies: ten years.
 pub(crate) const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
-/// The handle of files that the kernel reads by itself.
-const SHARED: FileHandle = FileHandle(1);
+/// The handle of files that the kernel reads from a backing file.
+const PASSED_THROUGH: FileHandle = FileHandle(1);
 
 /// Bytes in a name.
 const NAME_MAX: u32 = 255;
 
-/// A read of at most so many bytes is one of many here and there: the kernel asks for more if it goes straight on.
+/// A read of at most so many bytes is a random one: the kernel requests more if it reads sequentially.
 const SCATTERED: usize = 16 << 10;
 
-/// Shorter extents are as quickly decoded again as pushed, and have few pages that could be asked for.
+/// Shorter extents are decoded again as quickly as pushed, and have few other pages.
 const WORTH_PUSHING: usize = 32 << 10;
 
-/// Requests that the kernel has under way by itself, for pages that nobody waits for yet.
+/// The most requests of the kernel's read-ahead at once.
 const BACKGROUND: u16 = 64;
 
-/// What is asked of the kernel as far as it has it.
+/// Features that are requested from the kernel.
 const WANTED: [InitFlags; 8] = [
     InitFlags::FUSE_DO_READDIRPLUS,
     InitFlags::FUSE_READDIRPLUS_AUTO,
@@ -47,7 +56,7 @@ const WANTED: [InitFlags; 8] = [
     InitFlags::FUSE_NO_OPENDIR_SUPPORT,
 ];
 
-/// An image that answers.
+/// Answers requests for the files of an image.
 #[derive(Debug)]
 pub(crate) struct Server {
     image: Arc<Image>,
@@ -67,9 +76,10 @@ impl Server {
         let (activity, pusher) = (Arc::default(), Arc::new(Pusher::new(options.threads())));
         let (numbers, into) = (attributes.numbers, Arc::clone(&pusher));
         let deliver: Deliver = Box::new(move |inode, bytes| {
-            into.push_aside(numbers.number(inode.nid), (0, bytes), inode.size);
+            let part = Part { position: 0, bytes, file_size: inode.size };
+            into.push_aside(numbers.number(inode.nid), part);
         });
-        // Without threads for it, everything is decoded when it is asked for.
+        // Without threads for it, everything is decoded when it is requested.
         let ahead = ReadAhead::new(Arc::clone(&image), Some(deliver)).ok().map(Arc::new);
         Self {
             image,
@@ -78,7 +88,7 @@ impl Server {
             pusher,
             ahead,
             xattrs: Arc::default(),
-            // Where blocks can't be shared, files are read as usual.
+            // Where blocks can't be shared, files are read by requests.
             backing: options.passthrough.as_ref().and_then(|file| Backing::new(file).ok()),
             without_open: false,
             without_opendir: false,
@@ -126,7 +136,7 @@ impl Server {
     fn send(&self, number: INodeNo, inode: &Inode, range: (u64, u32), reply: ReplyData) {
         let (position, length) = range;
         let left = inode.size.saturating_sub(position).min(length.into());
-        let left = usize::try_from(left).unwrap_or_default();
+        let left = usize::try_from(left).expect("at most `length`, which is a `u32`");
         let _busy = self.ahead.as_ref().map(|ahead| ahead.begin_read(inode, position, left as u64));
         let file = match self.image.file(inode) {
             Ok(file) => file,
@@ -145,12 +155,13 @@ impl Server {
             && let Some(kept) = file.kept_at(position)
             && kept.bytes().len() >= WORTH_PUSHING
         {
-            self.pusher.push(number, (kept.la, kept.bytes()), inode.size);
+            let part = Part { position: kept.la, bytes: kept.bytes(), file_size: inode.size };
+            self.pusher.push(number, part);
         }
     }
 
-    /// Lets the kernel read a file by itself if it can be, which the number of the handle tells.
-    fn open_shared(&self, backing: &Backing, number: INodeNo, reply: ReplyOpen) {
+    /// Opens a file with a backing file if there can be one; the handle is [`PASSED_THROUGH`] then.
+    fn open_passed_through(&self, backing: &Backing, number: INodeNo, reply: ReplyOpen) {
         let inode = match self.inode(number) {
             Ok(inode) => inode,
             Err(error) => return reply.error(errno::of(&error)),
@@ -162,7 +173,7 @@ impl Server {
         };
         backing.open((&self.image, &inode), number, register, |id| {
             if let Some(reply) = reply.take() {
-                reply.opened_passthrough(SHARED, FopenFlags::empty(), id);
+                reply.opened_passthrough(PASSED_THROUGH, FopenFlags::empty(), id);
             }
         });
         if let Some(reply) = reply.take() {
@@ -191,7 +202,7 @@ impl Server {
 impl Filesystem for Server {
     fn init(&mut self, _req: &Request, config: &mut KernelConfig) -> io::Result<()> {
         for wanted in WANTED {
-            // A kernel without it is asked more often.
+            // A kernel without a feature sends more requests.
             let _ = config.add_capabilities(wanted);
         }
         let _ = config.set_max_background(BACKGROUND);
@@ -232,11 +243,11 @@ impl Filesystem for Server {
         }
     }
 
-    /// Unless files are passed through, the kernel asks once, and from then on opens files by itself.
+    /// Unless files are passed through, ENOSYS makes the kernel open all further files without a request.
     fn open(&self, _req: &Request, ino: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         self.activity.note();
         if let Some(backing) = &self.backing {
-            return self.open_shared(backing, ino, reply);
+            return self.open_passed_through(backing, ino, reply);
         }
         if self.without_open {
             return reply.error(Errno::ENOSYS);
@@ -271,7 +282,7 @@ impl Filesystem for Server {
         _flush: bool,
         reply: ReplyEmpty,
     ) {
-        if let Some(backing) = self.backing.as_ref().filter(|_| fh == SHARED) {
+        if let Some(backing) = self.backing.as_ref().filter(|_| fh == PASSED_THROUGH) {
             backing.close(ino);
         }
         reply.ok();
@@ -375,7 +386,7 @@ impl Filesystem for Server {
     }
 }
 
-/// Whether `lseek` looks for a hole, or for data.
+/// Whether `lseek` seeks a hole (true) or data (false). `None`: neither.
 fn wants_hole(whence: i32) -> Option<bool> {
     const SEEK_DATA: i32 = 3;
     const SEEK_HOLE: i32 = 4;

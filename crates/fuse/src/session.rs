@@ -1,4 +1,4 @@
-//! How does serving begin and end?
+//! Starts and ends a mount.
 
 use std::{
     io,
@@ -15,7 +15,7 @@ use crate::{
     idle::Activity, mount::mount, options::Options, readahead, requests::Server, unmount::unmount,
 };
 
-/// An image that is mounted, but doesn't answer yet.
+/// A mounted image whose requests are not answered yet.
 #[derive(Debug)]
 pub struct Mounted {
     session: Session<Server>,
@@ -31,10 +31,10 @@ pub struct Unmounter {
 }
 
 impl Mounted {
-    /// Mounts `image` at `directory`: with the rights for it right away, otherwise by the program `fusermount3`.
+    /// Mounts `image` at `directory`: directly with the right to mount, otherwise by the program `fusermount3`.
     ///
     /// # Errors
-    /// What the kernel or the program says.
+    /// Those of the kernel or the program.
     pub fn new(image: Arc<Image>, directory: &Path, options: &Options) -> io::Result<Self> {
         let directory = directory.canonicalize()?;
         let server = Server::new(image, options);
@@ -42,7 +42,7 @@ impl Mounted {
         let connection = mount(&directory, options)?;
         let session = Session::from_fd(server, connection, acl(options), config(options));
         let session = session.inspect_err(|_| {
-            // There is nobody who would answer.
+            // Without a session, requests would wait for ever.
             let _ = unmount(&directory, true);
         })?;
         pusher.begin(session.notifier());
@@ -60,7 +60,7 @@ impl Mounted {
         &self.directory
     }
 
-    /// What ends it.
+    /// Ends the mount, from any thread.
     #[must_use]
     pub fn unmounter(&self) -> Unmounter {
         Unmounter { directory: self.directory.clone() }
@@ -69,7 +69,7 @@ impl Mounted {
     /// Answers requests until it is unmounted.
     ///
     /// # Errors
-    /// What the kernel says when the connection fails, or that there are no threads.
+    /// Those of the kernel's connection, and of starting threads.
     pub fn serve(self) -> io::Result<()> {
         if let Some(idle) = self.idle {
             let (activity, unmounter) = (Arc::clone(&self.activity), self.unmounter());
@@ -82,24 +82,24 @@ impl Mounted {
 }
 
 impl Unmounter {
-    /// Unmounts if nobody uses it.
+    /// Unmounts if it is not in use.
     ///
     /// # Errors
-    /// What the kernel says, as that it is busy.
+    /// Those of the kernel, for example that it is busy.
     pub fn unmount(&self) -> io::Result<()> {
         unmount(&self.directory, false)
     }
 
-    /// Takes it out of sight, whoever uses it.
+    /// Detaches the mount from the file tree, in use or not.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Those of the kernel.
     pub fn detach(&self) -> io::Result<()> {
         unmount(&self.directory, true)
     }
 }
 
-/// A busy mount can't be unmounted: then it is not idle either.
+/// Unmounts once it is idle. Unmounting fails while a file is open: then it waits again.
 fn unmount_when_idle(activity: &Activity, unmounter: &Unmounter, idle: Duration) {
     loop {
         activity.wait_until_idle(idle);
@@ -109,7 +109,7 @@ fn unmount_when_idle(activity: &Activity, unmounter: &Unmounter, idle: Duration)
     }
 }
 
-/// Who may ask is the kernel's business, but that it can't tell root from others.
+/// Access is checked by the kernel, but `allow_root` alone is not known to it.
 fn acl(options: &Options) -> SessionACL {
     let only_root = options.allow_root && !options.allow_other;
     if only_root { SessionACL::RootAndOwner } else { SessionACL::All }

@@ -1,4 +1,4 @@
-//! How does a mount end?
+//! Unmounts.
 
 use std::{
     io,
@@ -12,11 +12,11 @@ use rustix::{
     mount::{UnmountFlags, unmount as umount2},
 };
 
-/// Unmounts what is mounted at `directory`; with `lazy` also if it is in use: it is out of sight at once, and gone with
-/// its last user. Without the right to, the program `fusermount3` is asked, which may end mounts of the same user.
+/// Unmounts what is mounted at `directory`; with `lazy` also if it is in use: it is detached at once, and ends with its
+/// last user. Without the right to unmount, the program `fusermount3` does it, for mounts of the same user.
 ///
 /// # Errors
-/// What the kernel says, as that it is busy or that nothing is mounted there, or what `fusermount3` says.
+/// Those of the kernel, for example that it is busy or that nothing is mounted there, or of `fusermount3`.
 pub fn unmount(directory: &Path, lazy: bool) -> io::Result<()> {
     let flags = if lazy { UnmountFlags::DETACH } else { UnmountFlags::empty() };
     match umount2(directory, flags | UnmountFlags::NOFOLLOW) {
@@ -39,8 +39,8 @@ fn by_helper(directory: &Path, lazy: bool) -> io::Result<()> {
         match command.stdin(Stdio::null()).output() {
             Ok(output) if output.status.success() => return Ok(()),
             Ok(output) => {
-                let said = String::from_utf8_lossy(&output.stderr);
-                return Err(io::Error::other(said.trim().to_owned()));
+                let message = String::from_utf8_lossy(&output.stderr);
+                return Err(io::Error::other(message.trim().to_owned()));
             }
             Err(error) => failure = error,
         }

@@ -1,4 +1,4 @@
-//! Who clears away the mount of a server that died?
+//! Unmounts what a server that died left mounted.
 
 use std::{
     io::{self, Read},
@@ -7,13 +7,13 @@ use std::{
 
 use crate::unmount::{is_dead, unmount};
 
-/// Waits until `alive` ends, which a server keeps open as long as it runs, and then unmounts what it left behind at
+/// Waits until `alive` ends, which a server keeps open as long as it runs, and then unmounts what it left mounted at
 /// `directory`.
 ///
 /// # Errors
-/// What unmounting says.
+/// As [`unmount`].
 pub fn watch(mut alive: impl Read, directory: &Path) -> io::Result<()> {
-    // Whatever ends the waiting, the server is gone or out of sight.
+    // However the wait ends, the server is gone or can't be watched any more.
     let _ = io::copy(&mut alive, &mut io::sink());
     if is_dead(directory) { unmount(directory, true) } else { Ok(()) }
 }

@@ -1,11 +1,11 @@
-//! How are extended attributes handed over?
+//! Replies with extended attributes.
 
 use fuser::{Errno, ReplyXattr};
 use lith_reader::{Error, Image, Inode};
 
 use crate::errno;
 
-/// The names, each with a NUL behind it.
+/// The names, each followed by a NUL.
 pub(crate) fn names(image: &Image, inode: &Inode) -> Result<Vec<u8>, Error> {
     let mut names = Vec::new();
     for xattr in image.xattrs(inode)? {
@@ -15,7 +15,7 @@ pub(crate) fn names(image: &Image, inode: &Inode) -> Result<Vec<u8>, Error> {
     Ok(names)
 }
 
-/// Answers with `bytes`, or with how many there are if the kernel gives no room.
+/// Replies with `bytes`, or with their number if the kernel's buffer has `room` for none.
 pub(crate) fn reply(bytes: Result<Option<Vec<u8>>, Error>, room: u32, reply: ReplyXattr) {
     let bytes = match bytes {
         Ok(Some(bytes)) => bytes,

@@ -1,11 +1,10 @@
-//! How fast are reads at random, and what do they cost?
+//! Measures random reads: their rate and what they read and decode.
 //!
 //! `random IMAGE [THREADS [COUNT [SIZE [CACHE [WAY]]]]]` reads COUNT times SIZE bytes of the largest file by each of
 //! THREADS threads, with CACHE bytes of decoded content. WAY is `direct`, `buffered`, `rolling`, `inplace`, or
 //! `handoff`: then every read is sent to another thread, which decodes and sends it back.
 
 use std::{
-    path::Path,
     sync::{Arc, mpsc},
     time::Instant,
 };
@@ -16,7 +15,7 @@ use lith_reader::{Error, File, Image, Inode, Options, Way};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// A read on its way to the thread that does it, and where its bytes go.
+/// A read for the thread that does it: its position, and the channel for its bytes.
 type Order = (u64, mpsc::Sender<Result<Vec<u8>, Error>>);
 
 fn main() -> Result<(), Failure> {
@@ -38,7 +37,7 @@ fn main() -> Result<(), Failure> {
         "" | "handoff" => None,
         _ => return Err(format!("{way}: no such way").into()),
     };
-    let device = FileDevice::open(Path::new(path))?;
+    let device = FileDevice::open(path)?;
     let image = Arc::new(Image::open_with(vec![Box::new(device)], options)?);
     let inode = largest(&image)?;
     let start = Instant::now();
@@ -67,7 +66,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Reads by a thread of its own, as a server would with a pool of decoding threads.
+/// Reads by another thread, as a server would with a pool of decoding threads.
 fn handed_off(
     image: &Image,
     inode: &Inode,
@@ -81,7 +80,7 @@ fn handed_off(
         scope.spawn(move || {
             for (at, back) in taken {
                 let mut buf = vec![0; size];
-                // Nobody waits any more if this fails.
+                // Fails only if the receiver has ended.
                 let _ = back.send(worker.read_at(&mut buf, at).map(|()| buf));
             }
         });

@@ -21,7 +21,7 @@ const SEQUENCES: usize = 8;
 /// Bytes that a read may skip and still continue a sequence.
 const GAP: u64 = 4 << 10;
 
-/// Bytes that the device is told to prefetch at once.
+/// Bytes of a hint to the device.
 const HINT: u64 = 512 << 10;
 
 /// Reads that must have continued a sequence before the first hint.

@@ -27,10 +27,10 @@ use lith_reader::{Error, Image, Inode, Options};
 /// No single image may take longer, on a slow machine with all checks on.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Names looked at in one image.
+/// Names examined in one image.
 const NAMES: usize = 500;
 
-/// Extents and ranges looked at in one file.
+/// Extents and ranges examined in one file.
 const EXTENTS: usize = 2000;
 
 /// The next of a sequence of numbers without pattern.

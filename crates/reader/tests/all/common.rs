@@ -1,4 +1,4 @@
-//! What do the golden images hold, as the reader tells it?
+//! Opens the golden images and dumps what the reader finds in them.
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part")]
 
 use std::{collections::BTreeMap, fmt::Write as _, path::PathBuf};

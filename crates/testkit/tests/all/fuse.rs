@@ -360,7 +360,8 @@ fn files_may_all_belong_to_one() {
         return;
     }
     let (folder, _) = image_of(&lz4(), |tree| plant_files(tree, 3));
-    let options = Options { uid: Some(1234), gid: Some(99), ..Options::default() };
+    let mut options = Options::default();
+    (options.uid, options.gid) = (Some(1234), Some(99));
     let served = fuse::serve(fuse::open(&folder.path().join("image")), &options);
     for path in [served.path().to_owned(), served.path().join("file001")] {
         let found = fs::metadata(path).unwrap();
@@ -418,7 +419,8 @@ fn it_goes_when_nobody_needs_it() {
     }
     let (folder, _) = image_of(&lz4(), |tree| plant_files(tree, 3));
     let idle = Some(Duration::from_millis(400));
-    let options = Options { idle, ..Options::default() };
+    let mut options = Options::default();
+    options.idle = idle;
     let mut served = fuse::serve(fuse::open(&folder.path().join("image")), &options);
     let file = File::open(served.path().join("file001")).unwrap();
     assert!(!served.ends_within(Duration::from_secs(2)), "gone while a file is open");
@@ -486,7 +488,8 @@ fn the_kernel_reads_plain_files_from_the_images_own_blocks() {
     let (source, path) = (image::directory(&tree), disk.path().join("image"));
     image::build_at(&path, source.filesystem(), &image::plain());
     let (image, file) = (fuse::open(&path), ImageFile { path, offset: 0 });
-    let options = Options { passthrough: Some(file), ..Options::default() };
+    let mut options = Options::default();
+    options.passthrough = Some(file);
     let served = fuse::serve(Arc::clone(&image), &options);
     let before = image.stats().served;
     for name in ["large", "blocks", "large"] {

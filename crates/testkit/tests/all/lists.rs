@@ -51,7 +51,7 @@ impl Bed {
 
     fn build(&self, options: &Options) -> Image {
         image::build_at(&self.image(), Filesystem::new(&self.tree, &self.contents), options);
-        Image::open(FileDevice::open(&self.image()).unwrap()).unwrap()
+        Image::open(FileDevice::open(self.image()).unwrap()).unwrap()
     }
 }
 
@@ -144,7 +144,7 @@ fn what_the_source_map_says_fills_an_image_with_room() {
     let device = contents.devices()[0].clone();
     let options = image::plain().with(|o| o.data = DataImport::Reserved);
     image::build_at(&bed.image(), Filesystem::new(&bed.tree, &contents), &options);
-    let image = Image::open(FileDevice::open(&bed.image()).unwrap()).unwrap();
+    let image = Image::open(FileDevice::open(bed.image()).unwrap()).unwrap();
     let mut out = Vec::new();
     lith::source_map(&image, Filesystem::new(&bed.tree, &contents), &mut out).unwrap();
     drop(image);
@@ -190,7 +190,7 @@ fn the_vmdk_descriptor_puts_image_and_devices_behind_each_other() {
     let options = chunks::with(image::plain(), 4096);
     let options = options.with(|o| o.identity.id = ImageId::Fixed(id));
     image::builder(source, &options).blob(&blob).build_to(bed.image()).unwrap();
-    let image = Image::open(FileDevice::open(&bed.image()).unwrap()).unwrap();
+    let image = Image::open(FileDevice::open(bed.image()).unwrap()).unwrap();
     let mut out = Vec::new();
     let names = (Path::new("image"), &[PathBuf::from("blob")][..]);
     lith::vmdk_descriptor(&image, names, &mut out).unwrap();

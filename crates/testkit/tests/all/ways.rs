@@ -127,7 +127,7 @@ fn threads_share_what_one_decodes_and_read_ahead_changes_nothing() {
         let ahead = ReadAhead::new(Arc::clone(&image), None).unwrap();
         let listed: Vec<_> = files(&source)
             .iter()
-            .map(|(inode, _)| image.resolve(&source.tree.path(*inode)).unwrap().nid)
+            .map(|(inode, _)| image.resolve(source.tree.path(*inode)).unwrap().nid)
             .collect();
         ahead.listed(&listed);
         thread::scope(|scope| {

@@ -102,27 +102,26 @@ fn options(request: &Mount, settings: &Settings) -> lith_fuse::Options {
     let image = request.image.image.canonicalize().ok();
     let name = image.as_deref().and_then(Path::to_str);
     let name = name.map(ToOwned::to_owned);
-    lith_fuse::Options {
-        threads: request.threads,
-        // As with the kernel's driver.
-        allow_other: settings.allow_other
-            || (rustix::process::geteuid().is_root() && !settings.allow_root),
-        allow_root: settings.allow_root,
-        uid: settings.uid,
-        gid: settings.gid,
-        idle: settings.timeout.map(Duration::from_secs),
-        source: settings.source.clone().or(name),
-        devices: settings.cleared.contains(MountFlags::NODEV),
-        suid: settings.cleared.contains(MountFlags::NOSUID),
-        noexec: settings.set.contains(MountFlags::NOEXEC),
-        nosymfollow: settings.set.contains(MountFlags::NOSYMFOLLOW),
-        subtype: settings.subtype.clone(),
-        max_read: settings.max_read,
-        passthrough: settings.passthrough.then(|| lith_fuse::ImageFile {
-            path: request.image.image.clone(),
-            offset: settings.offset,
-        }),
-    }
+    let mut options = lith_fuse::Options::default();
+    options.threads = request.threads;
+    // As with the kernel's driver.
+    options.allow_other =
+        settings.allow_other || (rustix::process::geteuid().is_root() && !settings.allow_root);
+    options.allow_root = settings.allow_root;
+    (options.uid, options.gid) = (settings.uid, settings.gid);
+    options.idle = settings.timeout.map(Duration::from_secs);
+    options.source = settings.source.clone().or(name);
+    options.devices = settings.cleared.contains(MountFlags::NODEV);
+    options.suid = settings.cleared.contains(MountFlags::NOSUID);
+    options.noexec = settings.set.contains(MountFlags::NOEXEC);
+    options.nosymfollow = settings.set.contains(MountFlags::NOSYMFOLLOW);
+    options.subtype.clone_from(&settings.subtype);
+    options.max_read = settings.max_read;
+    options.passthrough = settings.passthrough.then(|| lith_fuse::ImageFile {
+        path: request.image.image.clone(),
+        offset: settings.offset,
+    });
+    options
 }
 
 /// A process that clears away the mount should this one be killed: it notices by the end of what is returned.
