@@ -49,7 +49,8 @@ pub use input::{
 };
 pub use options::{
     AttributeOptions, ChunkForm, Chunks, Compression, CompressionOptions, DataImport, Files,
-    Fragments, Identity, ImageId, IndexForm, InodeForm, LayoutOptions, Options, Rule,
+    Fragments, Identity, ImageId, IndexForm, InodeForm, LayoutOptions, Options, Preset, Rule,
+    UnknownPreset,
 };
 pub use output::Output;
 pub use report::Report;

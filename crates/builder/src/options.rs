@@ -8,6 +8,7 @@ mod data;
 mod identity;
 mod layout;
 mod method;
+mod preset;
 mod rule;
 
 use lith_format::kernel::{Capability, KernelVersion};
@@ -20,11 +21,12 @@ pub use self::{
     identity::{Identity, ImageId},
     layout::LayoutOptions,
     method::Compression,
+    preset::{Preset, UnknownPreset},
     rule::{Files, Rule},
 };
 use crate::BuildError;
 
-/// What kind of image is built.
+/// What kind of image is built. The default is [`Preset::Balanced`] for [`KernelVersion::DEFAULT`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {

@@ -9,7 +9,7 @@ use std::{
 
 use lith_builder::{BuildError, Context, DataImport, Options, Output, Report};
 use lith_observer::Observer;
-use lith_source::Source;
+use lith_source::{ExcludeError, Source, SourceError};
 
 use crate::{
     Adjust, Mismatch, flush,
@@ -39,22 +39,44 @@ pub(crate) struct Job<'a> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Its file can't be made or named.
+    /// The image's file can't be created or named.
     #[error("{}: cannot {action}", path.display())]
     Target {
         /// The image's path.
         path: PathBuf,
         /// `create`, `put into place`.
         action: &'static str,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// It can't be built.
+    /// The source can't be read.
     #[error(transparent)]
-    Build(#[from] BuildError),
-    /// What was written is not what was read.
+    Source(#[from] SourceError),
+    /// A pattern of [`exclude`](crate::Builder::exclude) or [`rule`](crate::Builder::rule) is invalid.
+    #[error(transparent)]
+    Pattern(ExcludeError),
+    /// [`exclude`](crate::Builder::exclude) or [`read`](crate::Builder::read) was called for a source that is read
+    /// already.
+    #[error("the source is read already: files can't be excluded from it any more")]
+    SourceIsRead,
+    /// The image can't be built.
+    #[error(transparent)]
+    Build(BuildError),
+    /// The image differs from its source.
     #[error("the image was read back and is wrong; it was not put into place")]
     Verify(#[from] Mismatch),
+    /// The observer cancelled the build.
+    #[error("the build was cancelled")]
+    Cancelled,
+}
+
+impl From<BuildError> for Error {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::Cancelled => Self::Cancelled,
+            error => Self::Build(error),
+        }
+    }
 }
 
 /// The device for chunks in the making.

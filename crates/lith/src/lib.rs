@@ -50,7 +50,8 @@ pub use build::Error;
 pub use digest::{
     DIGEST_NAME, DigestFinding, DigestState, check_digests, digest_name, record_digests,
 };
-pub use one_build::{Builder, Built};
+pub use lith_builder::{Options as BuildOptions, Preset};
+pub use one_build::{Builder, Built, spool_memory};
 pub use staged::temporary_directory;
 pub use verify::Mismatch;
 pub use vmdk::vmdk_descriptor;

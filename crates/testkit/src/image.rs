@@ -257,7 +257,8 @@ impl Means {
 
     /// A build as users do it.
     pub fn builder(self, source: Source, options: &Options) -> Builder<'static> {
-        let mut builder = Builder::source(source).options(|o| *o = options.clone());
+        let options = options.clone();
+        let mut builder = Builder::source(source).options(|o| *o = options);
         if let Some(workers) = self.workers {
             builder = builder.workers(workers);
         }

@@ -14,3 +14,14 @@ pub struct Compression {
     /// uncompressed.
     pub min_saving: u8,
 }
+
+impl Compression {
+    /// The part of a file that compression must save by default, in percent.
+    pub const DEFAULT_MIN_SAVING: u8 = 2;
+
+    /// Compression with the default pcluster size and saving.
+    #[must_use]
+    pub const fn new(compressor: Compressor) -> Self {
+        Self { compressor, pcluster: None, min_saving: Self::DEFAULT_MIN_SAVING }
+    }
+}

@@ -5,7 +5,7 @@ use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum, error::ErrorKind};
 use lith::{
     Adjust, Builder, Times, builder,
-    builder::{Compression, Fragments, ImageId, Options, Rule},
+    builder::{Compression, Fragments, ImageId, Options, Preset, Rule},
     codec::Compressor,
     format::addr::BlockBits,
     format::kernel::KernelVersion,
@@ -17,17 +17,12 @@ use lith::{
 use super::{
     extended::Extended,
     hints,
-    preset::Preset,
     rule::RuleWord,
     value::{self, Compressors, Metadata, Size},
 };
 
-/// The part of a file that compression must save when nothing else is said, in percent.
-const DEFAULT_MIN_SAVING: &str = "2";
-/// Bytes of memory to use when nothing else is said: most builders have that much to spare for each job.
+/// The library's default for memory, as text.
 const DEFAULT_MEMORY: &str = "200M";
-/// Which part of the memory holds temporary data of sources that can be read only once.
-const SPOOL_PART: u64 = 5;
 
 /// What to build, of what, and how.
 #[derive(Debug)]
@@ -111,9 +106,9 @@ struct Words {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Compression and layout")]
 struct DataWords {
-    /// What -z, -C and -E are where they are not given: fast (quick to build), balanced (small, and quick to read),
-    /// small (much smaller, slower to read) or smallest (takes its time to build and to read)
-    #[arg(long, value_name = "NAME", default_value = "balanced", hide_possible_values = true)]
+    /// The defaults of -z, -C, -E and -m: fast (quick to build), balanced (small, and quick to read), small (much
+    /// smaller, slower to read) or smallest (slow to build and to read)
+    #[arg(long, value_name = "NAME", default_value_t, hide_possible_values = true, value_parser = value::preset())]
     preset: Preset,
 
     /// How files are compressed: none, lz4, lz4hc (levels 1 to 12), zstd (-7 to 22), deflate (1 to 12) or lzma (0 to 9,
@@ -156,7 +151,7 @@ struct DataWords {
     pack_directories: Option<bool>,
 
     /// What compression must save, in percent of a file; a file that saves less is stored as it is
-    #[arg(long, value_name = "PERCENT", default_value = DEFAULT_MIN_SAVING, value_parser = value::percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = Compression::DEFAULT_MIN_SAVING, value_parser = value::percent)]
     min_saving: u8,
 
     /// The index of compressed files: compact, full (about four times as large) or records (one for each pcluster, for
@@ -336,31 +331,43 @@ impl Words {
 
     /// What kind of image is made.
     fn options(&self) -> Result<Options, String> {
-        let mut options = Options::uncompressed();
-        options.layout.block = self.data.block_size;
-        options.compression.files = self.data.compression()?;
-        options.compression.metabox = self.data.metabox()?;
-        options.compression.rules = self.data.rules()?;
-        options.compression.index = self.data.index.into();
-        options.attributes.xattr_prefixes = self.data.xattr_prefixes();
-        options.kernel = self.data.kernel;
+        let mut options = self.data.options()?;
         options.identity.label =
             self.attributes.label.clone().unwrap_or_default().into_encoded_bytes();
         options.identity.id = self.attributes.uuid;
-        self.data.extended()?.apply(&mut options);
-        let can_pack = options.compression.metabox.is_some()
-            && options.compression.files.is_some()
-            && options.compression.fragments != Fragments::None;
-        let pack = can_pack && self.data.preset.packs_directories(self.data.kernel);
-        options.compression.pack_directories = self.data.pack_directories.unwrap_or(pack);
         options.check().map_err(|error| error.to_string())?;
         Ok(options)
     }
 }
 
 impl DataWords {
-    fn compression(&self) -> Result<Option<Compression>, String> {
-        let Some(compressor) = self.compressors().first().copied() else {
+    /// What kind of image is made: as the preset has it, unless an option says otherwise. Without compression of files
+    /// nothing of the preset remains.
+    fn options(&self) -> Result<Options, String> {
+        let preset = self.preset.options(self.kernel);
+        let files = self.files(&preset)?;
+        let metabox = self.metabox(&preset, files)?;
+        let rules = self.rules(&preset)?;
+        let mut options = if files.is_some() { preset } else { Options::uncompressed() };
+        options.kernel = self.kernel;
+        options.layout.block = self.block_size;
+        options.attributes.xattr_prefixes = self.xattr_prefixes();
+        options.compression.files = files;
+        options.compression.metabox = metabox;
+        options.compression.rules = rules;
+        options.compression.index = self.index.into();
+        Extended::parse(&self.extended)?.apply(&mut options);
+        let compression = &mut options.compression;
+        let can_pack = compression.metabox.is_some()
+            && compression.files.is_some()
+            && compression.fragments != Fragments::None;
+        compression.pack_directories =
+            self.pack_directories.unwrap_or(compression.pack_directories && can_pack);
+        Ok(options)
+    }
+
+    fn files(&self, preset: &Options) -> Result<Option<Compression>, String> {
+        let Some(compressor) = self.compressors(preset).first().copied() else {
             return match self.pcluster {
                 Some(_) if self.rules.is_empty() => {
                     Err("--pcluster has no meaning without compression (-z none)".into())
@@ -368,29 +375,30 @@ impl DataWords {
                 _ => Ok(None),
             };
         };
-        Ok(Some(self.compression_by(compressor)))
+        Ok(Some(Compression { compressor, ..self.default_compression(preset) }))
     }
 
-    fn compression_by(&self, compressor: Compressor) -> Compression {
-        let pcluster = self.pcluster.map(Size::as_u32);
-        let pcluster = pcluster.or_else(|| self.preset.pcluster(self.kernel));
-        Compression { compressor, pcluster, min_saving: self.min_saving }
+    /// The preset's compression of files, with the pcluster size and the saving that are given.
+    fn default_compression(&self, preset: &Options) -> Compression {
+        let files = preset.compression.files.expect("every preset compresses files");
+        let pcluster = self.pcluster.map(Size::as_u32).or(files.pcluster);
+        Compression { pcluster, min_saving: self.min_saving, ..files }
     }
 
-    /// What `-z` lists, or the preset's.
-    fn compressors(&self) -> Vec<Compressor> {
-        let preset = || vec![self.preset.compressor(self.kernel)];
+    /// The compressors that `-z` lists, or the preset's.
+    fn compressors(&self, preset: &Options) -> Vec<Compressor> {
+        let preset = || preset.compression.files.iter().map(|files| files.compressor).collect();
         self.compress.as_ref().map_or_else(preset, |all| all.0.clone())
     }
 
-    /// Those of words first, then those of lines.
-    fn rules(&self) -> Result<Vec<Rule>, String> {
-        let default = self.compression_by(self.preset.compressor(self.kernel));
+    /// The rules of --rule, followed by those of --compress-hints.
+    fn rules(&self, preset: &Options) -> Result<Vec<Rule>, String> {
+        let default = self.default_compression(preset);
         let mut rules: Vec<_> =
             self.rules.iter().cloned().map(|rule| rule.into_rule(default)).collect();
         if let Some(path) = &self.compress_hints {
             let context = hints::Context {
-                compressors: &self.compressors(),
+                compressors: &self.compressors(preset),
                 default,
                 block: self.block_size,
             };
@@ -399,39 +407,29 @@ impl DataWords {
         Ok(rules)
     }
 
-    /// How inodes are compressed: as asked for, or as the preset has it if files are compressed.
-    fn metabox(&self) -> Result<Option<Compression>, String> {
-        let preset = self.preset.metadata_pcluster(self.kernel);
-        let pcluster = match self.metadata {
-            Some(Metadata { pcluster, .. }) => pcluster.as_u32(),
-            None => preset.map_or(0, |preset| preset.max(self.block_size.size())),
-        };
-        let named = self.metadata.and_then(|metadata| metadata.compressor);
-        let files = self.compression()?.map(|files| files.compressor);
-        match (self.metadata, named.or(files)) {
-            (None, _) if preset.is_none() => Ok(None),
-            (Some(_), None) => {
-                Err("-m has no meaning without an algorithm, its own or that of -z".into())
+    /// The compression of inodes: that of -m, or the preset's with the compressor of files.
+    fn metabox(
+        &self,
+        preset: &Options,
+        files: Option<Compression>,
+    ) -> Result<Option<Compression>, String> {
+        let files = files.map(|files| files.compressor);
+        let (compressor, pcluster) = match (self.metadata, preset.compression.metabox) {
+            (Some(Metadata { pcluster, compressor }), _) => {
+                let missing = "-m has no meaning without an algorithm, its own or that of -z";
+                (Some(compressor.or(files).ok_or(missing)?), Some(pcluster.as_u32()))
             }
-            (_, compressor) => Ok(compressor.map(|compressor| Compression {
-                compressor,
-                pcluster: Some(pcluster),
-                min_saving: self.min_saving,
-            })),
-        }
+            (None, Some(metabox)) => {
+                (files, metabox.pcluster.map(|size| size.max(self.block_size.size())))
+            }
+            (None, None) => (None, None),
+        };
+        let min_saving = self.min_saving;
+        Ok(compressor.map(|compressor| Compression { compressor, pcluster, min_saving }))
     }
 
     fn xattr_prefixes(&self) -> Vec<Vec<u8>> {
         self.xattr_prefixes.iter().map(|prefix| prefix.as_encoded_bytes().to_vec()).collect()
-    }
-
-    /// The preset's words, unless the image isn't compressed, and then those that were given.
-    fn extended(&self) -> Result<Extended, String> {
-        let is_compressed = !self.compressors().is_empty();
-        let preset = if is_compressed { self.preset.extended(self.kernel) } else { "" };
-        let words: Vec<String> =
-            std::iter::once(preset.to_owned()).chain(self.extended.iter().cloned()).collect();
-        Extended::parse(&words)
     }
 }
 
@@ -486,12 +484,10 @@ struct Memory {
 impl WorkWords {
     fn memory(&self) -> Result<Memory, String> {
         let Size(bytes) = self.memory;
-        let spool = bytes / SPOOL_PART;
         let too_large = |_error| "--memory is more than this machine can address".to_owned();
-        Ok(Memory {
-            builder: usize::try_from(bytes - spool).map_err(too_large)?,
-            spool: usize::try_from(spool).map_err(too_large)?,
-        })
+        let bytes = usize::try_from(bytes).map_err(too_large)?;
+        let spool = lith::spool_memory(bytes);
+        Ok(Memory { builder: bytes - spool, spool })
     }
 
     const fn summary(&self) -> Summary {
@@ -507,6 +503,33 @@ impl WorkWords {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_preset_is_that_of_the_library() {
+        for preset in Preset::ALL {
+            for kernel in ["5.4", "5.10", "5.15", "6.1", "6.12", "6.15", "6.17", "7.0"] {
+                let found = parse(&["--preset", preset.name(), "--kernel", kernel]).unwrap();
+                let expected = preset.options(kernel.parse().unwrap());
+                let (found, expected) = (format!("{:?}", found.options), format!("{expected:?}"));
+                assert_eq!(found, expected, "{preset}, {kernel}");
+            }
+        }
+    }
+
+    #[test]
+    fn fragments_of_the_default_can_be_switched_off() {
+        for (words, expected) in [
+            (&[][..], Fragments::Tails),
+            (&["-z", "zstd", "--kernel", "6.10"], Fragments::Tails),
+            (&["-E", "^fragments"], Fragments::None),
+            (&["-z", "none"], Fragments::None),
+            (&["--kernel", "5.15"], Fragments::None),
+            (&["--preset", "fast"], Fragments::None),
+        ] {
+            let found = parse(words).unwrap().options.compression.fragments;
+            assert_eq!(found, expected, "{words:?}");
+        }
+    }
+
     fn parse(words: &[&str]) -> Result<Build, clap::Error> {
         let all = ["lith", "source", "image"].iter().chain(words);
         let command = Build::augment_args(Command::new("lith"));
@@ -520,6 +543,7 @@ mod tests {
         let compression = image.compression.files.unwrap();
         assert_eq!(compression.compressor, Compressor::Lz4Hc { level: 12 });
         assert_eq!((compression.pcluster, compression.min_saving), (None, 2));
+        assert_eq!(format!("{image:?}"), format!("{:?}", Options::default()));
         assert_eq!(image.kernel, KernelVersion::new(6, 1));
         let memory = request.work.memory + request.read.spool_memory;
         assert_eq!(memory, builder::Context::DEFAULT_MEMORY);

@@ -21,7 +21,6 @@ pub(crate) mod man;
 pub(crate) mod map;
 pub(crate) mod mount;
 pub(crate) mod mount_options;
-pub(crate) mod preset;
 pub(crate) mod report;
 mod rule;
 pub(crate) mod stat;

@@ -2,9 +2,10 @@
 
 use std::{fmt, str::FromStr, sync::Arc};
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::{Timestamp as Moment, civil};
 use lith::{
-    builder::ImageId,
+    builder::{ImageId, Preset},
     codec::{Compressor, ParseCompressorError},
     format::addr::BlockBits,
     tree::Timestamp,
@@ -51,6 +52,11 @@ impl fmt::Display for ValueError {
 }
 
 impl std::error::Error for ValueError {}
+
+/// Reads the name of a preset.
+pub(crate) fn preset() -> impl TypedValueParser<Value = Preset> {
+    PossibleValuesParser::new(Preset::ALL.map(Preset::name)).try_map(|name| name.parse::<Preset>())
+}
 
 /// A number of bytes: `4096`, `64K`, `64KiB`, `1M`, `2G`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -26,7 +26,7 @@ fn report(folder: &Path, tree: &Path) -> PathBuf {
         let output = command.args(words).args(paths).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
-    run(&["build", "-q", "-z", "lz4"], [tree, &image]);
+    run(&["build", "-q", "-z", "lz4", "-E", "^fragments"], [tree, &image]);
     run(&["report", "-q", "--no-presets", "-o"], [&page, &image]);
     page
 }

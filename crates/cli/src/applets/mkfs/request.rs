@@ -8,7 +8,7 @@ use std::{
 
 use lith::{
     Adjust, Builder, Overlay, Times,
-    builder::{BuildError, ChunkForm, Chunks, DataImport, Fragments, ImageId, Options},
+    builder::{BuildError, ChunkForm, Chunks, Context, DataImport, Fragments, ImageId, Options},
     device::{FileDevice, OffsetDevice},
     format::{
         addr::BlockBits,
@@ -64,8 +64,8 @@ pub(super) enum From {
     Images(Vec<PathBuf>),
 }
 
-/// Bytes of memory that the build uses.
-const MEMORY: usize = 160 << 20;
+/// Bytes of memory that the build uses, without those for temporary data of the source.
+const MEMORY: usize = Context::DEFAULT_MEMORY - lith::spool_memory(Context::DEFAULT_MEMORY);
 
 impl Request {
     /// The wish, or what is wrong with it.
@@ -124,8 +124,9 @@ impl Request {
 
     /// A build as requested of a source.
     pub(super) fn builder(&self, source: Source) -> Builder<'static> {
+        let options = self.options.clone();
         let builder = Builder::source(source)
-            .options(|options| *options = self.options.clone())
+            .options(|all| *all = options)
             .adjust(self.adjust)
             .offset(self.offset)
             .workers(self.read.workers)

@@ -17,6 +17,18 @@ fn the_image_holds_what_the_directory_holds() {
 }
 
 #[test]
+fn the_library_makes_the_same_image_as_the_command() {
+    let sample = Sample::new();
+    let (by_command, by_library) = (sample.path("command.erofs"), sample.path("library.erofs"));
+    printed(args!["build", "-q", sample.src(), by_command]);
+    // As in the README.
+    ::lith::Builder::directory(sample.src()).build_to(&by_library).unwrap();
+    assert!(fs::read(&by_command).unwrap() == fs::read(&by_library).unwrap());
+    let info = printed(args!["info", by_command]);
+    assert!(info.contains("fragments"), "{info}");
+}
+
+#[test]
 fn extended_attributes_are_kept_or_not() {
     let sample = Sample::new();
     if !sample.set_xattr("hello", "user.note", b"kept") {
@@ -78,7 +90,9 @@ fn files_are_compressed_as_rules_and_hints_say() {
 
 #[test]
 fn workers_and_the_way_through_a_tar_change_no_byte() {
-    let (sample, image) = Sample::built();
+    let sample = Sample::new();
+    let image = sample.path("image.erofs");
+    printed(args!["build", "-q", sample.src(), image]);
     let expected = fs::read(&image).unwrap();
     let other = sample.path("other");
     for workers in ["1", "2", "8"] {

@@ -75,11 +75,11 @@ impl Sample {
         sample
     }
 
-    /// A sample with its image.
+    /// A sample with its image, whose files have extents of their own.
     pub(crate) fn built() -> (Self, PathBuf) {
         let sample = Self::new();
         let image = sample.path("image.erofs");
-        printed(args!["build", "-q", sample.src(), image]);
+        printed(args!["build", "-q", "-E", "^fragments", sample.src(), image]);
         (sample, image)
     }
 

@@ -1,0 +1,151 @@
+//! Defines [`Preset`]: named choices between the time to build, the size, and the time to read.
+
+use std::{fmt, str::FromStr};
+
+use lith_codec::{Compressor, LzmaEffort};
+use lith_format::kernel::{Capability, KernelVersion};
+
+use super::{Compression, Fragments, Options};
+
+/// A choice between the time to build, the size, and the time to read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Preset {
+    /// The quickest to build: LZ4.
+    Fast,
+    /// Small, and quick to read: LZ4HC at its highest level, with fragments from Linux 6.1 on.
+    #[default]
+    Balanced,
+    /// Much smaller, slower to read: LZMA in pclusters of 256 KiB, with fragments and ztailpacking; from Linux 6.17 on
+    /// also a metabox and the 48-bit layout. Before Linux 6.1 the same as [`Balanced`](Self::Balanced).
+    Small,
+    /// As small as possible, slow to build and to read: LZMA with most effort in pclusters of 1 MiB, with all files in
+    /// the packed inode and ztailpacking; from Linux 6.17 on also directories in the packed inode, a metabox and the
+    /// 48-bit layout. Before Linux 6.1 the same as [`Balanced`](Self::Balanced).
+    Smallest,
+}
+
+/// What fragments use.
+const FRAGMENTS: &[Capability] = &[Capability::Fragments, Capability::Interlaced];
+/// What the small presets use besides,
+const SMALL: &[Capability] = &[Capability::Lzma, Capability::BigPcluster, Capability::Ztailpacking];
+/// and what they add where the kernel supports it: the 48-bit layout,
+const WIDE: &[Capability] = &[Capability::Bits48, Capability::DotOmitted];
+/// and compressed inodes.
+const METABOX: &[Capability] = &[Capability::Metabox];
+/// The size of a pcluster of inodes. Larger ones gain hardly anything, and each access to an inode decompresses one.
+const METABOX_PCLUSTER: u32 = 16 << 10;
+
+impl Preset {
+    /// All presets, from the quickest build to the smallest image.
+    pub const ALL: [Self; 4] = [Self::Fast, Self::Balanced, Self::Small, Self::Smallest];
+
+    /// Its name in lower case.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Balanced => "balanced",
+            Self::Small => "small",
+            Self::Smallest => "smallest",
+        }
+    }
+
+    /// The options of an image that Linux `kernel` and later mount.
+    #[must_use]
+    pub fn options(self, kernel: KernelVersion) -> Options {
+        let mut options = Options::uncompressed();
+        options.kernel = kernel;
+        let is_small = kernel.supports(FRAGMENTS) && kernel.supports(SMALL);
+        match self {
+            Self::Fast => options.compression.files = Some(Compression::new(Compressor::Lz4)),
+            Self::Small if is_small => {
+                options.make_small(Compressor::Lzma(LzmaEffort::new(2)), 256 << 10);
+            }
+            Self::Smallest if is_small => {
+                let effort =
+                    LzmaEffort { extreme: true, dictionary: Some(8 << 20), ..LzmaEffort::new(9) };
+                options.make_small(Compressor::Lzma(effort), 1 << 20);
+                options.compression.fragments = Fragments::All;
+                options.compression.pack_directories = options.compression.metabox.is_some();
+            }
+            Self::Balanced | Self::Small | Self::Smallest => {
+                let compressor = Compressor::Lz4Hc { level: 12 };
+                options.compression.files = Some(Compression::new(compressor));
+                if kernel.supports(FRAGMENTS) {
+                    options.compression.fragments = Fragments::Tails;
+                }
+            }
+        }
+        options
+    }
+}
+
+impl Options {
+    /// Chooses the smallest layouts that the target kernel reads.
+    fn make_small(&mut self, compressor: Compressor, pcluster: u32) {
+        let compression = |pcluster| {
+            Some(Compression { pcluster: Some(pcluster), ..Compression::new(compressor) })
+        };
+        self.compression.files = compression(pcluster);
+        self.compression.fragments = Fragments::Tails;
+        self.compression.tail_packing = true;
+        let is_wide = self.kernel.supports(WIDE);
+        (self.layout.wide, self.layout.dot_omitted) = (is_wide, is_wide);
+        if self.kernel.supports(METABOX) {
+            self.compression.metabox = compression(METABOX_PCLUSTER);
+        }
+    }
+}
+
+/// The options of [`Preset::Balanced`] for [`KernelVersion::DEFAULT`].
+impl Default for Options {
+    fn default() -> Self {
+        Preset::default().options(KernelVersion::DEFAULT)
+    }
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A text is not the name of a [`Preset`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unknown preset {0:?}; known are fast, balanced, small and smallest")]
+pub struct UnknownPreset(pub String);
+
+impl FromStr for Preset {
+    type Err = UnknownPreset;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPreset> {
+        let known = Self::ALL.into_iter().find(|preset| preset.name() == name);
+        known.ok_or_else(|| UnknownPreset(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_preset_suits_every_kernel() {
+        for preset in Preset::ALL {
+            assert_eq!(preset.name().parse(), Ok(preset));
+            for kernel in ["5.4", "5.10", "5.15", "6.1", "6.12", "6.15", "6.17", "7.0"] {
+                let options = preset.options(kernel.parse().unwrap());
+                options.check().unwrap_or_else(|error| panic!("{preset}, {kernel}: {error}"));
+            }
+        }
+        assert!("tiny".parse::<Preset>().is_err());
+    }
+
+    #[test]
+    fn the_default_packs_fragments_where_the_kernel_reads_them() {
+        let fragments =
+            |kernel| Preset::Balanced.options(kernel).compression.fragments != Fragments::None;
+        assert!(fragments(KernelVersion::DEFAULT) && !fragments(KernelVersion::new(6, 0)));
+        assert_eq!(Options::default().compression.fragments, Fragments::Tails);
+    }
+}
