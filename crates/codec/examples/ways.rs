@@ -1,4 +1,4 @@
-//! How fast is each way to decode, for each algorithm and size of pcluster?
+//! Measures how fast each way to decode is, for each algorithm and size of pcluster.
 //!
 //! `cargo run --release -p lith-codec --example ways -- [-z zstd,9]... [-C 65536]... [-n ROUNDS] FILE...`
 //!
@@ -43,7 +43,7 @@ struct Buffers {
     window: Window,
 }
 
-/// Decodes one pcluster; gives the bytes that reached the reader's buffer.
+/// Decodes one pcluster; returns the bytes that reached the reader's buffer.
 type Way = fn(&Pcluster, &mut Buffers) -> Outcome<usize>;
 
 const WAYS: [(&str, Way); 9] = [
@@ -116,7 +116,7 @@ fn last_block_rolling(pcluster: &Pcluster, buffers: &mut Buffers) -> Outcome<usi
     rolling(pcluster, buffers, pcluster.length.saturating_sub(4096))
 }
 
-/// What is behind `skip` bytes, by way of a buffer for all.
+/// The bytes after the first `skip`, by way of a buffer for all.
 fn copied(pcluster: &Pcluster, buffers: &mut Buffers, skip: usize) -> Outcome<usize> {
     let between = room(&mut buffers.between, pcluster.length);
     decode_partial(pcluster.algorithm, &pcluster.stream, between)?;

@@ -1,8 +1,10 @@
-//! Which algorithms can a pcluster be stored with?
+//! Defines the compression algorithms of the EROFS format.
 
 use std::fmt;
 
 /// A compression algorithm of the EROFS format.
+///
+/// Mirrors the format, so it may be matched exhaustively: a new one is a change that every reader must see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Algorithm {
     /// LZ4 block format, written by the `lz4` and `lz4hc` encoders alike.

@@ -1,12 +1,14 @@
-//! Which encoder makes the pclusters, and with what effort?
+//! Defines the encoders with their efforts, and parses them from text.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::Algorithm;
+use crate::ffi::zstd::MAX_WINDOW_LOG;
 
 /// An encoder and its effort, as `lz4`, `lz4hc,12`, `zstd,15` or `lzma,level=9,dictsize=8m` name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Compressor {
     /// LZ4 at its one, fast effort.
     Lz4,
@@ -26,7 +28,7 @@ pub enum Compressor {
     Zstd {
         /// Effort, -7 to 22.
         level: i8,
-        /// The farthest that matches reach back, a power of two from 1 KiB to 1 MiB; nothing for what suits the
+        /// The farthest that matches reach back, a power of two from 1 KiB to 1 MiB; `None` for what suits the
         /// pcluster size.
         window: Option<u32>,
     },
@@ -39,13 +41,13 @@ pub struct LzmaEffort {
     pub level: u8,
     /// Much more time for a little more.
     pub extreme: bool,
-    /// The farthest that matches reach back, 4 KiB to 8 MiB; nothing for what suits the pcluster size.
+    /// The farthest that matches reach back, 4 KiB to 8 MiB; `None` for what suits the pcluster size.
     pub dictionary: Option<u32>,
-    /// Which statistics are kept apart; nothing for what suits, of which extreme effort tries several.
+    /// Which statistics are separate; `None` for what suits, of which extreme effort tries several.
     pub bits: Option<LzmaBits>,
 }
 
-/// By what LZMA keeps statistics apart.
+/// By which bits LZMA separates its statistics. The algorithm has these three, so the fields are all there will be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LzmaBits {
     /// Bits of the byte before that choose a literal's statistics, 0 to 4.
@@ -80,16 +82,28 @@ impl LzmaEffort {
     pub const fn new(level: u8) -> Self {
         Self { level, extreme: false, dictionary: None, bits: None }
     }
+
+    /// The same with much more time for a little less output.
+    #[must_use]
+    pub const fn extreme(self) -> Self {
+        Self { extreme: true, ..self }
+    }
+
+    /// The same with matches that reach back at most so many bytes, 4 KiB to 8 MiB.
+    #[must_use]
+    pub const fn with_dictionary(self, bytes: u32) -> Self {
+        Self { dictionary: Some(bytes), ..self }
+    }
 }
 
 /// The smallest dictionary that is chosen for LZMA.
-const LEAST_LZMA_DICTIONARY: u32 = 32 << 10;
-/// The largest dictionary that kernels allow LZMA.
-const MOST_LZMA_DICTIONARY: u32 = 8 << 20;
+const MIN_LZMA_DICTIONARY: u32 = 32 << 10;
+/// The largest LZMA dictionary that kernels allow, and that a reader must have memory for.
+pub(crate) const MAX_LZMA_DICTIONARY: u32 = 8 << 20;
 /// The window of DEFLATE.
 const DEFLATE_WINDOW: u32 = 32 << 10;
 /// The largest window that kernels allow Zstandard.
-const MOST_ZSTD_WINDOW: u32 = 1 << 20;
+const MAX_ZSTD_WINDOW: u32 = 1 << MAX_WINDOW_LOG;
 
 impl Compressor {
     /// The level that `lz4hc` means when none is given.
@@ -115,11 +129,11 @@ impl Compressor {
         match *self {
             Self::Lz4 | Self::Lz4Hc { .. } => u16::MAX.into(),
             Self::Lzma(LzmaEffort { dictionary, .. }) => dictionary.unwrap_or_else(|| {
-                pcluster.saturating_mul(4).clamp(LEAST_LZMA_DICTIONARY, MOST_LZMA_DICTIONARY)
+                pcluster.saturating_mul(4).clamp(MIN_LZMA_DICTIONARY, MAX_LZMA_DICTIONARY)
             }),
             Self::Deflate { .. } => DEFLATE_WINDOW,
             Self::Zstd { window, .. } => {
-                let suits = pcluster.saturating_mul(8).clamp(1 << 10, MOST_ZSTD_WINDOW);
+                let suits = pcluster.saturating_mul(8).clamp(1 << 10, MAX_ZSTD_WINDOW);
                 window.unwrap_or(1 << suits.ilog2())
             }
         }
@@ -145,15 +159,16 @@ impl fmt::Display for Compressor {
     }
 }
 
-/// Why words do not name a [`Compressor`].
+/// Why text does not name a [`Compressor`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ParseCompressorError {
     /// The format or this program has no encoder of that name.
     #[error(
         "unknown compressor {name:?}; known are lz4, lz4hc, lzma, deflate (libdeflate) and zstd"
     )]
     UnknownName {
-        /// The word found.
+        /// The text found.
         name: String,
     },
     /// The encoder has no such option.
@@ -171,7 +186,7 @@ pub enum ParseCompressorError {
         name: &'static str,
         /// The option.
         option: &'static str,
-        /// The word found.
+        /// The text found.
         found: String,
         /// What would be right.
         expected: &'static str,
@@ -188,43 +203,43 @@ struct Number {
 impl Number {
     fn parse<T: FromStr>(
         &self,
-        word: &str,
+        value: &str,
         is_allowed: impl Fn(&T) -> bool,
     ) -> Result<T, ParseCompressorError> {
-        self.accept(word.parse().ok().filter(is_allowed), word)
+        self.accept(value.parse().ok().filter(is_allowed), value)
     }
 
     /// Bytes with an optional suffix `k` or `m`.
     fn parse_size(
         &self,
-        word: &str,
+        value: &str,
         is_allowed: impl Fn(&u32) -> bool,
     ) -> Result<u32, ParseCompressorError> {
-        let shift = match word.as_bytes().last() {
+        let shift = match value.as_bytes().last() {
             Some(b'k' | b'K') => 10,
             Some(b'm' | b'M') => 20,
             _ => 0,
         };
-        let digits = if shift > 0 { word.get(..word.len() - 1) } else { Some(word) };
+        let digits = if shift > 0 { value.get(..value.len() - 1) } else { Some(value) };
         let number: Option<u32> = digits.and_then(|digits| digits.parse().ok());
         let bytes = number.and_then(|number| number.checked_mul(1 << shift));
-        self.accept(bytes.filter(is_allowed), word)
+        self.accept(bytes.filter(is_allowed), value)
     }
 
-    fn accept<T>(&self, value: Option<T>, word: &str) -> Result<T, ParseCompressorError> {
+    fn accept<T>(&self, parsed: Option<T>, value: &str) -> Result<T, ParseCompressorError> {
         let Self { name, option, expected } = *self;
-        let found = word.to_owned();
-        value.ok_or(ParseCompressorError::Value { name, option, found, expected })
+        let found = value.to_owned();
+        parsed.ok_or(ParseCompressorError::Value { name, option, found, expected })
     }
 }
 
 impl FromStr for Compressor {
     type Err = ParseCompressorError;
 
-    fn from_str(words: &str) -> Result<Self, Self::Err> {
-        let (name, options) = match words.split_once(',') {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, options) = match text.split_once(',') {
             Some((name, options)) => (name, Some(options)),
-            None => (words, None),
+            None => (text, None),
         };
         let mut compressor = match name {
             "lz4" => Self::Lz4,
@@ -235,8 +250,8 @@ impl FromStr for Compressor {
             _ => return Err(ParseCompressorError::UnknownName { name: name.to_owned() }),
         };
         for option in options.into_iter().flat_map(|options| options.split(',')) {
-            let (key, word) = option.split_once('=').unwrap_or(("level", option));
-            compressor.set(key, word, option)?;
+            let (key, value) = option.split_once('=').unwrap_or(("level", option));
+            compressor.set(key, value, option)?;
         }
         match compressor {
             Self::Lzma(LzmaEffort { bits: Some(LzmaBits { lc, lp, .. }), .. }) if lc + lp > 4 => {
@@ -263,32 +278,32 @@ impl Compressor {
         }
     }
 
-    /// Sets what `key` names to `word`; `option` is both as they were given.
-    fn set(&mut self, key: &str, word: &str, option: &str) -> Result<(), ParseCompressorError> {
+    /// Sets what `key` names to `value`; `option` is both as they were given.
+    fn set(&mut self, key: &str, value: &str, option: &str) -> Result<(), ParseCompressorError> {
         let name = self.name();
         let number = |option, expected| Number { name, option, expected };
         match (self, key) {
             (Self::Lz4Hc { level }, "level") => {
                 let max = Self::LZ4HC_MAX_LEVEL;
                 *level = number("level", "a number from 1 to 12")
-                    .parse(word, |level| (1..=max).contains(level))?;
+                    .parse(value, |level| (1..=max).contains(level))?;
             }
             (Self::Deflate { level }, "level") => {
                 *level = number("level", "a number from 1 to 12")
-                    .parse(word, |level| (1..=12).contains(level))?;
+                    .parse(value, |level| (1..=12).contains(level))?;
             }
             (Self::Zstd { level, .. }, "level") => {
                 *level = number("level", "a number from -7 to 22")
-                    .parse(word, |level| (-7..=22).contains(level))?;
+                    .parse(value, |level| (-7..=22).contains(level))?;
             }
             (Self::Zstd { window, .. }, "dictsize") => {
                 let is_allowed = |bytes: &u32| {
-                    bytes.is_power_of_two() && (1 << 10..=MOST_ZSTD_WINDOW).contains(bytes)
+                    bytes.is_power_of_two() && (1 << 10..=MAX_ZSTD_WINDOW).contains(bytes)
                 };
                 let size = number("dictsize", "a power of two from 1K to 1M");
-                *window = Some(size.parse_size(word, is_allowed)?);
+                *window = Some(size.parse_size(value, is_allowed)?);
             }
-            (Self::Lzma(effort), _) => return effort.set(key, word, option),
+            (Self::Lzma(effort), _) => return effort.set(key, value, option),
             _ => {
                 return Err(ParseCompressorError::UnknownOption {
                     name,
@@ -301,19 +316,19 @@ impl Compressor {
 }
 
 impl LzmaEffort {
-    fn set(&mut self, key: &str, word: &str, option: &str) -> Result<(), ParseCompressorError> {
+    fn set(&mut self, key: &str, value: &str, option: &str) -> Result<(), ParseCompressorError> {
         let number = |option, expected| Number { name: "lzma", option, expected };
-        let bits = |option| number(option, "a number from 0 to 4").parse(word, |bits| *bits <= 4);
+        let bits = |option| number(option, "a number from 0 to 4").parse(value, |bits| *bits <= 4);
         match key {
             "level" => {
                 let level: u8 = number("level", "a number from 0 to 9, or from 100 to 109")
-                    .parse(word, |level| *level % Self::EXTREME <= 9 && *level <= 109)?;
+                    .parse(value, |level| *level % Self::EXTREME <= 9 && *level <= 109)?;
                 (self.level, self.extreme) = (level % Self::EXTREME, level >= Self::EXTREME);
             }
             "dictsize" => {
                 let size = number("dictsize", "a size from 4K to 8M");
-                let range = 4 << 10..=MOST_LZMA_DICTIONARY;
-                self.dictionary = Some(size.parse_size(word, |bytes| range.contains(bytes))?);
+                let range = 4 << 10..=MAX_LZMA_DICTIONARY;
+                self.dictionary = Some(size.parse_size(value, |bytes| range.contains(bytes))?);
             }
             "lc" => self.bits.get_or_insert_default().lc = bits("lc")?,
             "lp" => self.bits.get_or_insert_default().lp = bits("lp")?,
@@ -332,9 +347,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_and_display_agree() {
+    fn text_and_display_agree() {
         let lzma = LzmaEffort::new(9);
-        for (words, expected) in [
+        for (text, expected) in [
             ("lz4", Compressor::Lz4),
             ("lz4hc", Compressor::Lz4Hc { level: 9 }),
             ("lz4hc,12", Compressor::Lz4Hc { level: 12 }),
@@ -361,15 +376,15 @@ mod tests {
             ("zstd,-7", Compressor::Zstd { level: -7, window: None }),
             ("zstd,22,dictsize=64K", Compressor::Zstd { level: 22, window: Some(65536) }),
         ] {
-            let parsed: Compressor = words.parse().unwrap();
-            assert_eq!(parsed, expected, "{words}");
-            assert_eq!(parsed.to_string().parse(), Ok(expected), "{words}");
+            let parsed: Compressor = text.parse().unwrap();
+            assert_eq!(parsed, expected, "{text}");
+            assert_eq!(parsed.to_string().parse(), Ok(expected), "{text}");
         }
     }
 
     #[test]
     fn wrong_words_are_refused_by_name() {
-        for (words, expected) in [
+        for (text, expected) in [
             ("", "unknown compressor \"\""),
             ("lz5", "unknown compressor \"lz5\""),
             ("lz4,9", "lz4 has no option \"9\""),
@@ -385,8 +400,8 @@ mod tests {
             ("zstd,dictsize=3k", "dictsize \"3k\" of zstd"),
             ("deflate,13", "level \"13\" of deflate"),
         ] {
-            let refused = words.parse::<Compressor>().unwrap_err().to_string();
-            assert!(refused.contains(expected), "{words}: {refused}");
+            let refused = text.parse::<Compressor>().unwrap_err().to_string();
+            assert!(refused.contains(expected), "{text}: {refused}");
         }
     }
 

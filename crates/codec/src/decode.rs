@@ -1,4 +1,4 @@
-//! What bytes does a pcluster hold?
+//! Decodes pclusters, whole or their first bytes.
 
 use crate::Algorithm;
 use crate::deflate;
@@ -6,21 +6,22 @@ use crate::ffi::{lz4, lzma, zstd};
 
 /// Why a stream could not be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DecodeError {
     /// The first block has no byte of a stream.
     #[error("the first {block} bytes of a compressed pcluster are all zero")]
     AllPadding {
-        /// Bytes looked at.
+        /// Bytes examined.
         block: usize,
     },
-    /// The stream breaks the rules of its algorithm, or holds more than it should.
+    /// The stream breaks the rules of its algorithm, or holds more than expected.
     #[error("{algorithm} stream of {input} bytes is corrupt or holds more than {output} bytes")]
     Corrupt {
         /// The algorithm.
         algorithm: Algorithm,
         /// Length of the stream.
         input: usize,
-        /// Bytes wanted.
+        /// Bytes expected.
         output: usize,
     },
     /// The stream is sound but ends early.
@@ -28,12 +29,12 @@ pub enum DecodeError {
     TooShort {
         /// The algorithm.
         algorithm: Algorithm,
-        /// Bytes wanted.
+        /// Bytes expected.
         expected: usize,
         /// Bytes the stream held.
         found: usize,
     },
-    /// A stream can't be decoded in place: its algorithm can't, or the buffer lacks the margin for it.
+    /// A stream can't be decoded in place: not with its algorithm, or the buffer lacks the margin for it.
     #[error(
         "{algorithm} stream of {input} bytes can't be decoded to {output} in place in {buffer} bytes"
     )]
@@ -42,7 +43,7 @@ pub enum DecodeError {
         algorithm: Algorithm,
         /// Length of the stream.
         input: usize,
-        /// Bytes wanted.
+        /// Bytes expected.
         output: usize,
         /// Bytes of the buffer that holds both.
         buffer: usize,
@@ -52,7 +53,7 @@ pub enum DecodeError {
 /// Decodes a whole stream, which must hold exactly `output.len()` bytes.
 ///
 /// # Errors
-/// [`DecodeError::Corrupt`] or `TooShort` for a stream that does not hold what it should; `output` may hold anything then.
+/// [`DecodeError::Corrupt`] or `TooShort` for a stream that does not hold what is expected; the contents of `output` are unspecified then.
 pub fn decode(algorithm: Algorithm, input: &[u8], output: &mut [u8]) -> Result<(), DecodeError> {
     let decoded = match algorithm {
         Algorithm::Lz4 => lz4::decompress(input, output),
@@ -65,7 +66,7 @@ pub fn decode(algorithm: Algorithm, input: &[u8], output: &mut [u8]) -> Result<(
 
 /// Decodes the first `output.len()` bytes of a stream that may hold more.
 ///
-/// What follows them in the stream is not looked at, so damage there goes unnoticed.
+/// The rest of the stream is not examined, so damage there goes unnoticed.
 ///
 /// # Errors
 /// As [`decode`].
@@ -76,16 +77,16 @@ pub fn decode_partial(
 ) -> Result<(), DecodeError> {
     let decoded = match algorithm {
         Algorithm::Lz4 => lz4::decompress_partial(input, output),
-        Algorithm::Lzma => lzma::decompress_partial(input, output),
-        Algorithm::Deflate => deflate::decompress_partial(input, output),
-        Algorithm::Zstd => zstd::decompress_partial(input, output),
+        Algorithm::Lzma => lzma::decompress_rolling(input, 0, output, &mut []),
+        Algorithm::Deflate => deflate::decompress_rolling(input, 0, output, &mut []),
+        Algorithm::Zstd => zstd::decompress_rolling(input, 0, output, &mut []),
     };
     check(algorithm, decoded, input.len(), output.len())
 }
 
 /// The stream inside a right-aligned pcluster: `pcluster` without its leading zero bytes.
 ///
-/// Padding may only lie in the first `block_size` bytes, as the kernel reads it.
+/// Padding is only in the first `block_size` bytes, as in the kernel.
 ///
 /// # Errors
 /// [`DecodeError::AllPadding`] if the first block holds nothing else.
@@ -95,7 +96,7 @@ pub fn strip_padding(pcluster: &[u8], block_size: usize) -> Result<&[u8], Decode
     stream.and_then(|start| pcluster.get(start..)).ok_or(DecodeError::AllPadding { block })
 }
 
-/// Compares what the decoder reports with what was wanted.
+/// Compares the number of decoded bytes with the expected one.
 pub(crate) fn check(
     algorithm: Algorithm,
     decoded: Option<usize>,

@@ -1,4 +1,4 @@
-//! How much of an input fits one pcluster, and as what bytes?
+//! Defines the encoder, which fills one pcluster with as much of an input as fits.
 
 use crate::deflate::Deflate;
 use crate::ffi::lz4;
@@ -6,39 +6,31 @@ use crate::lz4fast::Fast;
 use crate::lz4opt::{Effort, Gain, Optimal};
 use crate::lzma::{self, Lzma};
 use crate::zstd::Zstd;
-use crate::{Algorithm, Compressor, LzmaEffort};
+use crate::{Algorithm, Compressor, Fit, LzmaEffort};
 
 /// Outputs shorter than this hold no stream that is worth storing.
 const MIN_OUTPUT: usize = 16;
 /// The lowest `lz4hc` level that prices its choices; it and those above have an encoder of their own here.
 const FIRST_OPTIMAL_LEVEL: u8 = 10;
 
-/// What one [`Encoder::fill`] did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fit {
-    /// Input bytes that the output holds; always more than `written`.
-    pub consumed: usize,
-    /// Output bytes used, from the output's beginning.
-    pub written: usize,
-}
-
-/// Why an encoder could not do its work.
+/// Why an encoder failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CodecError {
-    /// The library broke its own promise about sizes.
+    /// The library reported impossible sizes.
     #[error(
         "{algorithm} encoder reported {consumed} of {input} bytes in, {written} of {output} out"
     )]
     Library {
         /// The algorithm.
         algorithm: Algorithm,
-        /// Bytes it says it consumed.
+        /// Bytes reported as consumed.
         consumed: usize,
         /// Bytes it was given.
         input: usize,
-        /// Bytes it says it wrote.
+        /// Bytes reported as written.
         written: usize,
-        /// Bytes it had room for.
+        /// Length of the output.
         output: usize,
     },
 }
@@ -56,8 +48,6 @@ pub struct Encoder {
 enum Engine {
     /// Our own fast encoder.
     Fast(Fast),
-    /// liblz4's fast encoder.
-    LibraryFast,
     /// liblz4's hash chain encoder.
     Chain { state: lz4::HcState, level: u8 },
     /// Our own encoder that prices its choices.
@@ -73,9 +63,7 @@ enum Engine {
 impl Engine {
     const fn algorithm(&self) -> Algorithm {
         match self {
-            Self::Fast(_) | Self::LibraryFast | Self::Chain { .. } | Self::Optimal(_) => {
-                Algorithm::Lz4
-            }
+            Self::Fast(_) | Self::Chain { .. } | Self::Optimal(_) => Algorithm::Lz4,
             Self::Lzma(_) => Algorithm::Lzma,
             Self::Deflate(_) => Algorithm::Deflate,
             Self::Zstd(_) => Algorithm::Zstd,
@@ -109,21 +97,9 @@ impl Encoder {
             Compressor::Lz4Hc { level } if level >= FIRST_OPTIMAL_LEVEL => {
                 Self::with(Engine::Optimal(Box::new(Optimal::new(Effort::of_level(level)))))
             }
-            Compressor::Lz4Hc { .. } => Self::of_library(compressor),
-        }
-    }
-
-    /// liblz4's own encoder for each level: what upstream uses, and the yardstick of our benches.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn of_library(compressor: &Compressor) -> Self {
-        match *compressor {
-            Compressor::Lz4 => Self::with(Engine::LibraryFast),
             Compressor::Lz4Hc { level } => {
-                let level = level.clamp(1, Compressor::LZ4HC_MAX_LEVEL);
-                Self::with(Engine::Chain { state: lz4::HcState::new(), level })
+                Self::with(Engine::Chain { state: lz4::HcState::new(), level: level.max(1) })
             }
-            _ => Self::new(compressor),
         }
     }
 
@@ -138,7 +114,7 @@ impl Encoder {
     /// bytes of `output` beyond [`Fit::written`] may hold anything afterwards.
     ///
     /// # Errors
-    /// [`CodecError::Library`] if the library contradicts itself.
+    /// [`CodecError::Library`] if the library reports more than it was given.
     pub fn fill(&mut self, input: &[u8], output: &mut [u8]) -> Result<Option<Fit>, CodecError> {
         self.last_consumed = 0;
         if output.len() < MIN_OUTPUT {
@@ -146,7 +122,6 @@ impl Encoder {
         }
         let fit = match &mut self.engine {
             Engine::Fast(fast) => fast.fill(input, output),
-            Engine::LibraryFast => lz4::fill_fast(input, output),
             Engine::Chain { state, level } => lz4::fill_hc(state, input, output, *level),
             Engine::Optimal(_) if !self.gain.possible(input, output.len()) => return Ok(None),
             Engine::Optimal(optimal) => optimal.fill(input, output),
@@ -173,8 +148,8 @@ impl Encoder {
     /// The answer is a whole number of `block` bytes, at least one, or the length of `input`, which
     /// must be all that later calls would be given. A fill of `room` bytes that begins at a block in
     /// between certainly could not save a block over plain storage, so trying each of them in
-    /// turn would give the same pclusters, only much later. The fast encoder has no time for such
-    /// certainty, and the algorithms other than LZ4 also gain by other things than matches: there it is the stretch
+    /// turn would give the same pclusters, only much later. Such certainty takes the fast encoder
+    /// too long, and algorithms other than LZ4 also gain by other means than matches: there it is the stretch
     /// that the failed fill took.
     pub fn plain_run(&mut self, input: &[u8], room: usize, block: usize) -> usize {
         let block = block.max(1);

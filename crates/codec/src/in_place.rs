@@ -1,4 +1,4 @@
-//! Which streams can be decoded over themselves?
+//! Decodes streams in place: into the buffer that holds them.
 
 use std::ops::Range;
 

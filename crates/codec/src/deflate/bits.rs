@@ -1,4 +1,4 @@
-//! How do bits lie in bytes? The first one lowest.
+//! Reads and writes bits, the first one lowest in its byte.
 
 /// Reads bits; beyond the end there are zeros.
 pub(super) struct Reader<'a> {
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Writes bits into bytes; what does not fit is lost, which [`Writer::finish`] tells.
+/// Writes bits into bytes; what does not fit is lost, which [`Writer::finish`] reports.
 pub(super) struct Writer<'a> {
     bytes: &'a mut [u8],
     written: usize,

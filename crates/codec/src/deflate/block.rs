@@ -1,4 +1,4 @@
-//! What does a block cost, and how is it written?
+//! Computes what a block costs, and writes it.
 
 use super::bits::Writer;
 use super::huffman::{MAX_BITS, code_lengths, codes};
@@ -7,7 +7,7 @@ use super::token::{
     length_of,
 };
 
-/// The order in which a header gives the precode's lengths.
+/// The order in which a header lists the precode's lengths.
 pub(super) const PRECODE_ORDER: [usize; 19] =
     [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 /// Code lengths of the fixed code.
@@ -237,7 +237,7 @@ impl Header {
         for (free, &length) in all.iter_mut().zip(lengths.chain(distances)).take(count) {
             *free = length;
         }
-        for run in all.get(..count).unwrap_or_default().chunk_by(|a, b| a == b) {
+        for run in all.get(..count).expect("286 and 30 lengths at most").chunk_by(|a, b| a == b) {
             header.push_run(run);
         }
         header.choose_precode();
@@ -246,7 +246,7 @@ impl Header {
 
     /// Appends items for equal lengths.
     fn push_run(&mut self, run: &[u8]) {
-        let (value, mut rest) = (run.first().copied().unwrap_or(0), run.len());
+        let (value, mut rest) = (*run.first().expect("a run is not empty"), run.len());
         if value != 0 {
             self.push(value, 0);
             rest -= 1;
@@ -258,7 +258,7 @@ impl Header {
                 _ => (16, 3, 6),
             };
             let taken = rest.min(most);
-            self.push(symbol, u8::try_from(taken - least).unwrap_or(0));
+            self.push(symbol, u8::try_from(taken - least).expect("a run has at most 138 items"));
             rest -= taken;
         }
         for _ in 0..rest {
@@ -274,7 +274,7 @@ impl Header {
     }
 
     fn items(&self) -> &[(u8, u8)] {
-        self.items.get(..self.count).unwrap_or_default()
+        self.items.get(..self.count).expect("the number of what was pushed")
     }
 
     fn choose_precode(&mut self) {
@@ -299,7 +299,7 @@ impl Header {
         writer.put(self.distances as u64 - 1, 5);
         writer.put(self.given as u64 - 4, 4);
         for &symbol in PRECODE_ORDER.iter().take(self.given) {
-            writer.put(self.precode.get(symbol).copied().unwrap_or(0).into(), 3);
+            writer.put((*self.precode.get(symbol).expect("the order names 19 symbols")).into(), 3);
         }
         let mut code = [0; 19];
         codes(&self.precode, &mut code);
@@ -321,8 +321,9 @@ const fn precode_extra_bits(symbol: u8) -> u32 {
 
 #[inline]
 fn put_code(writer: &mut Writer<'_>, codes: &[u16], lengths: &[u8], symbol: usize) {
-    let code = codes.get(symbol).copied().unwrap_or(0);
-    writer.put(code.into(), lengths.get(symbol).copied().unwrap_or(0).into());
+    let code = *codes.get(symbol).expect("each symbol has a code");
+    let length = *lengths.get(symbol).expect("each symbol has a code");
+    writer.put(code.into(), length.into());
 }
 
 /// A block with what it stands for.

@@ -1,4 +1,4 @@
-//! How many tokens, split into which blocks, fit so many bits?
+//! Chooses how many tokens fit a number of bits, and their blocks.
 
 use super::block::{Form, Histogram, cheapest};
 use super::split::Group;
@@ -8,7 +8,7 @@ use super::token::Token;
 const HEADER: u64 = 500;
 /// An end of more tokens is worth a header of its own, as the split has found.
 const JOINABLE: usize = 4096;
-/// A rest of so many bits is not worth another look.
+/// A rest of so many bits is not worth another try.
 const NEGLIGIBLE: u64 = 3;
 
 /// A block: its number of tokens and how it is written.
@@ -37,7 +37,7 @@ struct Open {
     piece: Option<Piece>,
 }
 
-/// Fills `room` bits with the blocks of `tokens` that `groups` tell.
+/// Fills `room` bits with the blocks of `tokens` that `groups` define.
 pub(super) fn cut(tokens: &[Token], groups: &[Group], room: u64) -> Cut {
     let mut rest = tokens;
     let mut pieces = Vec::new();
@@ -92,7 +92,7 @@ impl Open {
 
     /// The block with as many of `tokens` as `room` bits allow; `bits` is about what it takes with all.
     ///
-    /// Between a number that fits and one that doesn't, both drawing nearer, the next one tried lies
+    /// Between a number that fits and one that doesn't, both drawing nearer, the next one tried is
     /// where the bits would be if all tokens cost the same.
     fn grown(mut self, tokens: &[Token], bits: u64, room: u64) -> Option<Piece> {
         let room = room.checked_sub(self.start)?;
@@ -102,9 +102,10 @@ impl Open {
         let mut excess = bits.saturating_sub(room).max(1);
         while high - low > 1 && free > NEGLIGIBLE {
             let share = (high - low) as u64 * free / (free + excess);
-            let share = usize::try_from(share).unwrap_or(0).clamp(1, high - low - 1);
+            let share =
+                usize::try_from(share).expect("fewer than the tokens").clamp(1, high - low - 1);
             let mut histogram = self.histogram.clone();
-            histogram.add_all(tokens.get(low..low + share).unwrap_or_default());
+            histogram.add_all(tokens.get(low..low + share).expect("a part of the tokens"));
             let (form, bits) = cheapest(&histogram, self.start);
             if bits <= room {
                 low += share;

@@ -1,11 +1,11 @@
-//! What bytes does a DEFLATE stream hold?
+//! Decodes DEFLATE streams, whole or in part.
 
 use std::cell::Cell;
 
 use zlib_rs::{Inflate, InflateFlush, Status};
 
 use crate::kept::{self, Kept};
-use crate::rolling::skipping;
+use crate::skip::skipping;
 
 /// Window bits of every stream, whatever an image declares.
 const WINDOW_BITS: u8 = 15;
@@ -16,13 +16,9 @@ thread_local! {
     static INFLATE: Kept<Inflate> = const { Cell::new(None) };
 }
 
-/// The number of bytes that the beginning of the stream `input` gave, at most `output.len()`; `None` if it
-/// is broken or cut before that.
-pub(crate) fn decompress_partial(input: &[u8], output: &mut [u8]) -> Option<usize> {
-    decompress_rolling(input, 0, output, &mut [])
-}
-
-/// As [`decompress_partial`] behind the first `skip` bytes, which go through `sink`; the number of all bytes.
+/// Decodes the bytes after the first `skip`, which go through `sink`, until `output` is full or the stream ends.
+///
+/// Returns the number of all decoded bytes; `None` if the stream is corrupt or truncated before that.
 pub(crate) fn decompress_rolling(
     input: &[u8],
     skip: usize,
@@ -42,7 +38,7 @@ pub(crate) fn decompress_rolling(
     )
 }
 
-/// The number of bytes that `unread` went on to give; fewer than `output` has at its end only.
+/// Decodes the next bytes of `unread`; returns how many, fewer than `output` has only at the stream's end.
 fn fill(inflate: &mut Inflate, unread: &mut &[u8], output: &mut [u8]) -> Option<usize> {
     let mut free = output;
     let mut decoded = 0;

@@ -1,10 +1,10 @@
-//! About how many bits would a block take?
+//! Estimates how many bits a block takes.
 //!
 //! In whole numbers only, so that every machine decides alike.
 
 use super::block::Histogram;
 
-/// Bits behind the point of a logarithm.
+/// Bits after the point of a logarithm.
 const FRACTION: u32 = 12;
 /// Numbers below this have their logarithm in a table.
 const TABLE: usize = 2048;
@@ -21,7 +21,7 @@ static LOG2: [u32; TABLE] = {
     table
 };
 
-/// The logarithm, digit by digit: each squaring of what lies between 1 and 2 gives one.
+/// The logarithm, digit by digit: each squaring of a number between 1 and 2 yields one.
 const fn log2(number: u64) -> u32 {
     let whole = number.ilog2();
     let mut rest = number << (31 - whole);
@@ -42,7 +42,7 @@ const fn log2(number: u64) -> u32 {
 #[inline]
 fn log_of(count: u32) -> u32 {
     let over = (u32::BITS - count.leading_zeros()).saturating_sub(TABLE.ilog2());
-    let log = LOG2.get((count >> over) as usize).copied().unwrap_or(0);
+    let log = *LOG2.get((count >> over) as usize).expect("shifted to less than the table has");
     log + (over << FRACTION)
 }
 

@@ -1,4 +1,4 @@
-//! Which tokens does libdeflate choose for an input of which nobody knows yet how much is needed?
+//! Gathers the tokens that libdeflate chooses, a stretch of the input at a time.
 
 use super::parse::Parser;
 use super::token::{MIN_MATCH, Token, WINDOW};
@@ -110,7 +110,8 @@ impl Gatherer {
         let (at, index) = ends.last().copied().unwrap_or((start, 0));
         let Some(over) = self.stretch.get(index).copied() else { return };
         let end = at + over.len();
-        let rest = u32::try_from(end.saturating_sub(self.covered)).unwrap_or(0);
+        let rest =
+            u32::try_from(end.saturating_sub(self.covered)).expect("a token has at most 258 bytes");
         match over.as_match() {
             Some((_, distance)) if rest >= MIN_MATCH => {
                 self.tokens.push(Token::matched(rest, distance));

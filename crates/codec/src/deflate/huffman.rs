@@ -1,4 +1,4 @@
-//! Which code does each symbol get?
+//! Assigns Huffman codes to symbols, and decodes them.
 
 /// Most symbols of one code here.
 const MAX_SYMBOLS: usize = 288;
@@ -22,7 +22,7 @@ pub(super) fn code_lengths(frequencies: &[u32], limit: usize, lengths: &mut [u8]
         }
         return;
     }
-    let sorted = sorted.get(..used).unwrap_or_default();
+    let sorted = sorted.get(..used).expect("the number of entries written to it");
     let mut counts = depths(sorted);
     shorten(&mut counts, limit);
     // The rarest symbols get the longest codes.
@@ -51,11 +51,11 @@ fn sort_used(frequencies: &[u32], sorted: &mut [u32; MAX_SYMBOLS]) -> usize {
             used += 1;
         }
     }
-    sorted.get_mut(..used).unwrap_or_default().sort_unstable();
+    sorted.get_mut(..used).expect("one for each symbol at most").sort_unstable();
     used
 }
 
-/// How many leaves of Huffman's tree lie at each depth; those deeper than [`MAX_BITS`] count as there.
+/// How many leaves of Huffman's tree are at each depth; those deeper than [`MAX_BITS`] count as there.
 ///
 /// Two queues, both from small to large: the leaves, and the inner nodes in the order they are made.
 fn depths(sorted: &[u32]) -> Counts {
@@ -82,7 +82,7 @@ fn depths(sorted: &[u32]) -> Counts {
                 _ => {
                     weight = weight.saturating_add(first.unwrap_or(0));
                     if let Some(parent) = parents.get_mut(inner) {
-                        *parent = u16::try_from(node).unwrap_or(0);
+                        *parent = u16::try_from(node).expect("nodes are fewer than symbols");
                     }
                     inner += 1;
                 }
@@ -104,7 +104,7 @@ fn count_depths(
     let mut counts = [0; MAX_BITS + 1];
     let mut depths = [0_u16; MAX_SYMBOLS];
     for node in (0..nodes).rev() {
-        let parent = parents.get(node).copied().unwrap_or(0);
+        let parent = *parents.get(node).expect("nodes are fewer than symbols");
         let above = if node + 1 == nodes { None } else { depths.get(usize::from(parent)).copied() };
         let depth = above.map_or(0, |depth| depth + 1);
         if let Some(free) = depths.get_mut(node) {
@@ -112,7 +112,7 @@ fn count_depths(
         }
         let leaf_depth = usize::from(depth + 1).min(MAX_BITS);
         if let Some(count) = counts.get_mut(leaf_depth) {
-            *count += u32::from(leaves_below.get(node).copied().unwrap_or(0));
+            *count += u32::from(*leaves_below.get(node).expect("nodes are fewer than symbols"));
         }
     }
     counts
@@ -231,7 +231,7 @@ impl Decoder {
     #[inline]
     pub(super) fn decode(&self, bits: u64) -> Option<(u32, u32)> {
         let short = (bits & ((1 << Self::TABLE_BITS) - 1)) as usize;
-        let entry = u32::from(self.table.get(short).copied().unwrap_or(0));
+        let entry = u32::from(*self.table.get(short).expect("a value of `TABLE_BITS`"));
         if entry & 15 != 0 { Some((entry >> 4, entry & 15)) } else { self.decode_long(bits) }
     }
 

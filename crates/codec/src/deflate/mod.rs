@@ -15,7 +15,7 @@ mod parse;
 mod split;
 mod token;
 
-pub(crate) use decode::{decompress, decompress_partial, decompress_rolling};
+pub(crate) use decode::{decompress, decompress_rolling};
 
 use crate::Fit;
 use bits::Writer;
@@ -34,7 +34,7 @@ const STORED_MARK: u8 = 8;
 pub(crate) struct Deflate {
     /// `None` if there was no memory for it.
     gatherer: Option<Gatherer>,
-    /// Tokens after short matches gave way to cheaper literals.
+    /// Tokens in which cheaper literals have replaced short matches.
     tokens: Vec<Token>,
 }
 
@@ -70,12 +70,12 @@ impl Deflate {
     }
 }
 
-/// Bytes to begin with, where nothing is known.
+/// Bytes to start with, before anything is known.
 const fn first_step(room: usize) -> usize {
     2 * room + room / 4
 }
 
-/// Bytes that the room left probably takes, and a little more.
+/// Bytes that probably fill the free space, and a few more.
 fn next_step(gatherer: &Gatherer, room: u64) -> usize {
     let (covered, bits) = (gatherer.covered() as u64, gatherer.bits().max(1));
     let missing = (room + room / 16).saturating_sub(bits).max(room / 16);
@@ -91,7 +91,7 @@ fn plan(tokens: &[Token], cheaper: &mut Vec<Token>, input: &[u8], room: u64) -> 
     for group in &mut groups {
         let (tokens, after) = rest.split_at_checked(group.tokens).unwrap_or((rest, &[]));
         split::spell(group, tokens, content, cheaper);
-        content = content.get(group.histogram.bytes..).unwrap_or_default();
+        content = content.get(group.histogram.bytes..).expect("groups hold parts of the input");
         rest = after;
     }
     cut::cut(cheaper, &groups, room)

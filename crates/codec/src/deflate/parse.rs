@@ -1,4 +1,4 @@
-//! Which tokens is a DEFLATE stream made of?
+//! Parses a DEFLATE stream into its tokens.
 
 use super::bits::Reader;
 use super::block::{FIXED_LITLENS, PRECODE_ORDER};

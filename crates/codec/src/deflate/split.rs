@@ -1,4 +1,4 @@
-//! Where should one block end and the next begin?
+//! Chooses where one block ends and the next starts.
 
 use super::block::{Codes, Histogram, cheapest};
 use super::estimate::block_bits;

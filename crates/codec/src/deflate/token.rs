@@ -1,4 +1,4 @@
-//! What is a DEFLATE symbol, and which bits follow its code?
+//! Defines the symbols of DEFLATE and the bits that follow their codes.
 
 /// Symbols for literals, the end of a block and lengths.
 pub(super) const LITLENS: usize = 286;

@@ -1,4 +1,4 @@
-//! How is libdeflate called safely?
+//! Wraps libdeflate in safe types.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -103,7 +103,7 @@ impl Drop for Decompressor {
     }
 }
 
-/// The number of bytes that the whole stream `input` gave, if it is sound, ends with `input` and its bytes
+/// The number of bytes that the whole stream `input` decodes to, if it is sound, ends with `input` and its bytes
 /// fit `output`.
 pub(crate) fn decompress(input: &[u8], output: &mut [u8]) -> Option<usize> {
     kept::with(&DECOMPRESSOR, Decompressor::new, |_| true, |made| made.decompress(input, output))

@@ -1,4 +1,4 @@
-//! How is liblz4 called safely?
+//! Wraps liblz4 in safe functions.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -10,6 +10,7 @@ use lz4_sys as _;
 const MAX_INPUT: usize = 0x7E00_0000;
 
 unsafe extern "C" {
+    #[cfg(test)]
     fn LZ4_compress_destSize(
         src: *const c_char,
         dst: *mut c_char,
@@ -44,8 +45,8 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// The working memory of the HC encoder: as long as `LZ4_sizeofStateHC` says, aligned as its widest
-/// field (a pointer) wants.
+/// The working memory of the HC encoder: of the size that `LZ4_sizeofStateHC` returns, aligned as its widest
+/// field (a pointer) requires.
 #[derive(Debug)]
 pub(crate) struct HcState(Box<[u64]>);
 
@@ -54,12 +55,14 @@ impl HcState {
         const { assert!(align_of::<u64>() >= align_of::<*const u8>()) };
         // SAFETY: the function takes nothing, reads no state and returns a constant.
         let bytes = unsafe { LZ4_sizeofStateHC() };
-        let words = usize::try_from(bytes).unwrap_or(0).div_ceil(size_of::<u64>());
+        let words = usize::try_from(bytes).expect("a size is positive").div_ceil(size_of::<u64>());
         Self(vec![0; words].into_boxed_slice())
     }
 }
 
-/// `LZ4_compress_destSize`: the longest prefix of `input` that the fast encoder fits into `output`.
+/// `LZ4_compress_destSize`: the longest prefix of `input` that the fast encoder fits into `output`; the yardstick of
+/// our own one in tests.
+#[cfg(test)]
 pub(crate) fn fill_fast(input: &[u8], output: &mut [u8]) -> Fit {
     let (mut consumed, room) = (clamp(input.len()), clamp(output.len()));
     // SAFETY: `input` is readable for `consumed` bytes and `output` writable for `room` bytes, since
@@ -99,7 +102,7 @@ pub(crate) fn fill_hc(state: &mut HcState, input: &[u8], output: &mut [u8], leve
     fit(consumed, written)
 }
 
-/// `LZ4_decompress_safe`: the number of bytes that the whole stream `input` gave, if it is sound and
+/// `LZ4_decompress_safe`: the number of bytes that the whole stream `input` decodes to, if it is sound and
 /// they fit `output`.
 pub(crate) fn decompress(input: &[u8], output: &mut [u8]) -> Option<usize> {
     let (size, room) = (c_int::try_from(input.len()).ok()?, c_int::try_from(output.len()).ok()?);
@@ -154,7 +157,7 @@ pub(crate) fn decompress_partial(input: &[u8], output: &mut [u8]) -> Option<usiz
 
 /// A length as the C functions take it; what is beyond their limit is left for the next call.
 fn clamp(len: usize) -> c_int {
-    c_int::try_from(len.min(MAX_INPUT)).unwrap_or(0)
+    c_int::try_from(len.min(MAX_INPUT)).expect("the limit is one of C ints")
 }
 
 /// What an encoder reported; zero or less written means that nothing fitted.

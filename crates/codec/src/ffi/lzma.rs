@@ -1,4 +1,4 @@
-//! How is liblzma's MicroLZMA called safely?
+//! Wraps liblzma's MicroLZMA in safe types.
 
 use std::cell::Cell;
 use std::fmt;
@@ -9,10 +9,10 @@ use liblzma_sys::{
     lzma_ret, lzma_stream,
 };
 
+use crate::Fit;
+use crate::compressor::{LzmaBits, MAX_LZMA_DICTIONARY};
 use crate::kept::{self, Kept};
-use crate::lzma::MAX_DICTIONARY;
-use crate::rolling::skipping;
-use crate::{Fit, LzmaBits};
+use crate::skip::skipping;
 
 /// `set_out_limit` of liblzma: outputs shorter than this cannot hold a byte.
 const MIN_OUTPUT: usize = 6;
@@ -106,7 +106,7 @@ impl Stream {
             // writes `avail_out` bytes at `next_out`, moving each pointer and count together: always
             // within the two slices, which are borrowed for longer than this call and cannot overlap.
             let code = unsafe { lzma_code(&raw mut self.0, LZMA_FINISH) };
-            // Without progress two calls in a row report an error, so this ends.
+            // Without progress two consecutive calls report an error, so this ends.
             if code != LZMA_OK {
                 return code;
             }
@@ -180,7 +180,7 @@ impl Decoder {
 
     fn begin(&mut self, input: usize, wanted: usize, exact: bool) -> Option<()> {
         // No match reaches farther back than the bytes there are.
-        let needed = u32::try_from(wanted).unwrap_or(MAX_DICTIONARY).min(MAX_DICTIONARY);
+        let needed = u32::try_from(wanted).unwrap_or(u32::MAX).min(MAX_LZMA_DICTIONARY);
         self.dictionary = needed.next_power_of_two().max(self.dictionary);
         let (size, wanted) = (u64::try_from(input).ok()?, u64::try_from(wanted).ok()?);
         let stream = &raw mut self.stream.0;
@@ -192,7 +192,7 @@ impl Decoder {
     }
 }
 
-/// The number of bytes that the whole stream `input` gave, if it is sound and holds exactly
+/// The number of bytes that the whole stream `input` decodes to, if it is sound and holds exactly
 /// `output.len()`.
 pub(crate) fn decompress(input: &[u8], output: &mut [u8]) -> Option<usize> {
     Decoder::with(input, output.len(), true, |stream| {
@@ -201,12 +201,9 @@ pub(crate) fn decompress(input: &[u8], output: &mut [u8]) -> Option<usize> {
     })
 }
 
-/// As [`decompress`], but the stream may hold more.
-pub(crate) fn decompress_partial(input: &[u8], output: &mut [u8]) -> Option<usize> {
-    decompress_rolling(input, 0, output, &mut [])
-}
-
-/// As [`decompress_partial`] behind the first `skip` bytes, which go through `sink`; the number of all bytes.
+/// Decodes the bytes after the first `skip`, which go through `sink`, until `output` is full; the stream may hold more.
+///
+/// Returns the number of all decoded bytes.
 pub(crate) fn decompress_rolling(
     input: &[u8],
     skip: usize,

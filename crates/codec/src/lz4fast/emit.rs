@@ -1,4 +1,4 @@
-//! How are sequences written, most of them without a branch?
+//! Writes LZ4 sequences, most of them without a branch.
 
 use crate::Fit;
 use crate::lz4opt::{LAST_LITERALS, literals_within, narrow};
@@ -10,9 +10,9 @@ const EXCESS: u32 = 15;
 const USUAL_LITERALS: u32 = 32;
 /// Lengths beyond the shortest match that take no second byte of excess.
 const USUAL_MATCH: u32 = EXCESS + 255;
-/// Free bytes that a usual sequence wants, what must follow it among them.
+/// Free bytes that a usual sequence needs, those of what must follow it included.
 const USUAL_ROOM: usize = 64;
-/// Bytes that must be free for literals after any match, so that the last one may stand there.
+/// Bytes that must be free for literals after any match, so that the last literals fit.
 const MARGIN: u32 = 8;
 
 /// One match.
@@ -27,7 +27,7 @@ pub(super) struct Block<'a> {
     input: &'a [u8],
     output: &'a mut [u8],
     written: u32,
-    /// Where the input stands after the last match.
+    /// Position in the input after the last match.
     anchor: u32,
 }
 
@@ -47,10 +47,10 @@ impl<'a> Block<'a> {
         self.anchor.wrapping_add(narrow(self.output.len()))
     }
 
-    /// Appends a match, or as much of it as there is room for, with the literals before it; `false` if
+    /// Appends a match, or as much of it as fits, with the literals before it; `false` if
     /// there is too little.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "nothing of a sequence shall pass through memory")]
+    #[expect(clippy::inline_always, reason = "a sequence stays in registers")]
     pub(super) fn push(&mut self, sequence: &Sequence) -> bool {
         let literals = sequence.start.wrapping_sub(self.anchor);
         let more = sequence.len.wrapping_sub(MIN_MATCH);
@@ -80,7 +80,7 @@ impl<'a> Block<'a> {
             self.output.get_mut(to..to + USUAL_ROOM)?.first_chunk_mut()?;
         let [token, free @ ..] = free;
         *token = byte(literals.min(EXCESS) << 4 | more.min(EXCESS));
-        // What is too much for nothing is overwritten by what follows.
+        // If there is no excess, this byte is overwritten by what follows.
         *free.first_mut()? = byte(literals.wrapping_sub(EXCESS));
         let free = free.get_mut(usize::from(literals >= EXCESS)..)?;
         *free.first_chunk_mut()? = *source;
@@ -111,7 +111,7 @@ impl<'a> Block<'a> {
         true
     }
 
-    /// Ends the block with all literals that there is room for.
+    /// Ends the block with all literals that fit.
     pub(super) fn finish(mut self) -> Fit {
         let rest = self.input.len().saturating_sub(self.anchor as usize);
         let room = self.output.len().saturating_sub(self.written as usize + 1);
@@ -119,7 +119,7 @@ impl<'a> Block<'a> {
         Fit { consumed: self.anchor as usize, written: self.written as usize }
     }
 
-    /// Writes a token and the literals from the anchor on, and moves the anchor behind them.
+    /// Writes a token and the literals from the anchor on, and moves the anchor after them.
     fn put_literals(&mut self, literals: u32, more: u32) {
         self.put(byte(literals.min(EXCESS) << 4 | more.min(EXCESS)));
         self.put_excess(literals);

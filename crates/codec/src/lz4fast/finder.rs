@@ -1,4 +1,4 @@
-//! Where is the next match, and how long is it?
+//! Finds the next match and its length.
 //!
 //! Offsets are `u32`: their sums, as `usize`, cannot overflow, so one comparison checks each load. The
 //! arithmetic wraps, and what wrapped is beyond any text.
@@ -6,11 +6,11 @@
 use std::hint::{black_box, select_unpredictable};
 
 use super::emit::{MIN_MATCH, Sequence};
-use crate::lz4opt::{LAST_LITERALS, MAX_DISTANCE, chunk};
+use crate::lz4opt::{LAST_LITERALS, MAX_DISTANCE, eight_bytes};
 
 /// Slots of a table, of which a [`Finder`] uses some.
 const SLOTS: usize = 1 << 14;
-/// Places looked at before the step to the next one grows.
+/// Positions tried before the step to the next one grows.
 const PATIENCE: u32 = 64;
 /// Bytes loaded at once.
 const LOAD: u32 = 8;
@@ -18,7 +18,10 @@ const LOAD: u32 = 8;
 /// The last offset that was entered for each hash; 0 if none was.
 pub(super) type Table = [u32; SLOTS];
 
-#[expect(clippy::large_stack_arrays, reason = "boxed at once, and a thread's stack has room")]
+#[expect(
+    clippy::large_stack_arrays,
+    reason = "boxed at once, and a thread's stack is large enough"
+)]
 pub(super) fn new_table() -> Box<Table> {
     Box::new([0; SLOTS])
 }
@@ -37,7 +40,7 @@ impl Found {
         self.at.wrapping_sub(self.early)
     }
 
-    /// Is the earlier place too far away for a match?
+    /// Whether the earlier place is too far away for a match.
     #[inline]
     pub(super) const fn is_far(&self) -> bool {
         self.distance() as usize > MAX_DISTANCE
@@ -67,7 +70,8 @@ impl<'a, const GRAM: u32, const BITS: u32> Finder<'a, GRAM, BITS> {
         if let Some(used) = table.get_mut(..1 << BITS) {
             used.fill(0);
         }
-        let body = text.get(..text.len().saturating_sub(LAST_LITERALS)).unwrap_or_default();
+        let body =
+            text.get(..text.len().saturating_sub(LAST_LITERALS)).expect("less than the text");
         Self { table, body }
     }
 
@@ -79,9 +83,9 @@ impl<'a, const GRAM: u32, const BITS: u32> Finder<'a, GRAM, BITS> {
         let mut step = 1_u32;
         loop {
             for _ in 0..PATIENCE {
-                let bytes = chunk(self.body, at)?;
+                let bytes = eight_bytes(self.body, at)?;
                 let early = self.replace(bytes, at);
-                let differ = bytes ^ chunk(self.body, early)?;
+                let differ = bytes ^ eight_bytes(self.body, early)?;
                 if first_four(differ) == 0 {
                     // Or else the compiler keeps all that is computed from `at` up to date in the loop.
                     return Some(Found { at: black_box(at), early, differ });
@@ -98,25 +102,25 @@ impl<'a, const GRAM: u32, const BITS: u32> Finder<'a, GRAM, BITS> {
     /// Makes `at` known to later searches.
     #[inline]
     pub(super) fn enter(&mut self, at: u32) {
-        if let Some(bytes) = chunk(self.body, at) {
+        if let Some(bytes) = eight_bytes(self.body, at) {
             self.replace(bytes, at);
         }
     }
 
-    /// Enters `at`, where `bytes` stand; the place entered before for their hash.
+    /// Enters `at`, where `bytes` are; returns the place entered before for their hash.
     #[inline]
     fn replace(&mut self, bytes: u64, at: u32) -> u32 {
         let gram = bytes << (64 - 8 * GRAM);
         let hash = gram.wrapping_mul(0x9E37_79B1_85EB_CA87) >> (64 - BITS);
-        let slot = usize::try_from(hash).unwrap_or(0) & (SLOTS - 1);
+        let slot = usize::try_from(hash).expect("a hash has few bits") & (SLOTS - 1);
         self.table.get_mut(slot).map_or(0, |slot| std::mem::replace(slot, at))
     }
 
-    /// How many bytes have the two places in common?
+    /// How many bytes the two places have in common.
     #[inline]
     pub(super) fn len(&self, found: &Found) -> u32 {
         let (at, early) = (found.at.wrapping_add(LOAD), found.early.wrapping_add(LOAD));
-        let (Some(a), Some(b)) = (chunk(self.body, at), chunk(self.body, early)) else {
+        let (Some(a), Some(b)) = (eight_bytes(self.body, at), eight_bytes(self.body, early)) else {
             return long_len(self.body, (found.at, found.early), 0);
         };
         let (first, second) = (equal_bytes(found.differ), equal_bytes(a ^ b));
@@ -124,11 +128,11 @@ impl<'a, const GRAM: u32, const BITS: u32> Finder<'a, GRAM, BITS> {
         if len < 2 * LOAD { len } else { long_len(self.body, (found.at, found.early), len) }
     }
 
-    /// How many of the `most` bytes before the two places are equal?
+    /// How many of the `most` bytes before the two places are equal.
     #[inline]
     pub(super) fn len_back(&self, found: &Found, most: u32) -> u32 {
         let (at, early) = (found.at.wrapping_sub(LOAD), found.early.wrapping_sub(LOAD));
-        if let (Some(a), Some(b)) = (chunk(self.body, at), chunk(self.body, early)) {
+        if let (Some(a), Some(b)) = (eight_bytes(self.body, at), eight_bytes(self.body, early)) {
             let len = ((a ^ b).leading_zeros() / 8).min(most);
             if len < LOAD {
                 return len;
@@ -140,11 +144,11 @@ impl<'a, const GRAM: u32, const BITS: u32> Finder<'a, GRAM, BITS> {
 
 /// How many bytes have two places in common, of which `len` are known?
 ///
-/// What is rare stands outside and takes values only, so that all that is frequent stays in registers.
+/// What is rare is a function of its own and takes values only, so that all that is frequent stays in registers.
 #[inline(never)]
 fn long_len(body: &[u8], (at, early): (u32, u32), mut len: u32) -> u32 {
     while let (Some(a), Some(b)) =
-        (chunk(body, at.wrapping_add(len)), chunk(body, early.wrapping_add(len)))
+        (eight_bytes(body, at.wrapping_add(len)), eight_bytes(body, early.wrapping_add(len)))
     {
         if a != b {
             return len.wrapping_add(equal_bytes(a ^ b));

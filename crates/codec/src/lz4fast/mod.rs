@@ -1,10 +1,10 @@
 //! How is a pcluster filled with LZ4 data when time matters most?
 //!
-//! One table remembers where the hash of a few bytes stood last; the first place whose remembered one
+//! One table remembers where the hash of a few bytes occurred last; the first place whose remembered one
 //! has the same four bytes becomes a match, as long as it goes on ([`finder`]). What limits the
 //! speed are branches that no processor can foresee, so all that can be is computed without any: how
 //! far a match goes on in both directions, and the bytes of a usual sequence ([`emit`]). Nothing is
-//! searched that the room cannot hold, which is what liblz4 spends its time on in noise.
+//! searched that the output cannot hold, which is what liblz4 spends its time on in noise.
 
 mod emit;
 mod finder;
@@ -29,12 +29,12 @@ impl Fast {
         Self { table: finder::new_table() }
     }
 
-    /// Encodes the longest prefix of `input` that it finds room for; `output` has 16 bytes or more.
+    /// Encodes the longest prefix of `input` that fits; `output` has 16 bytes or more.
     pub(crate) fn fill(&mut self, input: &[u8], output: &mut [u8]) -> Fit {
         let most = output.len().saturating_mul(MAX_RATIO).saturating_add(MATCH_MARGIN);
         let input = input.get(..most.min(MAX_TEXT)).unwrap_or(input);
         let room = output.len().min(2 * MAX_TEXT);
-        let output = output.get_mut(..room).unwrap_or_default();
+        let output = output.get_mut(..room).expect("no more than its length");
         if room < LARGE_ROOM {
             fill::<5, 13>(&mut self.table, input, output)
         } else {

@@ -1,4 +1,4 @@
-//! What do sequences cost, and how are they written?
+//! Computes the prices of LZ4 sequences, and writes them.
 
 /// Most literals that a token counts by itself.
 const TOKEN_LITERALS: usize = 15;
@@ -54,7 +54,7 @@ pub(super) struct Block<'a> {
     input: &'a [u8],
     output: &'a mut [u8],
     written: usize,
-    /// Where the input stands after the last match written.
+    /// Position in the input after the last match written.
     done: usize,
     held: Option<Sequence>,
 }
@@ -118,10 +118,10 @@ impl<'a> Block<'a> {
 
     /// Writes a token and the literals up to `end`.
     fn write_literals(&mut self, end: usize, match_len: usize) {
-        let literals = self.input.get(self.done..end).unwrap_or_default();
+        let literals = self.input.get(self.done..end).expect("literals are of the input");
         let high = literals.len().min(TOKEN_LITERALS);
         let token = high << 4 | match_len.min(TOKEN_MATCH);
-        self.put(u8::try_from(token).unwrap_or(u8::MAX));
+        self.put(u8::try_from(token).expect("two halves of four bits"));
         self.put_excess(literals.len(), TOKEN_LITERALS);
         let written = self.written + literals.len();
         if let Some(free) = self.output.get_mut(self.written..written) {
@@ -137,7 +137,7 @@ impl<'a> Block<'a> {
             self.put(255);
             rest -= 255;
         }
-        self.put(u8::try_from(rest).unwrap_or(u8::MAX));
+        self.put(u8::try_from(rest).expect("less than 255"));
     }
 
     fn put(&mut self, byte: u8) {

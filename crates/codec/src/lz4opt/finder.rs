@@ -1,11 +1,11 @@
-//! Which earlier position has the most bytes in common with this one?
+//! Finds the earlier position that has the most bytes in common with this one.
 
 use super::index::Index;
 use super::place::{Match, Place};
 
 /// Shortest match that LZ4 can express.
 pub(super) const MIN_MATCH: usize = 4;
-/// Matches of so many bytes and more are looked for in indexes of their own.
+/// Matches of so many bytes and more have indexes of their own.
 const MIDDLE: usize = 5;
 const LONG: usize = 8;
 /// Positions entered at once, beyond what is needed.
@@ -17,7 +17,7 @@ pub(super) struct Finder {
     short: Index<MIN_MATCH>,
     middle: Index<MIDDLE>,
     long: Index<LONG>,
-    /// Most candidates looked at for each question.
+    /// Most candidates compared in each search.
     tries: u32,
     /// A match this long is good enough.
     nice: usize,
@@ -31,7 +31,7 @@ impl Finder {
         Self { short, middle, long, tries, nice, entered: 0 }
     }
 
-    /// Starts a new text, of which about `span` bytes will be looked at.
+    /// Starts a new text, of which about `span` bytes will be searched.
     pub(super) fn begin(&mut self, text: &[u8], span: usize) {
         self.short.begin(text, span);
         self.middle.begin(text, span);

@@ -1,9 +1,9 @@
-//! Could any LZ4 encoder gain something here?
+//! Decides whether any LZ4 encoder could gain something.
 //!
-//! A match of n bytes saves at most n - 3, and it begins n - 3 groups of four bytes that stood within
+//! A match of n bytes saves at most n - 3, and it begins n - 3 groups of four bytes that occurred within
 //! reach before. So the number of such groups bounds what all matches together can save, and counting
-//! them is far quicker than trying to encode. The bound is proven, not guessed: where it says no, every
-//! encoder fails, and nothing is lost by not asking one.
+//! them is far quicker than trying to encode. The bound is proven, not guessed: where it excludes a gain, every
+//! encoder fails, and nothing is lost by not trying one.
 
 use super::index::{Index, MAX_DISTANCE, MAX_TEXT, load};
 
@@ -22,7 +22,7 @@ struct Pass<'a> {
     at: usize,
     /// Repeated groups so far.
     repeats: usize,
-    /// Candidates that may still be looked at before the pass gives up and counts every group.
+    /// Candidates that may still be compared before the pass gives up and counts every group.
     patience: usize,
 }
 
@@ -31,7 +31,7 @@ impl Gain {
         Self { index: Index::new() }
     }
 
-    /// Can a prefix of `input` fit `room` bytes with at least one byte saved?
+    /// Whether a prefix of `input` may fit `room` bytes with at least one byte saved.
     pub(crate) fn possible(&mut self, input: &[u8], room: usize) -> bool {
         let span = input.len().min(room.saturating_add(1));
         if span > MAX_TEXT {
@@ -39,7 +39,7 @@ impl Gain {
         }
         let wanted = repeats_for(span, 1);
         let mut pass = self.begin(input, span);
-        // Most data shows soon that it has enough, so look after every few bytes.
+        // Most data shows soon that it has enough, so check after every few bytes.
         for end in (0..span).step_by(256).chain([span]) {
             self.count(&mut pass, end);
             if pass.repeats >= wanted {
@@ -68,8 +68,8 @@ impl Gain {
                 self.count(&mut pass, before.len() * block);
                 before.push(pass.repeats);
             }
-            let earlier = before.get(start / block).copied().unwrap_or(0);
-            let repeats = before.get(blocks).copied().unwrap_or(usize::MAX) - earlier;
+            let earlier = before.get(start / block).expect("counted up to `blocks`");
+            let repeats = before.get(blocks).expect("counted up to `blocks`") - earlier;
             if rest > block && repeats >= repeats_for(span, saved_bytes(rest, room, block)) {
                 chance = start;
                 break;
@@ -95,7 +95,7 @@ impl Gain {
         }
     }
 
-    /// Did the group at the pass's place stand within reach before?
+    /// Whether the group at the pass's position occurred within reach before.
     #[inline]
     fn repeated(&self, pass: &mut Pass<'_>) -> bool {
         let low = pass.at.saturating_sub(MAX_DISTANCE);

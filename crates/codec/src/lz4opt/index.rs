@@ -1,4 +1,4 @@
-//! Where did the same few bytes stand before?
+//! Indexes where the same few bytes occurred before.
 
 /// Farthest distance an LZ4 match can have.
 pub(crate) const MAX_DISTANCE: usize = 65_535;
@@ -13,9 +13,9 @@ const LINKS: usize = 1 << 16;
 /// Bytes loaded for each gram.
 const LOAD: usize = 8;
 
-/// For each position of a text, how far before it the same `GRAM` bytes stand, or others of equal hash.
+/// For each position of a text, how far before it the same `GRAM` bytes are, or others of equal hash.
 ///
-/// All positions up to some point are entered at once, before anything is asked: a question then
+/// All positions up to some point are entered at once, before any search: a search then
 /// follows links alone. Positions are counted over all texts that an index ever saw, so
 /// nothing needs to be cleared between texts: a link to an earlier text leads out of this one.
 #[derive(Debug)]
@@ -36,7 +36,10 @@ pub(super) struct Index<const GRAM: usize> {
 }
 
 impl<const GRAM: usize> Index<GRAM> {
-    #[expect(clippy::large_stack_arrays, reason = "boxed at once, and a thread's stack has room")]
+    #[expect(
+        clippy::large_stack_arrays,
+        reason = "boxed at once, and a thread's stack is large enough"
+    )]
     pub(super) fn new() -> Self {
         Self {
             head: Box::new([0; HEADS]),
@@ -49,7 +52,7 @@ impl<const GRAM: usize> Index<GRAM> {
         }
     }
 
-    /// Starts a new text of at most [`MAX_TEXT`] bytes, of which about `span` will be looked at.
+    /// Starts a new text of at most [`MAX_TEXT`] bytes, of which about `span` will be searched.
     pub(super) fn begin(&mut self, text: &[u8], span: usize) {
         self.base += narrow(self.next);
         if self.base > u32::MAX / 2 {
@@ -89,7 +92,7 @@ impl<const GRAM: usize> Index<GRAM> {
         (self.before, self.run, self.next) = (before, run, self.next.max(end));
     }
 
-    /// Makes `position`, where `bytes` stand, the newest of its hash; how far before it the last one is.
+    /// Makes `position`, where `bytes` are, the newest of its hash; how far before it the last one is.
     #[inline]
     fn replace_head(&mut self, bytes: u64, shift: u32, position: u32) -> u16 {
         let Some(head) = self.head.get_mut(Self::slot(bytes, shift)) else { return u16::MAX };
@@ -101,15 +104,15 @@ impl<const GRAM: usize> Index<GRAM> {
     #[inline]
     fn slot(bytes: u64, shift: u32) -> usize {
         let hash = Self::key(bytes).wrapping_mul(0x9E37_79B1_85EB_CA87) >> (shift & 63);
-        usize::try_from(hash).unwrap_or(0) & (HEADS - 1)
+        usize::try_from(hash).expect("a hash has few bits") & (HEADS - 1)
     }
 
-    /// Where the gram at `offset`, which must be entered, may have stood before; `None` if nowhere in the
+    /// Where the gram at `offset`, which must be entered, may have been before; `None` if nowhere in the
     /// text.
     #[inline]
     pub(super) fn earlier(&self, offset: usize) -> Option<usize> {
         let position = self.base.wrapping_add(narrow(offset));
-        let distance = self.link.get(link_slot(position)).copied().unwrap_or(u16::MAX);
+        let distance = *self.link.get(link_slot(position)).expect("slots are below 65536");
         offset.checked_sub(usize::from(distance))
     }
 }
@@ -122,14 +125,14 @@ const fn link_slot(position: u32) -> usize {
 /// The first eight bytes of `text` at `at`, the first one lowest; zero where the text is too short.
 #[inline]
 pub(super) fn load(text: &[u8], at: usize) -> u64 {
-    chunk(text, narrow(at)).unwrap_or(0)
+    eight_bytes(text, narrow(at)).unwrap_or(0)
 }
 
 /// Eight bytes of `text` from `at` on, the first one lowest.
 ///
 /// No sum of a `u32` and 8 overflows a `usize`, so this takes one comparison.
 #[inline]
-pub(crate) fn chunk(text: &[u8], at: u32) -> Option<u64> {
+pub(crate) fn eight_bytes(text: &[u8], at: u32) -> Option<u64> {
     let at = at as usize;
     Some(u64::from_le_bytes(*text.get(at..at + LOAD)?.first_chunk()?))
 }

@@ -1,4 +1,4 @@
-//! What is the cheapest way to each position near by?
+//! Computes the cheapest way to each position near by.
 
 use super::emit::{Sequence, literals_price, match_price};
 use super::finder::MIN_MATCH;

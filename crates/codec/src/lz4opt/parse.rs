@@ -1,4 +1,4 @@
-//! Which sequences hold the most input in the room there is?
+//! Chooses the sequences that hold the most input in a given output.
 
 use super::emit::{Block, Sequence, literals_within, match_price, match_within};
 use super::finder::{Finder, MIN_MATCH};
@@ -17,7 +17,7 @@ const SAFE_LITERALS: usize = MATCH_MARGIN - MIN_MATCH;
 const SHORT_RUN: usize = 14;
 /// Most input bytes that one output byte can stand for.
 pub(crate) const MAX_RATIO: usize = 255;
-/// Ends of matches to choose from where the room ends.
+/// Ends of matches to choose from at the end of the output.
 const CUTS: usize = 16;
 
 /// The input, and where searching it ends.
@@ -44,7 +44,7 @@ struct Island {
     /// The node where the way ends, or from where a long match goes on.
     node: usize,
     tail: Option<Match>,
-    /// The room does not last so far.
+    /// The output is full before that.
     full: bool,
 }
 
@@ -58,7 +58,7 @@ struct Cut {
 /// What effort to make.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    /// Candidates looked at for each question.
+    /// Candidates compared in each search.
     tries: u32,
     /// A match this long is taken without further thought.
     nice: usize,
@@ -90,7 +90,7 @@ impl Optimal {
         Self { finder: Finder::new(tries, nice), nodes: Nodes::new(), path: Vec::new(), nice }
     }
 
-    /// Encodes the longest prefix of `input` that it finds room for; `output` has 16 bytes or more.
+    /// Encodes the longest prefix of `input` that fits; `output` has 16 bytes or more.
     pub(crate) fn fill(&mut self, input: &[u8], output: &mut [u8]) -> Fit {
         let scope = Scope::new(input, output.len());
         self.finder.begin(scope.input, output.len().min(scope.input.len()));
@@ -107,7 +107,7 @@ impl Optimal {
         Fit { consumed, written: block.finish(consumed) }
     }
 
-    /// The first place from the anchor on that has a match, if the room lasts so far.
+    /// The first place from the anchor on that has a match, if the output is not full before.
     fn next_match(&mut self, scope: &Scope<'_>, block: &Block<'_>) -> Option<(usize, Match)> {
         let anchor = block.anchor();
         let reach = anchor + literals_within(block.room() - 1) + 1;
@@ -175,7 +175,7 @@ impl Optimal {
     }
 
     /// Where the literals up to `end` are one to three too many for their token, looks for a way at the
-    /// same price with fewer: prices alone do not tell such ways apart.
+    /// same price with fewer: prices alone do not distinguish such ways.
     fn split_run(&mut self, scope: &Scope<'_>, block: &mut Block<'_>, end: usize) {
         let Some(held) = block.held() else { return };
         let excess = (end - held.end()).saturating_sub(SHORT_RUN);
@@ -197,7 +197,7 @@ impl Optimal {
         })
     }
 
-    /// Replaces the match before the literals by one that lies `least` to three bytes farther on.
+    /// Replaces the match before the literals by one `least` to three bytes farther on.
     fn split_by_shift(
         &mut self,
         scope: &Scope<'_>,
@@ -235,7 +235,7 @@ impl Optimal {
         (way.len > 0).then_some(Cut { end, node, tail: None })
     }
 
-    /// An end after as much of the island's long match as there is room for.
+    /// An end after as much of the island's long match as fits.
     fn cut_tail(&self, island: &Island, room: usize) -> Option<Cut> {
         let tail = island.tail?;
         let room = room.checked_sub(self.nodes.get(island.node).price as usize)?;

@@ -1,8 +1,8 @@
-//! Which candidates have more in common with this place than the best so far?
+//! Compares candidates with the best match so far at one position.
 
-use super::index::{Index, MAX_DISTANCE, chunk, load, narrow};
+use super::index::{Index, MAX_DISTANCE, eight_bytes, load, narrow};
 
-/// `len` bytes equal those that stand `distance` before them.
+/// `len` bytes equal those `distance` before them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Match {
     pub(super) len: usize,
@@ -18,7 +18,7 @@ pub(super) struct Place<'a> {
     end: usize,
     /// Where a match can begin at the earliest.
     low: usize,
-    /// Most candidates looked at for each question.
+    /// Most candidates compared in each search.
     tries: u32,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Place<'a> {
         Self { text, at, end, low: at.saturating_sub(MAX_DISTANCE), tries }
     }
 
-    /// Replaces `best` by a longer match, if the index knows one.
+    /// Replaces `best` by a longer match, if the index has one.
     ///
     /// A longer match has all the grams of the text from here on, up to the one that ends just beyond
     /// `best`. That last one is the best to ask for: no candidate of `best`'s length is
@@ -80,17 +80,17 @@ impl<'a> Place<'a> {
     /// How many bytes from `early` on equal those of the place?
     #[inline]
     fn common(&self, early: usize) -> usize {
-        let text = self.text.get(..self.end).unwrap_or_default();
-        let (mut ahead, mut behind) = (narrow(self.at), narrow(early));
-        while let (Some(a), Some(b)) = (chunk(text, ahead), chunk(text, behind)) {
+        let text = self.text.get(..self.end).expect("matches end within the text");
+        let (mut later, mut earlier) = (narrow(self.at), narrow(early));
+        while let (Some(a), Some(b)) = (eight_bytes(text, later), eight_bytes(text, earlier)) {
             if a != b {
                 let equal = (a ^ b).trailing_zeros() / 8;
-                return ahead.wrapping_add(equal) as usize - self.at;
+                return later.wrapping_add(equal) as usize - self.at;
             }
-            (ahead, behind) = (ahead.wrapping_add(8), behind.wrapping_add(8));
+            (later, earlier) = (later.wrapping_add(8), earlier.wrapping_add(8));
         }
         let rest = |from: u32| text.get(from as usize..).unwrap_or_default().iter();
-        let equal = rest(ahead).zip(rest(behind)).take_while(|(a, b)| a == b).count();
-        ahead as usize - self.at + equal
+        let equal = rest(later).zip(rest(earlier)).take_while(|(a, b)| a == b).count();
+        later as usize - self.at + equal
     }
 }

@@ -1,9 +1,9 @@
-//! Which statistics suit a stretch of content?
+//! Chooses the statistics that suit a stretch of content.
 
 use crate::ffi::lzma::{Options, Stream};
 use crate::{Fit, LzmaBits};
 
-/// What is tried: as usual, for tables of words, for both code and tables.
+/// The candidates: the usual one, one for tables of 4-byte numbers, one for both code and tables.
 ///
 /// More bits of the byte before look good with little effort, which leaves more literals, and are not with much.
 const CANDIDATES: [LzmaBits; 3] = [

@@ -6,11 +6,10 @@ mod noise;
 use bits::Chooser;
 use noise::Noise;
 
+use crate::compressor::MAX_LZMA_DICTIONARY;
 use crate::ffi::lzma::{Options, Stream};
 use crate::{Fit, LzmaBits};
 
-/// The largest dictionary that a reader has to have.
-pub(crate) const MAX_DICTIONARY: u32 = 8 << 20;
 /// The smallest one that the format can declare.
 const MIN_DICTIONARY: u32 = 4096;
 /// Most input bytes that one stream holds.
@@ -21,11 +20,11 @@ const MAX_CONSUMED: usize = 12 << 20;
 pub(crate) struct Params {
     /// Effort, 0 to 9.
     pub(crate) level: u8,
-    /// Much more time for a little more.
+    /// Much more time for a little less output.
     pub(crate) extreme: bool,
-    /// Farthest a match reaches back, 4096 to [`MAX_DICTIONARY`] bytes.
+    /// Farthest a match reaches back, 4096 to [`MAX_LZMA_DICTIONARY`] bytes.
     pub(crate) dictionary: u32,
-    /// Which statistics are kept apart; nothing for what suits each stream.
+    /// Which statistics are separate; `None` for what suits each stream.
     pub(crate) bits: Option<LzmaBits>,
 }
 
@@ -36,7 +35,7 @@ impl Params {
     fn clamped(self) -> Self {
         Self {
             level: self.level.min(Self::MAX_LEVEL),
-            dictionary: self.dictionary.clamp(MIN_DICTIONARY, MAX_DICTIONARY),
+            dictionary: self.dictionary.clamp(MIN_DICTIONARY, MAX_LZMA_DICTIONARY),
             bits: self.bits.map(LzmaBits::clamped),
             ..self
         }
@@ -72,7 +71,7 @@ impl Lzma {
 
     /// Encodes the longest prefix of `input` that fits `output`; all zero if none does.
     ///
-    /// Where it would hardly be shorter than what it holds, it may be left out: as many bytes in as out are said then.
+    /// Where it would hardly be shorter than what it holds, it may be omitted: as many bytes in as out are reported then.
     pub(crate) fn fill(&mut self, input: &[u8], output: &mut [u8]) -> Fit {
         if self.noise.fills(input, output.len()) {
             return Fit { consumed: output.len(), written: output.len() };

@@ -1,11 +1,11 @@
-//! Can LZMA do nothing for a stretch?
+//! Recognizes stretches that LZMA does not make shorter.
 //!
 //! Data that is compressed already takes the encoder longest, to no avail. It shows: its bytes are spread evenly
-//! whatever stands before them, and hardly four of them in a row occurred earlier.
+//! whatever precedes them, and hardly four contiguous ones occurred earlier.
 
 /// Bytes whose spread is judged at once.
 const WINDOW: usize = 16 << 10;
-/// So many kinds of bytes before are told apart, as LZMA does it for literals.
+/// So many classes of preceding bytes are distinguished, as LZMA does for literals.
 const CONTEXTS: usize = 8;
 /// Byte values.
 const VALUES: usize = 256;
@@ -26,7 +26,7 @@ impl Noise {
         Self { groups: vec![0; 1 << HASH_BITS] }
     }
 
-    /// Do the first `room` bytes of `input` surely fill `room` bytes, to less than a block?
+    /// Whether the first `room` bytes of `input` surely fill `room` bytes, to less than a block?
     pub(super) fn fills(&mut self, input: &[u8], room: usize) -> bool {
         let Some(stretch) = input.get(..room).filter(|stretch| stretch.len() >= WINDOW) else {
             return false;
@@ -59,7 +59,7 @@ impl Noise {
 
 /// About how many bytes an uneven spread of `window` saves, at least.
 ///
-/// By the chi-square statistic, of which two for each binary digit of e are a bit saved, less what chance gives it.
+/// By the chi-square statistic, of which two for each binary digit of e are a bit saved, less what chance contributes.
 fn saved_by_literals(window: &[u8]) -> u64 {
     let mut counts = [[0_u32; VALUES]; CONTEXTS];
     for pair in window.windows(2) {

@@ -1,13 +1,13 @@
-//! What does an LZ4 stream hold behind bytes that nobody wants?
+//! Decodes the bytes of an LZ4 stream that follow others that are not wanted.
 
-use super::{BUFFER, REACH, SPARE};
+use super::window::{BUFFER, REACH, SPARE};
 
 /// Bytes of a match that are copied at a time.
-const CHUNK: usize = 32;
-/// Bytes from a short sequence's token on that are looked at: those of its literals, copied in full, its offset and one
+const COPY: usize = 32;
+/// Bytes from a short sequence's token on that are read: those of its literals, copied in full, its offset and one
 /// byte of its match's length among them.
 const SHORT: usize = 1 + 16 + 3;
-/// The value of a length's four bits that says that more follows.
+/// The value of a length's four bits that means that more follows.
 const MORE: usize = 15;
 /// The shortest match.
 const MIN_MATCH: usize = 4;
@@ -28,8 +28,8 @@ struct Rolling<'a> {
     left: usize,
 }
 
-/// Fills `output` with the bytes behind the first `skip` of the stream; the number of bytes decoded, fewer than both
-/// only if the stream holds no more, or `None` if it is broken.
+/// Fills `output` with the bytes after the first `skip` of the stream; the number of bytes decoded, fewer than both
+/// only if the stream holds no more, or `None` if it is corrupt.
 pub(super) fn decompress_rolling(
     input: &[u8],
     skip: usize,
@@ -64,8 +64,8 @@ impl Rolling<'_> {
         Some(())
     }
 
-    /// Decodes sequences as long as they are short and there is room to copy more than they have; gives the input
-    /// behind them, which is not empty.
+    /// Decodes sequences as long as they are short and more bytes than they have can be copied; returns the input
+    /// after them, which is not empty.
     fn short_sequences<'a>(&mut self, mut input: &'a [u8]) -> &'a [u8] {
         let limit = (BUFFER - SPARE).min(self.at.saturating_add(self.left));
         let start = self.at;
@@ -80,19 +80,19 @@ impl Rolling<'_> {
 
     /// Decodes one of them that ends before `limit`; the bytes of input that it has.
     fn short_sequence(&mut self, input: &[u8], limit: usize) -> Option<usize> {
-        let [token, behind @ ..] = input.first_chunk::<SHORT>()?;
+        let [token, following @ ..] = input.first_chunk::<SHORT>()?;
         let (literals, matched) = (usize::from(token >> 4), usize::from(token & 15));
-        let [low, high, more] = *behind.get(literals..)?.first_chunk()?;
+        let [low, high, more] = *following.get(literals..)?.first_chunk()?;
         let offset = usize::from(u16::from_le_bytes([low, high]));
         let (more, read) = if matched == MORE { (more, 4) } else { (0, 3) };
         let from = (self.at + literals).checked_sub(offset)?;
         let (at, length) = (self.at + literals, matched + MIN_MATCH + usize::from(more));
-        if literals == MORE || more == u8::MAX || offset < CHUNK || at + length >= limit {
+        if literals == MORE || more == u8::MAX || offset < COPY || at + length >= limit {
             return None;
         }
-        *self.buffer.get_mut(self.at..)?.first_chunk_mut::<16>()? = *behind.first_chunk()?;
-        for done in (0..length).step_by(CHUNK) {
-            let bytes = *self.buffer.get(from + done..)?.first_chunk::<CHUNK>()?;
+        *self.buffer.get_mut(self.at..)?.first_chunk_mut::<16>()? = *following.first_chunk()?;
+        for done in (0..length).step_by(COPY) {
+            let bytes = *self.buffer.get(from + done..)?.first_chunk::<COPY>()?;
             *self.buffer.get_mut(at + done..)?.first_chunk_mut()? = bytes;
         }
         self.at = at + length;
@@ -157,7 +157,7 @@ impl Rolling<'_> {
     }
 }
 
-/// A length of which the token has `bits`, and the input behind it.
+/// A length of which the token has `bits`, and the input after it.
 fn length(bits: usize, mut input: &[u8]) -> Option<(usize, &[u8])> {
     let mut length = bits;
     if bits < MORE {

@@ -1,4 +1,4 @@
-//! How are bits read from the end of a stream?
+//! Reads bits from the end of a stream.
 
 /// A stream that is read from its last byte to its first, below a closing one bit.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ fn short_word(rest: &[u8]) -> u64 {
     rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// Adds to `out` the bits of `bytes` from `from` on, without the zeros behind the last one.
+/// Adds to `out` the bits of `bytes` from `from` on, without the zeros after the last one.
 pub(crate) fn shifted(bytes: &[u8], from: usize, out: &mut Vec<u8>) {
     let (mut at, shift) = (from / 8, from % 8);
     let end = out.len() + (bytes.len() * 8).saturating_sub(from).div_ceil(8);
@@ -50,7 +50,7 @@ pub(crate) fn shifted(bytes: &[u8], from: usize, out: &mut Vec<u8>) {
         // Seven bytes are whole whatever the shift.
         let moved = (word(bytes, at) >> shift).to_le_bytes();
         let count = (end - out.len()).min(7);
-        out.extend_from_slice(moved.get(..count).unwrap_or_default());
+        out.extend_from_slice(moved.get(..count).expect("at most seven of eight bytes"));
         at += 7;
     }
     while out.last() == Some(&0) {

@@ -1,4 +1,4 @@
-//! How is a compressed block ended early?
+//! Cuts a compressed block so that it fits.
 //!
 //! Sequences are read from the end of their stream, so the first of them are its last bits, and leaving
 //! out the others is a shift. Their offsets refer to the sequences before them, all of which stay.
@@ -44,7 +44,7 @@ impl<'a> Parts<'a> {
     fn read(block: &'a [u8], earlier: &[u8]) -> Option<Self> {
         // Most blocks bring all their tables.
         Self::read_after(block, Tables::default())
-            .or_else(|| Self::read_after(block, Tables::behind(earlier)?))
+            .or_else(|| Self::read_after(block, Tables::after(earlier)?))
     }
 
     fn read_after(block: &'a [u8], mut tables: Tables) -> Option<Self> {
@@ -178,7 +178,8 @@ impl Cutter {
             let rle = parts.literals.coding == Coding::Rle && count > 0;
             push_raw_head(&mut self.block, count, rle);
             let stored = if rle { 1 } else { count };
-            self.block.extend_from_slice(self.literals.get(..stored).unwrap_or_default());
+            self.block
+                .extend_from_slice(self.literals.get(..stored).expect("no more than there are"));
             return;
         };
         self.streams.clear();
@@ -198,7 +199,9 @@ impl Cutter {
             _ => (5, 3, 22),
         };
         let word = kind | form << 2 | (count as u64) << 4 | (size as u64) << shift;
-        self.block.extend_from_slice(word.to_le_bytes().get(..head).unwrap_or_default());
+        self.block.extend_from_slice(
+            word.to_le_bytes().get(..head).expect("a head has at most five bytes"),
+        );
         self.block.extend_from_slice(&self.streams);
     }
 
@@ -256,7 +259,7 @@ fn push_raw_head(block: &mut Vec<u8>, count: usize, rle: bool) {
         2 => count << 4 | 1 << 2 | kind,
         _ => count << 4 | 3 << 2 | kind,
     };
-    block.extend_from_slice(word.to_le_bytes().get(..head).unwrap_or_default());
+    block.extend_from_slice(word.to_le_bytes().get(..head).expect("a head has at most five bytes"));
 }
 
 /// Length of the head of a literals section of `count` literals coded in `size` bytes.

@@ -1,4 +1,4 @@
-//! What does a finite state entropy table say?
+//! Reads tables of finite state entropy codes.
 
 use super::bits::word;
 
@@ -40,7 +40,7 @@ impl Table {
         Self::new(&all)
     }
 
-    /// The table that always gives `symbol`.
+    /// The table that always returns `symbol`.
     pub(crate) fn rle(symbol: u8) -> Self {
         let state = State { symbol, bits: 0, base: 0 };
         Self { log: 0, states: [state; 1 << MAX_LOG] }
@@ -134,7 +134,7 @@ struct Forward<'a> {
 impl Forward<'_> {
     fn peek(&self, count: u32) -> u32 {
         let word = word(self.bytes, self.at / 8) >> (self.at % 8) & ((1 << count) - 1);
-        u32::try_from(word).unwrap_or(0)
+        u32::try_from(word).expect("fewer than 32 bits are read at a time")
     }
 
     fn take(&mut self, count: u32) -> u32 {

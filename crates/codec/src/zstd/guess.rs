@@ -1,9 +1,9 @@
-//! About how much of an input will fit?
+//! Estimates how much of an input will fit.
 //!
 //! A guess only decides how much is compressed at once; a bad one costs time, not correctness. It is made
 //! with whole numbers, so that every machine makes the same.
 
-/// Stretches of the input that are looked at, and their length.
+/// The number of samples of the input, and their length.
 const SAMPLES: usize = 4;
 const SAMPLE: usize = 512;
 /// Content bytes for each byte of output, in 256ths, where a literal takes 0, 1/2, 1, ... 8 bits: measured on
@@ -41,12 +41,12 @@ fn entropy(counts: &[u32; 256]) -> u32 {
         .filter(|&&count| count > 0)
         .map(|&count| u64::from(count) * u64::from(log(total).saturating_sub(log(count))))
         .sum();
-    u32::try_from(bits / u64::from(total.max(1))).unwrap_or(u32::MAX)
+    u32::try_from(bits / u64::from(total.max(1))).expect("a literal has at most 8 bits")
 }
 
 /// The binary logarithm in 256ths, straight between powers of two.
 fn log(value: u32) -> u32 {
     let whole = value.checked_ilog2().unwrap_or(0);
     let part = (u64::from(value) << 8 >> whole) & 255;
-    whole << 8 | u32::try_from(part).unwrap_or(0)
+    whole << 8 | u32::try_from(part).expect("8 bits are left of it")
 }

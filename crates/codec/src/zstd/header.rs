@@ -1,11 +1,11 @@
-//! How does a frame begin?
+//! Writes the headers of frames and blocks.
 
 use crate::ffi::zstd::{MAX_BLOCK, MAX_WINDOW_LOG};
 
 const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 /// The longest header written here: magic, descriptor, window, four bytes of content size.
 pub(crate) const MAX_HEADER: usize = 10;
-/// The lowest window log that a window descriptor can say.
+/// The lowest window log that a window descriptor can express.
 const MIN_WINDOW_LOG: u32 = 10;
 /// What the two-byte form of the content size leaves out.
 const SHORT_BASE: usize = 256;
@@ -39,7 +39,7 @@ impl Header {
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        self.bytes.get(..self.len).unwrap_or_default()
+        self.bytes.get(..self.len).expect("the length of what was pushed")
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -62,9 +62,9 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block<'a> {
     pub(crate) kind: Kind,
-    /// What the header says: content bytes of a raw or RLE block, stream bytes of a compressed one.
+    /// The size in the header: content bytes of a raw or RLE block, stream bytes of a compressed one.
     pub(crate) size: usize,
-    /// The stream behind the header.
+    /// The stream after the header.
     pub(crate) stream: &'a [u8],
 }
 

@@ -1,4 +1,4 @@
-//! Which bits stand for a literal?
+//! Writes literals by Huffman codes.
 
 use super::bits::Backward;
 use super::fse::Table;
@@ -58,7 +58,7 @@ impl Codes {
 
     #[inline]
     fn code(&self, literal: u8) -> Code {
-        self.0.get(usize::from(literal)).copied().unwrap_or_default()
+        *self.0.get(usize::from(literal)).expect("there is a code for each byte")
     }
 
     /// Writes `literals` as one stream at the end of `out`.
@@ -70,10 +70,10 @@ impl Codes {
                 word |= u64::from(code.bits) << used;
                 used += u32::from(code.len);
             }
-            // Four codes of 11 bits and 7 left over fit a word.
+            // Four codes of 11 bits and 7 left over fit 64 bits.
             let whole = used / 8;
             let bytes = word.to_le_bytes();
-            out.extend_from_slice(bytes.get(..whole as usize).unwrap_or_default());
+            out.extend_from_slice(bytes.get(..whole as usize).expect("a word has eight bytes"));
             word >>= whole * 8;
             used -= whole * 8;
         }

@@ -1,7 +1,7 @@
 //! How does a zstd frame fill N bytes?
 //!
 //! libzstd compresses the input piece by piece as one frame, each piece to whole blocks. What a piece
-//! took tells how long the next should be, so that the last one ends a little behind the output's end.
+//! took determines the length of the next, so that the last one ends a little after the output's end.
 //! The block that crosses it is cut there, which costs far less than compressing anything again.
 
 mod bits;
@@ -21,7 +21,7 @@ use header::{BLOCK_HEADER, Block, Header, Kind, block_header};
 
 /// Most content of a frame.
 const MAX_CONTENT: usize = 12 << 20;
-/// With less room left another block would gain nothing.
+/// With less free space another block would gain nothing.
 const LEAST_ROOM: usize = 24;
 /// Shortest piece that is compressed by itself.
 const LEAST_PIECE: usize = 1024;
@@ -31,7 +31,7 @@ const MOST_PIECE: usize = 32 << 10;
 
 /// A fixed-output encoder.
 #[derive(Debug)]
-pub struct Zstd {
+pub(crate) struct Zstd {
     level: i32,
     window_log: u32,
     /// The context, and the output length that its tables suit.
@@ -42,8 +42,7 @@ pub struct Zstd {
 impl Zstd {
     /// An encoder of `level` (-7 to 22) whose frames need a window of at most `1 << window_log` (10 to
     /// 20) bytes.
-    #[must_use]
-    pub fn new(level: i32, window_log: u32) -> Self {
+    pub(crate) fn new(level: i32, window_log: u32) -> Self {
         Self {
             level: level.clamp(-7, 22),
             window_log: window_log.clamp(10, MAX_WINDOW_LOG),
@@ -55,7 +54,7 @@ impl Zstd {
     /// Encodes about the longest prefix of `input` that fits `output`, as one frame.
     ///
     /// The result depends on `input`, the length of `output` and the parameters, never on earlier calls.
-    pub fn fill(&mut self, input: &[u8], output: &mut [u8]) -> Fit {
+    pub(crate) fn fill(&mut self, input: &[u8], output: &mut [u8]) -> Fit {
         let input = input.get(..MAX_CONTENT).unwrap_or(input);
         self.try_fill(input, output).unwrap_or(Fit { consumed: 0, written: 0 })
     }
@@ -133,7 +132,7 @@ impl Filling<'_> {
         left.saturating_add(left / 16).clamp(LEAST_PIECE, MOST_PIECE)
     }
 
-    /// Moves the blocks so that a header for `content` fits before them; says whether there is room.
+    /// Moves the blocks so that a header for `content` fits before them; returns whether it does.
     fn make_header_room(&mut self, content: usize) -> bool {
         let header = Header::new(content, self.window_log).bytes().len();
         let more = header.saturating_sub(self.header);
@@ -147,11 +146,12 @@ impl Filling<'_> {
         true
     }
 
-    /// Takes `blocks`, which hold the next `content` bytes, as far as they fit; says whether all did.
+    /// Takes `blocks`, which hold the next `content` bytes, as far as they fit; returns whether all did.
     fn take(&mut self, blocks: &[u8], content: usize) -> bool {
         let (mut rest, mut left) = (blocks, content);
         while let Some((block, after)) = Block::split(rest) {
-            let earlier = self.output.get(self.header..self.written).unwrap_or_default();
+            let earlier = self.output.get(self.header..self.written);
+            let earlier = earlier.expect("blocks are written within the output");
             let size = match block.kind {
                 _ if after.is_empty() => Some(left),
                 Kind::Compressed if block.len() <= self.room() => {
@@ -165,7 +165,7 @@ impl Filling<'_> {
                 self.take_part(&block, size);
                 return false;
             }
-            self.push(rest.get(..block.len()).unwrap_or_default(), size);
+            self.push(rest.get(..block.len()).expect("the block was split from it"), size);
             (rest, left) = (after, left - size);
         }
         true
@@ -176,7 +176,8 @@ impl Filling<'_> {
         let Some(room) = self.room().checked_sub(BLOCK_HEADER) else { return };
         let Some(content) = self.input.get(self.consumed..) else { return };
         let Some(content) = content.get(..size) else { return };
-        let earlier = self.output.get(self.header..self.written).unwrap_or_default();
+        let earlier = self.output.get(self.header..self.written);
+        let earlier = earlier.expect("blocks are written within the output");
         let cut = match block.kind {
             Kind::Compressed => self.cutter.cut(block.stream, earlier, content, room),
             _ => None,

@@ -1,4 +1,4 @@
-//! What lies inside a compressed block?
+//! Parses the sections of a compressed block.
 
 use super::bits::Backward;
 use super::fse::{State, Table};
@@ -15,8 +15,8 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// The tables in force behind `blocks`, the beginning of a frame.
-    pub(crate) fn behind(mut blocks: &[u8]) -> Option<Self> {
+    /// The tables in force after `blocks`, the beginning of a frame.
+    pub(crate) fn after(mut blocks: &[u8]) -> Option<Self> {
         let mut tables = Self::default();
         while let Some((block, rest)) = Block::split(blocks) {
             if block.kind == Kind::Compressed {
@@ -51,7 +51,7 @@ pub(crate) struct Literals<'a> {
 }
 
 impl<'a> Literals<'a> {
-    /// Reads the section at the beginning of `block`; gives what follows it.
+    /// Reads the section at the beginning of `block`; returns what follows it.
     ///
     /// `None` for what is damaged, and for codes of an earlier block that `tables` lacks.
     pub(crate) fn read(block: &'a [u8], tables: &mut Tables) -> Option<(Self, &'a [u8])> {

@@ -1,10 +1,10 @@
-//! Does each frame hold what was consumed?
+//! Tests that each frame holds what was consumed.
 
 use proptest::prelude::*;
 
 use super::Zstd;
 use crate::Fit;
-use crate::ffi::zstd::{decompress, decompress_partial};
+use crate::ffi::zstd::{decompress, decompress_rolling};
 
 const ROOMS: [usize; 9] = [16, 40, 100, 300, 1000, 4096, 16384, 65536, 1 << 18];
 
@@ -73,7 +73,7 @@ fn check(stream: &[u8], content: &[u8]) {
     assert_eq!(decompress(stream, &mut back), Some(content.len()));
     assert_eq!(back, content);
     back.fill(0);
-    assert_eq!(decompress_partial(stream, &mut back), Some(content.len()));
+    assert_eq!(decompress_rolling(stream, 0, &mut back, &mut []), Some(content.len()));
     assert_eq!(back, content);
 }
 
@@ -110,10 +110,10 @@ proptest! {
         let at = at.index(stream.len());
         stream[at] ^= 1 << bit;
         let _ = decompress(&stream, &mut back);
-        let _ = decompress_partial(&stream, &mut back);
+        let _ = decompress_rolling(&stream, 0, &mut back, &mut []);
         let noise = texture(seed, 200);
         let _ = decompress(&noise, &mut back);
-        let _ = decompress_partial(&noise, &mut back);
+        let _ = decompress_rolling(&noise, 0, &mut back, &mut []);
     }
 }
 
@@ -160,13 +160,13 @@ fn use_leaves_no_trace() {
 }
 
 #[test]
-fn bytes_far_behind_do_not_matter() {
+fn bytes_far_ahead_do_not_matter() {
     let mut input = text(2_000_000);
     let before = fill(&mut Zstd::new(3, 19), &input, 65536);
-    let behind = before.0.consumed + 200_000;
-    input[behind..].fill(0);
+    let end = before.0.consumed + 200_000;
+    input[end..].fill(0);
     assert_eq!(fill(&mut Zstd::new(3, 19), &input, 65536), before);
-    assert_eq!(fill(&mut Zstd::new(3, 19), &input[..behind], 65536), before);
+    assert_eq!(fill(&mut Zstd::new(3, 19), &input[..end], 65536), before);
 }
 
 #[test]
@@ -194,13 +194,13 @@ fn every_prefix_is_decoded() {
     let (fit, stream) = fill(&mut Zstd::new(9, 14), &input, 1000);
     for len in 0..=fit.consumed {
         let mut back = vec![0; len];
-        assert_eq!(decompress_partial(&stream, &mut back), Some(len));
+        assert_eq!(decompress_rolling(&stream, 0, &mut back, &mut []), Some(len));
         assert_eq!(back, &input[..len]);
     }
     assert_eq!(decompress(&stream, &mut vec![0; fit.consumed - 1]), None);
     let mut longer = vec![0; fit.consumed + 1];
     assert_eq!(decompress(&stream, &mut longer), Some(fit.consumed));
-    assert_eq!(decompress_partial(&stream, &mut longer), Some(fit.consumed));
+    assert_eq!(decompress_rolling(&stream, 0, &mut longer, &mut []), Some(fit.consumed));
 }
 
 #[test]
@@ -216,16 +216,19 @@ fn one_frame_of_a_small_window_only() {
     );
     stream.push(0);
     assert_eq!(decompress(&stream, &mut back), None);
-    assert_eq!(decompress_partial(&stream, &mut back[..fit.consumed]), Some(fit.consumed));
+    assert_eq!(
+        decompress_rolling(&stream, 0, &mut back[..fit.consumed], &mut []),
+        Some(fit.consumed)
+    );
     for wide in [
         zstd::bulk::compress(&input, 3).unwrap(),
         zstd::stream::encode_all(&input[..], 19).unwrap(),
     ] {
         assert_eq!(decompress(&wide, &mut back), None);
-        assert_eq!(decompress_partial(&wide, &mut back[..10]), None);
+        assert_eq!(decompress_rolling(&wide, 0, &mut back[..10], &mut []), None);
     }
-    for nothing in [&[][..], &[0x28], &[0x28, 0xB5, 0x2F, 0xFD]] {
-        assert_eq!(decompress(nothing, &mut back), None);
-        assert_eq!(decompress_partial(nothing, &mut back), None);
+    for short in [&[][..], &[0x28], &[0x28, 0xB5, 0x2F, 0xFD]] {
+        assert_eq!(decompress(short, &mut back), None);
+        assert_eq!(decompress_rolling(short, 0, &mut back, &mut []), None);
     }
 }

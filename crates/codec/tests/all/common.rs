@@ -1,4 +1,4 @@
-//! What data do the tests compress?
+//! Generates the data that the tests compress.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Do the decoders refuse what is wrong, by name and without harm?
+//! Tests that decoders refuse corrupt streams, by name and without harm.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! Does every encoder fill a pcluster with what the decoder gives back, whatever the data?
+//! Tests that every encoder fills a pcluster that decodes to what it took, whatever the data.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn results_do_not_depend_on_what_follows_far_behind(
+    fn results_do_not_depend_on_bytes_far_ahead(
         input in data(8), tail in data(4), room in 64..600_usize,
     ) {
         // A pcluster of `room` bytes holds less than `255 * room`, so more cannot matter.
@@ -104,25 +104,6 @@ proptest! {
     #[test]
     fn big_data_comes_out(input in data(400), compressor in compressors(), room in rooms()) {
         pack(&mut Encoder::new(&compressor), &input, room.max(4096));
-    }
-
-    #[test]
-    fn own_encoder_packs_no_looser_than_the_library(input in data(200), room in 4096..70_000_usize) {
-        let best = Compressor::Lz4Hc { level: 12 };
-        let ours = pack(&mut Encoder::new(&best), &input, room);
-        let library = pack(&mut Encoder::of_library(&best), &input, room);
-        // Single pclusters may differ by a few bytes either way.
-        prop_assert!(ours <= library + library / 500 + 32, "{} against {}", ours, library);
-    }
-}
-
-#[test]
-fn own_fast_encoder_packs_text_no_looser_than_the_library() {
-    let input: Vec<u8> = text(1).take(600_000).collect();
-    for room in [4096, 16384, 65536] {
-        let ours = pack(&mut Encoder::new(&Compressor::Lz4), &input, room);
-        let library = pack(&mut Encoder::of_library(&Compressor::Lz4), &input, room);
-        assert!(ours <= library + library / 100, "{ours} against {library} of {room}");
     }
 }
 

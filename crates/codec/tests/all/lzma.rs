@@ -1,4 +1,4 @@
-//! Does the LZMA encoder fill a pcluster with what the decoders give back, and do they refuse the rest?
+//! Tests that the LZMA encoder fills pclusters that decode to what it took, and that corrupt ones are refused.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may panic")]
 
@@ -43,7 +43,7 @@ fn check(fit: &Fit, stream: &[u8], input: &[u8], room: usize) {
     let mut whole = vec![0; fit.consumed];
     decode(Lzma, stream, &mut whole).unwrap();
     assert!(whole == input[..fit.consumed], "decoded data differs");
-    // A finished range coder can still give a few bytes more, but not many.
+    // A finished range coder can still return a few more bytes, but not many.
     decode(Lzma, stream, &mut vec![0; fit.consumed + 5000]).unwrap_err();
     decode(Lzma, &[stream, &[1]].concat(), &mut whole).unwrap_err();
     if fit.consumed < input.len() {
@@ -162,7 +162,7 @@ fn what_follows_noise_is_compressed() {
     let noise: Vec<u8> = random(9).take(65536).collect();
     let twice = [&noise[..], &noise[..]].concat();
     let mut encoder = encoder(LzmaEffort::new(6));
-    // The first copy fills the room alone, so nothing is lost by storing it plain.
+    // The first copy fills the output alone, so nothing is lost by storing it plain.
     assert_eq!(fill(&mut encoder, &twice, 65536), None);
     let (fit, stream) = fill(&mut encoder, &twice, 131_072).unwrap();
     assert_eq!(fit.consumed, twice.len());

@@ -2,7 +2,6 @@
 
 mod common;
 mod decode;
-mod deflate;
 mod fill;
 mod lzma;
 mod plain_run;

@@ -1,4 +1,4 @@
-//! Does every way to decode a stream give the same bytes, and refuse the same streams without harm?
+//! Tests that every way to decode a stream returns the same bytes, and refuses the same streams without harm.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
@@ -11,7 +11,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Bytes on each side of a buffer that nothing may change.
+/// Bytes on each side of a buffer that must not change.
 const GUARD: usize = 64;
 
 /// A stream and what it holds.
@@ -37,7 +37,7 @@ fn rooms() -> impl Strategy<Value = usize> {
     prop_oneof![prop::sample::select(vec![4096, 65536, 1 << 20]), 64..10_000_usize]
 }
 
-/// The longest beginning of `content` that fits; nothing if nothing is gained.
+/// The longest beginning of `content` that fits; `None` if nothing is gained.
 fn pack(compressor: &Compressor, content: &[u8], room: usize) -> Option<Packed> {
     let mut stream = vec![0; room];
     let fit = Encoder::new(compressor).fill(content, &mut stream).unwrap()?;
@@ -56,7 +56,7 @@ fn packed(pieces: usize) -> impl Strategy<Value = Packed> {
     )
 }
 
-/// Decodes in place in a buffer of `length` bytes between guards; gives the buffer.
+/// Decodes in place in a buffer of `length` bytes between guards; returns the buffer.
 fn in_place(packed: &Packed, length: usize) -> (Result<(), DecodeError>, Vec<u8>) {
     let Packed { algorithm, stream, content } = packed;
     let mut guarded = vec![0x5A; GUARD + length + GUARD];

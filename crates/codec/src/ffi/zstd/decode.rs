@@ -1,4 +1,4 @@
-//! How is libzstd's decoder called safely?
+//! Wraps libzstd's decoder in safe functions.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -11,7 +11,7 @@ use zstd_sys::{
 
 use super::{MAX_WINDOW_LOG, succeeded};
 use crate::kept::{self, Kept};
-use crate::rolling::skipping;
+use crate::skip::skipping;
 
 /// A decompression context; it stays with the thread that made it, and holds at most 1.5 MiB: the format's widest window,
 /// three blocks and its tables.
@@ -61,9 +61,9 @@ impl Decompressor {
         let base = buffer.as_mut_ptr();
         // SAFETY: the context is live and exclusively borrowed. Both pointers come of one exclusive borrow:
         // `output` bytes are writable at `base`, `length` bytes readable at `base + start`, both within
-        // `buffer`. That they overlap is allowed: the library ends the room of a block where the
-        // block's own bytes begin, so it overwrites nothing that it still reads, and fails where that
-        // room does not do. Stored blocks it moves as `memmove` does, never to behind where they were. It checks
+        // `buffer`. That they overlap is allowed: the library ends the output of a block where the
+        // block's own bytes start, so it overwrites nothing that it still reads, and fails where that
+        // is too short. Stored blocks it moves as `memmove` does, never to a later address. It checks
         // every length and distance of the stream, whatever the bytes are.
         succeeded(unsafe {
             zstd_sys::ZSTD_decompressDCtx(
@@ -83,8 +83,8 @@ impl Decompressor {
         unsafe { zstd_sys::ZSTD_DCtx_reset(self.0.as_ptr(), only) };
     }
 
-    /// The number of bytes that `unread` went on to give; fewer than `output` has at the frame's end only, behind which
-    /// nothing is unread.
+    /// Decodes the next bytes of `unread`; returns how many, fewer than `output` has only at the frame's end, after
+    /// which `unread` is `None`.
     fn fill(&mut self, unread: &mut Option<&[u8]>, output: &mut [u8]) -> Option<usize> {
         let Some(input) = *unread else { return Some(0) };
         let mut from = ZSTD_inBuffer { src: input.as_ptr().cast(), size: input.len(), pos: 0 };
@@ -135,12 +135,9 @@ pub(crate) fn margin(input: &[u8]) -> Option<usize> {
     })
 }
 
-/// As [`decompress`], but stops when `output` is full and looks at nothing beyond.
-pub(crate) fn decompress_partial(input: &[u8], output: &mut [u8]) -> Option<usize> {
-    decompress_rolling(input, 0, output, &mut [])
-}
-
-/// As [`decompress_partial`] behind the first `skip` bytes, which go through `sink`; the number of all bytes.
+/// Decodes the bytes after the first `skip`, which go through `sink`, until `output` is full.
+///
+/// Returns the number of all decoded bytes. Nothing after them in the stream is read.
 pub(crate) fn decompress_rolling(
     input: &[u8],
     skip: usize,
@@ -155,7 +152,7 @@ pub(crate) fn decompress_rolling(
     })
 }
 
-/// Is `input` one frame that may be decoded and nothing else?
+/// Checks that `input` is one frame that may be decoded and nothing else.
 fn alone(input: &[u8]) -> Option<()> {
     admissible(input)?;
     // SAFETY: `input` is readable for its exact length.
@@ -165,7 +162,7 @@ fn alone(input: &[u8]) -> Option<()> {
     (succeeded(size)? == input.len()).then_some(())
 }
 
-/// Does `input` begin with the header of a frame that may be decoded?
+/// Checks that `input` starts with the header of a frame that may be decoded.
 fn admissible(input: &[u8]) -> Option<()> {
     let mut header = ZSTD_FrameHeader {
         frameContentSize: 0,
@@ -201,7 +198,7 @@ mod tests {
         let fit = Encoder::new(&compressor).fill(&content, &mut stream).unwrap().unwrap();
         let stream = stream.get(..fit.written).unwrap();
         let mut output = vec![0; 2 << 20];
-        assert_eq!(decompress_partial(stream, &mut output), Some(output.len()));
+        assert_eq!(decompress_rolling(stream, 0, &mut output, &mut []), Some(output.len()));
         assert!(content.starts_with(&output));
         let kept = DECOMPRESSOR.take().unwrap();
         // SAFETY: the context is live; the function only reads its fields.

@@ -1,4 +1,4 @@
-//! How is libzstd called safely?
+//! Wraps libzstd's encoder in safe types.
 
 mod decode;
 
@@ -10,9 +10,7 @@ use zstd_sys::{
     ZSTD_outBuffer,
 };
 
-pub(crate) use decode::{
-    decompress, decompress_in_place, decompress_partial, decompress_rolling, margin,
-};
+pub(crate) use decode::{decompress, decompress_in_place, decompress_rolling, margin};
 
 /// The format's widest window: 1 MiB.
 pub(crate) const MAX_WINDOW_LOG: u32 = 20;
@@ -38,7 +36,7 @@ pub(crate) struct Parameters {
     pub(crate) content: usize,
 }
 
-/// A compression context, and the room its blocks go to.
+/// A compression context, and the buffer for its blocks.
 #[derive(Debug)]
 pub(crate) struct Compressor {
     context: NonNull<ZSTD_CCtx>,
@@ -110,7 +108,7 @@ pub(crate) struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// Compresses the next `len` bytes (at most [`MAX_BLOCK`]) to whole blocks; gives the blocks,
+    /// Compresses the next `len` bytes (at most [`MAX_BLOCK`]) to whole blocks; returns the blocks,
     /// none of which is marked as last.
     pub(crate) fn append(&mut self, len: usize) -> Option<&[u8]> {
         let first = self.at == 0;
