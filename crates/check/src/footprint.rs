@@ -86,8 +86,7 @@ impl Footprint {
         let (sb, compact) = (image.superblock(), inode.layout == Layout::CompressedCompact);
         let bytes = raw.array::<{ MapHeader::SIZE }>(inode.space, area)?;
         let layout = if compact { IndexLayout::Compact } else { IndexLayout::Full };
-        let feature_incompat = sb.incompat.bits();
-        let context = HeaderContext { layout, block_bits: sb.block, feature_incompat };
+        let context = HeaderContext { layout, block_bits: sb.block, features: sb.incompat };
         match MapHeader::parse(bytes, context).ok()? {
             MapHeader::WholeFragment { .. } => area.checked_add(bytes.len() as u64),
             MapHeader::Indexes(header) => {

@@ -1,4 +1,4 @@
-//! Which number counts what: block sizes and the address types, with all their checked arithmetic.
+//! Defines block sizes and the types of addresses, with their checked arithmetic.
 
 use core::fmt;
 
@@ -10,7 +10,7 @@ impl BlockBits {
     /// 4096-byte blocks, the only size that every kernel with 4 KiB pages mounts.
     pub const DEFAULT: Self = Self(12);
 
-    /// `bits` if the format allows it (9..=16), else nothing.
+    /// `bits` if the format allows it (9..=16), else `None`.
     #[must_use]
     pub const fn new(bits: u8) -> Option<Self> {
         if bits >= 9 && bits <= 16 { Some(Self(bits)) } else { None }
@@ -34,7 +34,7 @@ impl BlockBits {
         bytes.div_ceil(self.size() as u64)
     }
 
-    /// The part of `position` that lies inside its block.
+    /// Bytes from the start of its block to `position`.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "less than a block's size, of 32 bits")]
     pub const fn within(self, position: u64) -> u32 {
@@ -99,17 +99,17 @@ number! {
 impl Nid {
     /// Bytes in a NID's slot.
     pub const SLOT: u64 = 32;
-    /// Marks a NID whose inode lies in the metabox inode's content.
+    /// Marks a NID whose inode is in the metabox inode's content.
     pub const METABOX: u64 = 1 << 63;
 
-    /// Whether the inode lies in the metabox inode's content.
+    /// Whether the inode is in the metabox inode's content.
     #[must_use]
     pub const fn in_metabox(self) -> bool {
         self.0 & Self::METABOX != 0
     }
 
     /// The byte position of the inode within its metadata space: the device, where the space begins at
-    /// block `meta_blkaddr`, or the metabox. Nothing if it overflows.
+    /// block `meta_blkaddr`, or the metabox. `None` if it overflows.
     #[must_use]
     pub const fn position(self, meta_blkaddr: Blkaddr, block: BlockBits) -> Option<u64> {
         let Some(slots) = (self.0 & !Self::METABOX).checked_mul(Self::SLOT) else {

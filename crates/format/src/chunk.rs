@@ -1,4 +1,4 @@
-//! Where do the chunks of a chunk-based file lie?
+//! Defines the chunk tables of chunk-based files.
 
 use alloc::vec::Vec;
 
@@ -30,6 +30,7 @@ pub struct ChunkFormat {
 
 /// Why a chunk table can't be used, or can't be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ChunkError {
     /// The format has bits unknown here.
     #[error("unknown bits in chunk format {format:#x}")]
@@ -56,7 +57,7 @@ pub enum ChunkError {
 }
 
 impl ChunkError {
-    /// Whether the file may be sound, but uses what is unknown here.
+    /// Whether the file may be sound, but uses a feature unknown here.
     #[must_use]
     pub const fn is_unsupported(&self) -> bool {
         matches!(self, Self::UnknownFormat { .. })
@@ -68,7 +69,7 @@ impl ChunkFormat {
     pub const MAX_BITS: u8 = 31;
 
     /// Chunks of `1 << bits` blocks; `indexes` name a device with each, `wide` ones have 48-bit
-    /// addresses. Nothing if `bits` is too large.
+    /// addresses. `None` if `bits` is too large.
     #[must_use]
     pub const fn new(bits: u8, indexes: bool, wide: bool) -> Option<Self> {
         if bits <= Self::MAX_BITS { Some(Self { bits, indexes, wide }) } else { None }
@@ -146,10 +147,10 @@ struct RawIndex {
 }
 const _: () = assert!(size_of::<RawIndex>() == 8);
 
-/// Where a chunk lies.
+/// Where a chunk is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Chunk {
-    /// The device, still to be masked; 0 is the primary one.
+    /// The device id, to be masked by [`DeviceMap::mask`](crate::device_table::DeviceMap::mask); 0 is the primary one.
     pub device: u16,
     /// The chunk's first block; none if it is a hole.
     pub start: Option<Blkaddr>,

@@ -1,4 +1,4 @@
-//! Which device holds a byte of the image, and where?
+//! Defines the device table, and maps unified addresses to devices.
 
 use alloc::vec::Vec;
 
@@ -42,6 +42,7 @@ pub struct DeviceSlot {
 
 /// Why the device table can't be used, or can't be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DeviceError {
     /// A slot's bytes are missing.
     #[error("{found} bytes are too few for {count} device slots")]
@@ -78,7 +79,7 @@ pub enum DeviceError {
 }
 
 impl DeviceSlot {
-    /// Reads `count` slots from the start of `bytes`; `wide` says that the image has 48-bit addresses.
+    /// Reads `count` slots from the start of `bytes`; `wide`: the image has 48-bit addresses.
     ///
     /// # Errors
     /// There are fewer bytes than that.
@@ -98,7 +99,7 @@ impl DeviceSlot {
         }
     }
 
-    /// Appends the slot; `wide` says that the image has 48-bit addresses.
+    /// Appends the slot; `wide`: the image has 48-bit addresses.
     ///
     /// # Errors
     /// A number has more bits than the image allows.
@@ -123,7 +124,7 @@ impl DeviceSlot {
         self.raw_tag.split(|byte| *byte == 0).next().unwrap_or_default()
     }
 
-    /// Where `pa` of the unified address space lies on this device, if it does.
+    /// Where `pa` of the unified address space is on this device, if it is.
     fn within(&self, pa: Pa, block: BlockBits) -> Option<Pa> {
         if self.uniaddr.0 == 0 {
             return None;
@@ -147,7 +148,7 @@ pub struct DeviceMap {
     pub block: BlockBits,
     /// The extra devices; device 1 comes first.
     pub slots: Vec<DeviceSlot>,
-    /// Whether the primary device holds all of them, one after the other (flat mode).
+    /// Whether the primary device holds all of them, consecutively (flat mode).
     pub flat: bool,
 }
 
@@ -165,11 +166,12 @@ impl DeviceMap {
     #[must_use]
     pub fn mask(&self) -> u16 {
         let ids = self.slots.len().saturating_add(1).next_power_of_two();
+        // With more devices than ids can name, those beyond are out of reach.
         u16::try_from(ids - 1).unwrap_or(u16::MAX)
     }
 
-    /// Where byte `pa` of `device` lies. Of device 0 the byte is one of the unified address space, so
-    /// it may lie on any device.
+    /// Where byte `pa` of `device` is stored. Device 0 stands for the unified address space, so the byte
+    /// may be on any device.
     ///
     /// # Errors
     /// There is no such device, or the address overflows.
@@ -247,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn device_ids_are_masked_then_looked_up() {
+    fn device_ids_are_masked_before_use() {
         let map = map(false);
         assert_eq!(map.mask(), 3);
         assert_eq!(resolved(&map, 0xab02, 7), (2, 7));

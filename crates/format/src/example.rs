@@ -1,4 +1,4 @@
-//! What does a small image made by mkfs.erofs 1.9.3 look like, byte for byte?
+//! Holds a small image made by mkfs.erofs 1.9.3, byte for byte.
 //!
 //! It holds `/file` with `user.note`, `/link`, `/dir` with `trusted.mark` and `/dir/inner`, in one block
 //! of 4096 bytes: all that is not listed here is zero.

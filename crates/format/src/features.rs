@@ -4,6 +4,7 @@ use crate::kernel::{Capability, KernelVersion};
 
 /// A feature bit with what people call it and the first kernel that knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Feature<F> {
     /// The bit.
     pub bit: F,
@@ -25,7 +26,7 @@ bitflags::bitflags! {
         const XATTR_FILTER = 0x04;
         /// Shared xattrs live in the metabox.
         const SHARED_EA_IN_METABOX = 0x08;
-        /// Long xattr prefixes lie on the primary device even beside a packed or metabox inode.
+        /// Long xattr prefixes are on the primary device even if there is a packed or metabox inode.
         const PLAIN_XATTR_PFX = 0x10;
         /// `ishare_xattr_prefix_id` is valid.
         const ISHARE_XATTRS = 0x20;
@@ -60,7 +61,7 @@ bitflags::bitflags! {
         const XATTR_PREFIXES = 0x040;
         /// 48-bit addresses, encoded extents, compact mtimes, directories without `.`.
         const BITS_48 = 0x080;
-        /// Metadata may lie in the content of a metabox inode.
+        /// Metadata may be in the content of a metabox inode.
         const METABOX = 0x100;
     }
 }
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_bits_are_kept_and_told() {
+    fn unknown_bits_are_kept_and_reported() {
         let bits = Incompat::from_bits_retain(0x8000_0201);
         assert_eq!(bits.unknown(), 0x8000_0200);
         assert_eq!(bits.features().map(|f| f.name).collect::<Vec<_>>(), ["lz4_0padding"]);

@@ -1,6 +1,6 @@
-//! What kind of file is it?
+//! Defines the types of files.
 
-/// The kind of a file, as the top bits of `i_mode` or a dirent's `file_type` say it.
+/// The kind of a file, as the top bits of `i_mode` or a dirent's `file_type` encode it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum FileType {
@@ -25,6 +25,7 @@ pub const MODE_TYPE_MASK: u16 = 0o170_000;
 
 /// A file type that no kind of file has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FileTypeError {
     /// The type bits of an `i_mode` name no kind of file.
     #[error("mode {mode:#o} names no kind of file")]
@@ -32,7 +33,7 @@ pub enum FileTypeError {
         /// The whole mode.
         mode: u16,
     },
-    /// A dirent's `file_type` names no kind of file; 0 says that the kind is not told.
+    /// A dirent's `file_type` names no kind of file; 0 means that the kind is unknown.
     #[error("dirent file type {raw} names no kind of file")]
     Dirent {
         /// The byte as found.
@@ -41,7 +42,7 @@ pub enum FileTypeError {
 }
 
 impl FileType {
-    /// The kind that `st_mode` tells.
+    /// The kind encoded in `st_mode`.
     ///
     /// # Errors
     /// The type bits name no kind of file.
@@ -72,7 +73,7 @@ impl FileType {
         }
     }
 
-    /// The kind in words, as `stat` names it.
+    /// The kind as `stat` names it, such as `regular file`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -86,7 +87,7 @@ impl FileType {
         }
     }
 
-    /// The kind in one word, for machines.
+    /// The kind as one word, for machine-readable output.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

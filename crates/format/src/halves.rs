@@ -1,4 +1,4 @@
-//! How do the low and high halves of a wide on-disk number join and part?
+//! Joins and splits the low and high halves of wide on-disk numbers.
 
 /// Joins the low 32 bits with the high 16 bits of a 48-bit number.
 pub(crate) const fn join(hi: u16, lo: u32) -> u64 {
@@ -6,7 +6,7 @@ pub(crate) const fn join(hi: u16, lo: u32) -> u64 {
 }
 
 /// The low 32 bits of `wide`.
-#[expect(clippy::cast_possible_truncation, reason = "the low half is what is asked for")]
+#[expect(clippy::cast_possible_truncation, reason = "the low half is what is requested")]
 pub(crate) const fn lo32(wide: u64) -> u32 {
     wide as u32
 }

@@ -1,8 +1,8 @@
 //! What do the bytes of an EROFS image mean?
 //!
 //! Superblock, inodes, directories, xattrs, chunks, devices and indexes, both ways: bytes are read into
-//! checked values, and values written into bytes. Nothing here does I/O, and any byte may be a lie:
-//! errors say what was found and what was expected.
+//! checked values, and values written into bytes. Nothing here does I/O. Any byte may be corrupt: errors
+//! name what was found and what was expected.
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 

@@ -127,7 +127,8 @@ fn maps() {
     let big = [extent(70_000, 4, head), extent(9000, 1, head), extent(300_000, 16, head)];
     for (name, extents, big_pcluster) in [("small", small, false), ("big", big, true)] {
         let size: u64 = extents.iter().map(|extent| u64::from(extent.llen)).sum();
-        let params = EncodeParams { big_pcluster, ..EncodeParams::new(block, size, Blkaddr(5), 0) };
+        let mut params = EncodeParams::new(block, size, Blkaddr(5), 0);
+        params.big_pcluster = big_pcluster;
         let full = encode_full(&extents, &params, None).unwrap();
         let compact = encode_compact(&extents, &params, 8).unwrap();
         for (form, shape, table) in [("full", 0_u8, full), ("compact", 1, compact)] {

@@ -15,6 +15,7 @@ use lith::{
     format::{
         addr::{BlockBits, La},
         dirent::DirBlock,
+        features::Incompat,
         zmap::{
             HeaderContext, IndexLayout, IndexMap, IndexTable, MapHeader, RecordTable, SliceSource,
         },
@@ -172,7 +173,7 @@ pub fn zmap_tables(bytes: &[u8]) {
     let block_bits = BlockBits::new(9 + bits % 8).unwrap();
     let layout = if shape & 1 == 0 { IndexLayout::Full } else { IndexLayout::Compact };
     let header_at = if shape & 2 == 0 { 32 } else { 64 };
-    let context = HeaderContext { layout, block_bits, feature_incompat: 0x32 };
+    let context = HeaderContext { layout, block_bits, features: Incompat::from_bits_retain(0x32) };
     match MapHeader::parse(*header, context) {
         Ok(MapHeader::Indexes(header)) => {
             let Ok(index) = IndexTable::new(&header, block_bits, size, header_at) else { return };

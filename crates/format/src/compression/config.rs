@@ -1,4 +1,4 @@
-//! What must the decoders of an image's algorithms hold?
+//! Defines the config records: what the decoders of an image must support.
 
 use alloc::vec::Vec;
 
@@ -72,6 +72,7 @@ pub struct Configs {
 
 /// Why config records can't be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
     /// The records end beyond the bytes at hand.
     #[error("the config record for {algorithm} is cut off")]
@@ -90,7 +91,7 @@ pub enum ConfigError {
         needed: usize,
     },
     /// A field is out of its range.
-    #[error("the config record for {algorithm} says {field} {found}; the range is {low} to {high}")]
+    #[error("the config record for {algorithm} has {field} {found}; the range is {low} to {high}")]
     Range {
         /// Whose record.
         algorithm: Algorithm,
@@ -145,7 +146,7 @@ impl Configs {
     /// superblock. Ranges are checked as Linux does.
     ///
     /// # Errors
-    /// A record is cut off, too short, or says what no decoder offers.
+    /// A record is truncated, too short, or outside of what decoders support.
     pub fn parse(set: AlgorithmSet, bytes: &[u8]) -> Result<Self, ConfigError> {
         let mut configs = Self::default();
         let mut position = 0;
@@ -231,7 +232,7 @@ fn fields<T: FromBytes + KnownLayout + Immutable + Unaligned>(
 fn push_record<T: IntoBytes + Immutable>(out: &mut Vec<u8>, raw: &T) {
     let payload = raw.as_bytes();
     debug_assert!(payload.len() % 4 == 2, "records keep each other aligned");
-    let length = u16::try_from(payload.len()).unwrap_or(u16::MAX);
+    let length = u16::try_from(payload.len()).expect("a record has at most 14 bytes");
     out.extend_from_slice(&length.to_le_bytes());
     out.extend_from_slice(payload);
 }

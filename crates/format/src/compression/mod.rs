@@ -1,4 +1,8 @@
 //! Which compression algorithms does an image use?
+//!
+//! [`Algorithm`] numbers them; [`Configs`] holds the parameters that an image declares.
+//!
+//! [`Algorithm`] numbers them; [`Configs`] holds the parameters that an image declares.
 
 mod config;
 
@@ -8,6 +12,9 @@ pub use self::config::{ConfigError, Configs, DeflateConfig, Lz4Config, LzmaConfi
 use crate::kernel::{Capability, KernelVersion};
 
 /// A compression algorithm, by its number in the format.
+///
+/// Like all types that mirror the format it may be matched exhaustively: a new one is a change that every reader must
+/// see.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Algorithm {

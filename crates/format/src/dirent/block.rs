@@ -1,4 +1,4 @@
-//! Which names does one directory block hold, and in which block is a name?
+//! Parses directory blocks, and finds names in them.
 
 use core::{cmp::Ordering, iter::FusedIterator};
 
@@ -7,7 +7,7 @@ use zerocopy::FromBytes;
 use super::{DIRENT_SIZE, Dirent, DirentError, RawDirent, check_name};
 use crate::addr::Nid;
 
-/// A directory block whose count of dirents is known. Each name is checked when it is asked for.
+/// A directory block whose count of dirents is known. Each name is checked when it is requested.
 #[derive(Clone, Copy, Debug)]
 pub struct DirBlock<'a> {
     bytes: &'a [u8],
@@ -18,7 +18,7 @@ impl<'a> DirBlock<'a> {
     /// Takes one block, or what the directory's size leaves of its last one.
     ///
     /// # Errors
-    /// The first name's offset is not that of a name behind a whole number of dirents, at least one.
+    /// The first name's offset is not that of a name after a whole number of dirents, at least one.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, DirentError> {
         let size = bytes.len();
         let first = RawDirent::ref_from_prefix(bytes).map_or(0, |(first, _)| first.nameoff.get());
@@ -141,7 +141,7 @@ impl ExactSizeIterator for Dirents<'_> {}
 impl FusedIterator for Dirents<'_> {}
 
 /// The block of a directory of `count` blocks that holds a name if any does: the last one whose first
-/// name is not greater. `compare` says how the name compares to the first name of the block with
+/// name is not greater. `compare` returns how the name compares to the first name of the block with
 /// this number (see [`DirBlock::compare_first`]); it is called some log2(`count`) times.
 ///
 /// # Errors

@@ -1,4 +1,8 @@
 //! Which names does a directory block hold, and how are names packed into blocks?
+//!
+//! [`DirBlock`] reads one block, [`DirPacker`] writes a directory.
+//!
+//! [`DirBlock`] reads one block, [`DirPacker`] writes a directory.
 
 mod block;
 mod pack;
@@ -42,7 +46,7 @@ pub struct Dirent<'a> {
 }
 
 impl Dirent<'_> {
-    /// The kind of file that the dirent tells; none if it is unknown.
+    /// The file type in the dirent; `None` if it is unknown.
     #[must_use]
     pub fn file_type(&self) -> Option<FileType> {
         FileType::try_from(self.raw_type).ok()
@@ -57,8 +61,9 @@ impl Dirent<'_> {
 
 /// Why a directory block can't be used, or a name can't be packed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DirentError {
-    /// The first name's offset doesn't say how many dirents there are.
+    /// The first name's offset is not that of a whole number of dirents.
     #[error("the first name's offset {nameoff} is no count of dirents in {size} bytes")]
     FirstNameoff {
         /// The offset; 0 if even the first dirent is cut off.
@@ -66,8 +71,8 @@ pub enum DirentError {
         /// Bytes in the block.
         size: usize,
     },
-    /// A name doesn't lie between the name before it and the block's end.
-    #[error("name {index} lies from {start} to {end}, out of order or beyond {size} bytes")]
+    /// A name is not between the name before it and the block's end.
+    #[error("name {index} is from {start} to {end}, out of order or beyond {size} bytes")]
     NameOrder {
         /// The dirent's number in its block.
         index: usize,

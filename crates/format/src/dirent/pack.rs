@@ -1,4 +1,4 @@
-//! How are the names of a directory packed into blocks?
+//! Packs the names of a directory into blocks.
 
 use alloc::vec::Vec;
 use core::mem::take;
@@ -47,7 +47,7 @@ impl DirPacker {
     #[must_use]
     pub fn new(block: BlockBits) -> Self {
         Self {
-            block: usize::try_from(block.size()).unwrap_or(usize::MAX),
+            block: usize::try_from(block.size()).expect("a block has at most 64 KiB"),
             packed: Vec::new(),
             dirents: Vec::new(),
             names: Vec::new(),
@@ -64,7 +64,7 @@ impl DirPacker {
     pub fn push(&mut self, name: &[u8], nid: Nid, dirent_type: u8) -> Result<(), DirentError> {
         let index = self.count;
         check_name(index, name)?;
-        if index > 0 && name <= self.names.get(self.last_name_start..).unwrap_or_default() {
+        if index > 0 && name <= self.last_name() {
             return Err(DirentError::Unsorted { index });
         }
         if self.used() + cost(name) > self.block {
@@ -90,6 +90,11 @@ impl DirPacker {
         take(&mut self.packed)
     }
 
+    /// The name added last.
+    fn last_name(&self) -> &[u8] {
+        self.names.get(self.last_name_start..).expect("a block is closed only before another name")
+    }
+
     fn used(&self) -> usize {
         self.dirents.len() * DIRENT_SIZE + self.names.len()
     }
@@ -106,7 +111,7 @@ impl DirPacker {
     }
 }
 
-/// Offsets in a block fit 16 bits, since a name never begins behind the last byte of 64 KiB.
+/// Offsets in a block fit 16 bits, since a name never starts after the last byte of 64 KiB.
 fn offset(offset: usize) -> u16 {
-    u16::try_from(offset).unwrap_or(u16::MAX)
+    u16::try_from(offset).expect("less than 64 KiB")
 }

@@ -1,4 +1,4 @@
-//! Do directories survive packing, and is every lie in a block told?
+//! Tests packing and parsing of directories, corrupt ones included.
 
 use std::{collections::BTreeSet, vec::Vec};
 
@@ -94,7 +94,7 @@ fn the_packer_refuses_what_readers_would() {
     assert_eq!(push(&[b"!", b".", b"..", b"A", b"\xff"]), None);
 }
 
-/// A block of two dirents with these name offsets, and these names behind them.
+/// A block of two dirents with these name offsets, and these names after them.
 fn block(first: u16, second: u16, names: &[u8]) -> Vec<u8> {
     let dirent = |nameoff: u16| {
         let mut dirent = [0; 12];
@@ -147,8 +147,8 @@ fn iteration_goes_on_after_a_bad_name() {
     let bytes = block(24, 25, b"/b");
     let parsed = DirBlock::parse(&bytes).unwrap();
     assert_eq!(parsed.iter().len(), 2);
-    let told: Vec<_> = parsed.iter().map(|dirent| dirent.is_ok()).collect();
-    assert_eq!(told, [false, true]);
+    let found: Vec<_> = parsed.iter().map(|dirent| dirent.is_ok()).collect();
+    assert_eq!(found, [false, true]);
 }
 
 /// Which of `blocks` may hold `name`, and its dirent.
@@ -232,7 +232,7 @@ proptest! {
 fn dirents_know_dots() {
     let dirent = |name| Dirent { nid: Nid(1), raw_type: 9, name };
     let dots = [dirent(&b"."[..]), dirent(b".."), dirent(b"...")];
-    let told: Vec<_> = dots.iter().map(Dirent::is_dot_or_dot_dot).collect();
-    assert_eq!(told, [true, true, false]);
+    let found: Vec<_> = dots.iter().map(Dirent::is_dot_or_dot_dot).collect();
+    assert_eq!(found, [true, true, false]);
     assert_eq!(dots[0].file_type(), None);
 }

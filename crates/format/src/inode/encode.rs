@@ -1,12 +1,14 @@
-//! Which bytes say what an inode says?
+//! Writes inodes.
 
 use alloc::vec::Vec;
 
 use zerocopy::{IntoBytes, little_endian::U32};
 
 use super::{
-    EXTENDED, Inode, InodeContext, InodeData, InodeEncodeError, InodeForm, NLINK_1_OR_DOT_OMITTED,
-    NO_ADDRESS_HI, NO_ADDRESS_LO, is_no_address,
+    Inode, InodeContext, InodeData, InodeEncodeError, InodeForm, NLINK_1_OR_DOT_OMITTED,
+    NO_ADDRESS_HI, NO_ADDRESS_LO,
+    form::EXTENDED,
+    is_no_address,
     raw::{RawCompact, RawExtended},
 };
 use crate::{
@@ -15,13 +17,13 @@ use crate::{
 };
 
 impl Inode {
-    /// The smallest form that says all of this inode, whatever [`Self::form`] is now.
+    /// The smallest form that can hold this inode, whatever [`Self::form`] is now.
     #[must_use]
     pub fn smallest_form(&self, context: &InodeContext) -> InodeForm {
         if self.needs_extended(context) { InodeForm::Extended } else { InodeForm::Compact }
     }
 
-    /// Whether a compact inode could not say all of this: a size of 4 GiB or more, an owner, group or
+    /// Whether a compact inode can't hold this: a size of 4 GiB or more, an owner, group or
     /// number of links above 65535, a time that differs from the epoch's (or with 48-bit addresses is
     /// too far from it), or an address above 32 bits for a directory or a file of several links.
     #[must_use]

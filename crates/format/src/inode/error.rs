@@ -1,10 +1,11 @@
-//! Why can't an inode be used, or be written?
+//! Defines why an inode can't be used, or can't be written.
 
 use super::InodeForm;
 use crate::{chunk::ChunkError, file_type::FileTypeError};
 
 /// Why an inode can't be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum InodeError {
     /// Bytes are missing.
     #[error("{found} bytes are too few for an inode of {needed}")]
@@ -54,6 +55,7 @@ impl InodeError {
 
 /// Why an inode can't be written in its form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum InodeEncodeError {
     /// A field's value has no place in this form of inode.
     #[error("{field} {found} has no place in this inode of {size} bytes", size = form.size())]

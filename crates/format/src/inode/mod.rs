@@ -1,7 +1,11 @@
-//! What does an inode say about its file, and where are its parts?
+//! What does an inode hold, and where are the parts that follow it?
+//!
+//! [`Inode`] holds the fields of either form, checked.
 
 mod encode;
 mod error;
+mod form;
+mod layout;
 mod raw;
 mod rdev;
 
@@ -10,100 +14,22 @@ use zerocopy::FromBytes;
 use self::raw::{RawCompact, RawExtended};
 pub use self::{
     error::{InodeEncodeError, InodeError},
+    form::InodeForm,
+    layout::Layout,
     rdev::Rdev,
 };
 use crate::{addr::Blkaddr, chunk::ChunkFormat, file_type::FileType, halves::join};
 
-/// The bit of `i_format` that tells extended inodes.
-const EXTENDED: u16 = 1;
-/// The bit of `i_format` that says: one link and a wide address, or for a directory: no `.`.
+/// The bit of `i_format` that means one link and a 48-bit address, or for a directory that `.` is omitted.
 const NLINK_1_OR_DOT_OMITTED: u16 = 1 << 4;
-/// The bits of `i_format` that nothing is known of.
+/// The bits of `i_format` without a known meaning.
 const UNKNOWN: u16 = !0x1f;
 /// `i_u` of an inode without an address.
 const NO_ADDRESS_LO: u32 = u32::MAX;
 /// The high half that goes with it, where it counts.
 const NO_ADDRESS_HI: u16 = u16::MAX;
 
-/// How a file's data is stored.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-pub enum Layout {
-    /// Blocks in a row.
-    FlatPlain = 0,
-    /// Compressed, with full indexes, encoded extents, or as one fragment.
-    CompressedFull = 1,
-    /// Blocks in a row, and the tail beside the inode.
-    FlatInline = 2,
-    /// Compressed, with compact indexes.
-    CompressedCompact = 3,
-    /// Chunks anywhere.
-    ChunkBased = 4,
-}
-
-impl Layout {
-    /// Whether the data is compressed.
-    #[must_use]
-    pub const fn is_compressed(self) -> bool {
-        matches!(self, Self::CompressedFull | Self::CompressedCompact)
-    }
-
-    /// Whether the data is blocks in a row, with or without an inline tail.
-    #[must_use]
-    pub const fn is_flat(self) -> bool {
-        matches!(self, Self::FlatPlain | Self::FlatInline)
-    }
-
-    /// The layout's number.
-    #[must_use]
-    pub const fn to_raw(self) -> u8 {
-        self as u8
-    }
-}
-
-impl TryFrom<u8> for Layout {
-    type Error = InodeError;
-
-    fn try_from(raw: u8) -> Result<Self, InodeError> {
-        Ok(match raw {
-            0 => Self::FlatPlain,
-            1 => Self::CompressedFull,
-            2 => Self::FlatInline,
-            3 => Self::CompressedCompact,
-            4 => Self::ChunkBased,
-            _ => return Err(InodeError::Layout { raw }),
-        })
-    }
-}
-
-/// How large an inode is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum InodeForm {
-    /// 32 bytes, with narrower fields.
-    Compact,
-    /// 64 bytes.
-    Extended,
-}
-
-impl InodeForm {
-    /// Bytes in the inode itself.
-    #[must_use]
-    pub const fn size(self) -> usize {
-        match self {
-            Self::Compact => size_of::<RawCompact>(),
-            Self::Extended => size_of::<RawExtended>(),
-        }
-    }
-
-    /// The form of the inode that begins with `bytes`, of which two are needed.
-    #[must_use]
-    pub fn of(bytes: &[u8]) -> Option<Self> {
-        let low = bytes.first()?;
-        Some(if u16::from(*low) & EXTENDED == 0 { Self::Compact } else { Self::Extended })
-    }
-}
-
-/// What inodes need of the superblock to be understood.
+/// The fields of the superblock that inodes depend on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InodeContext {
     /// The base of compact inodes' times.
@@ -114,7 +40,7 @@ pub struct InodeContext {
     pub wide: bool,
 }
 
-/// What stands in `i_u` and its high half: it depends on layout and kind of file.
+/// The meaning of `i_u` and its high half, which depends on layout and file type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InodeData {
     /// Flat layouts: the first block of the data. None if no block has an address: nothing but an
@@ -123,7 +49,7 @@ pub enum InodeData {
         /// The first block.
         start: Option<Blkaddr>,
     },
-    /// Compressed layouts: how many blocks the compressed data takes, for statistics.
+    /// Compressed layouts: the number of blocks of compressed data, for statistics.
     Compressed {
         /// The blocks, without inline tail and fragments.
         blocks: u64,
@@ -147,7 +73,7 @@ pub struct Inode {
     pub file_type: FileType,
     /// `st_mode`.
     pub mode: u16,
-    /// How many names it has.
+    /// Number of hard links.
     pub nlink: u32,
     /// Bytes of content, less than 2^63.
     pub size: u64,
@@ -157,7 +83,7 @@ pub struct Inode {
     pub gid: u32,
     /// Seconds since 1970 of the last change.
     pub mtime: i64,
-    /// Nanoseconds of the last change; a damaged image may say 10^9 or more.
+    /// Nanoseconds of the last change; a corrupt image may have 10^9 or more.
     pub mtime_nsec: u32,
     /// The xattr body's size, encoded; see [`Self::xattr_size`].
     pub xattr_icount: u16,
@@ -173,7 +99,7 @@ impl Inode {
     /// Reads the inode at the start of `bytes`: 64 bytes always suffice.
     ///
     /// # Errors
-    /// Bytes are missing, or they are no inode that could be understood.
+    /// Bytes are missing, or their fields are invalid.
     pub fn parse(bytes: &[u8], context: &InodeContext) -> Result<Self, InodeError> {
         let found = bytes.len();
         let form = InodeForm::of(bytes).unwrap_or(InodeForm::Compact);
@@ -264,7 +190,7 @@ impl Inode {
         self.size_on_disk() + self.xattr_size()
     }
 
-    /// Where, relative to the inode's start, the part begins that its layout asks for: the map header,
+    /// Where, relative to the inode's start, the part starts that its layout needs: the map header,
     /// the chunk table or the inline tail.
     #[must_use]
     pub const fn layout_area(&self) -> usize {
@@ -282,7 +208,7 @@ const fn is_no_address(start: u64, no_address_hi: u16) -> bool {
     start == join(no_address_hi, NO_ADDRESS_LO) || start == join(NO_ADDRESS_HI, NO_ADDRESS_LO)
 }
 
-/// What `i_format` and the type bits of `i_mode` say.
+/// The fields of `i_format` and the type bits of `i_mode`.
 struct Format {
     layout: Layout,
     file_type: FileType,

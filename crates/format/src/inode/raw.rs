@@ -1,4 +1,4 @@
-//! Where does each field of an inode lie?
+//! Defines the bytes of inodes (`erofs_inode_compact`, `erofs_inode_extended`).
 
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,

@@ -1,4 +1,4 @@
-//! Which device does a device inode name?
+//! Defines the device numbers of device inodes.
 
 /// A device number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -1,4 +1,4 @@
-//! Do inodes survive, and do they say what other tools meant?
+//! Tests reading and writing of inodes, corrupt ones included.
 
 use std::vec::Vec;
 

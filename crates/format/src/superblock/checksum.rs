@@ -1,6 +1,6 @@
-//! Is block 0 what was written?
+//! Computes and verifies the checksum of block 0.
 
-use super::{SUPERBLOCK_POSITION, SuperblockError};
+use super::{constants::SUPERBLOCK_POSITION, error::SuperblockError};
 use crate::addr::BlockBits;
 
 /// Bytes from the superblock's start that its checksum covers: the rest of block 0, or a whole block
@@ -9,7 +9,7 @@ use crate::addr::BlockBits;
 pub fn checksummed_size(block: BlockBits) -> usize {
     let size = u64::from(block.size());
     let covered = if size > SUPERBLOCK_POSITION { size - SUPERBLOCK_POSITION } else { size };
-    usize::try_from(covered).unwrap_or(usize::MAX)
+    usize::try_from(covered).expect("a block has at most 64 KiB")
 }
 
 /// The checksum to store, of `bytes` from the superblock's start on; the field itself counts as zero.

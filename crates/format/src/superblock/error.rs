@@ -1,10 +1,11 @@
-//! Why can't a superblock be used, or be written?
+//! Defines why a superblock can't be used, or can't be written.
 
-use super::MAGIC;
+use super::constants::MAGIC;
 use crate::addr::Nid;
 
 /// Why a superblock can't be used, or can't be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SuperblockError {
     /// Bytes are missing.
     #[error("{found} bytes are too few for the superblock or its block: {needed} are needed")]
@@ -53,8 +54,8 @@ pub enum SuperblockError {
     /// The metabox inode is announced, but the slot that names it is missing.
     #[error("a metabox is announced, but the superblock has no ext slot")]
     NoExtSlot,
-    /// The packed or metabox inode is said to lie in the metabox.
-    #[error("the {inode} inode, NID {nid:#x}, lies in the metabox", nid = nid.0)]
+    /// The packed or metabox inode would be in the metabox.
+    #[error("the {inode} inode, NID {nid:#x}, is in the metabox", nid = nid.0)]
     InMetabox {
         /// `packed` or `metabox`.
         inode: &'static str,
@@ -94,7 +95,7 @@ pub enum SuperblockError {
 }
 
 impl SuperblockError {
-    /// Whether the image may be sound, but uses what is unknown here; else it is damaged or none.
+    /// Whether the image may be sound, but uses a feature unknown here; else it is corrupt or no image.
     #[must_use]
     pub const fn is_unsupported(&self) -> bool {
         matches!(self, Self::UnknownIncompat { .. } | Self::UnknownAlgorithms { .. })

@@ -1,4 +1,4 @@
-//! Where does each field of a superblock lie?
+//! Defines the superblock's bytes (`erofs_super_block`), and reads and writes them.
 
 use alloc::vec::Vec;
 
@@ -7,7 +7,11 @@ use zerocopy::{
     little_endian::{I64, U16, U32, U64},
 };
 
-use super::{EXT_SLOT_SIZE, MAGIC, SUPERBLOCK_SIZE, Superblock, SuperblockError};
+use super::{
+    constants::{EXT_SLOT_SIZE, MAGIC, SUPERBLOCK_SIZE},
+    error::SuperblockError,
+    fields::Superblock,
+};
 use crate::{
     addr::{Blkaddr, BlockBits, Nid},
     compression::AlgorithmSet,
@@ -18,7 +22,7 @@ use crate::{
 /// `erofs_super_block`.
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
-pub(super) struct RawSuperblock {
+struct RawSuperblock {
     magic: U32,
     checksum: U32,
     feature_compat: U32,
@@ -66,8 +70,33 @@ struct RawExtSlot {
 }
 const _: () = assert!(size_of::<RawExtSlot>() == EXT_SLOT_SIZE);
 
+impl Superblock {
+    /// Reads and checks a superblock from `bytes`, which start at byte 1024 of the image: 144 bytes
+    /// always suffice. The checksum is not verified; see [`verify_checksum`](super::verify_checksum).
+    ///
+    /// # Errors
+    /// The bytes are no superblock, or Linux would refuse it.
+    pub fn parse(bytes: &[u8]) -> Result<Self, SuperblockError> {
+        let sb = parse(bytes)?;
+        sb.check()?;
+        Ok(sb)
+    }
+
+    /// The bytes to write at byte 1024, of [`Self::size`], with a checksum of 0.
+    ///
+    /// # Errors
+    /// The root, a count or an address can't be expressed with the features that are set, or
+    /// [`Self::parse`] would refuse the result.
+    pub fn encode(&self) -> Result<Vec<u8>, SuperblockError> {
+        self.check()?;
+        let mut bytes = RawSuperblock::encode(self)?.into_bytes(self.metabox_nid);
+        bytes.resize(self.size(), 0);
+        Ok(bytes)
+    }
+}
+
 /// Reads the superblock, with the checks that decoding needs.
-pub(super) fn parse(bytes: &[u8]) -> Result<Superblock, SuperblockError> {
+fn parse(bytes: &[u8]) -> Result<Superblock, SuperblockError> {
     let (found, needed) = (bytes.len(), SUPERBLOCK_SIZE);
     let Ok((raw, rest)) = RawSuperblock::ref_from_prefix(bytes) else {
         return Err(SuperblockError::Truncated { found, needed });
@@ -176,7 +205,7 @@ impl RawSuperblock {
         }
     }
 
-    pub(super) fn encode(sb: &Superblock) -> Result<Self, SuperblockError> {
+    fn encode(sb: &Superblock) -> Result<Self, SuperblockError> {
         let (rootnid_8b, half, blocks_lo) = encode_root_and_blocks(sb)?;
         let window_or_set = if sb.incompat.contains(Incompat::COMPR_CFGS) {
             sb.algorithms.bits()
@@ -189,7 +218,7 @@ impl RawSuperblock {
             checksum: U32::ZERO,
             feature_compat: sb.compat.bits().into(),
             blkszbits: sb.block.bits(),
-            sb_extslots: u8::try_from(slots).unwrap_or(u8::MAX),
+            sb_extslots: u8::try_from(slots).expect("ext slots are counted in a byte"),
             rootnid_2b_or_blocks_hi: half,
             inos: sb.inos.into(),
             epoch: sb.epoch.into(),
@@ -217,7 +246,7 @@ impl RawSuperblock {
     }
 
     /// The superblock's bytes, and those of the first ext slot if there is a metabox.
-    pub(super) fn into_bytes(self, metabox: Option<Nid>) -> Vec<u8> {
+    fn into_bytes(self, metabox: Option<Nid>) -> Vec<u8> {
         let mut bytes = self.as_bytes().to_vec();
         if let Some(nid) = metabox {
             let slot = RawExtSlot { metabox_nid: nid.0.into(), reserved3: U64::ZERO };

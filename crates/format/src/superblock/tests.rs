@@ -1,4 +1,4 @@
-//! Does a superblock survive, and are lies told from it?
+//! Tests reading and writing of superblocks, corrupt ones included.
 
 use std::{vec, vec::Vec};
 
@@ -6,7 +6,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
+    addr::{Blkaddr, BlockBits, Nid},
+    compression::AlgorithmSet,
     example::{hex, image},
+    features::{Compat, Incompat},
     kernel::{KernelVersion, Reason, min_kernel, requirements},
 };
 
@@ -179,14 +182,14 @@ fn requirements_name_their_reasons() {
     let mut sb = Superblock::new(BlockBits::new(10).unwrap());
     sb.incompat = Incompat::LZ4_0PADDING | Incompat::FRAGMENTS;
     sb.algorithms = AlgorithmSet::LZ4 | AlgorithmSet::ZSTD;
-    let told: Vec<_> =
+    let found: Vec<_> =
         requirements(&sb).iter().map(|r| std::format!("{}: {}", r.since, r.reason)).collect();
     let expected = [
         "6.1: feature fragments/dedupe",
         "6.10: algorithm zstd",
         "6.8: compression in blocks of 1024 bytes",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(found, expected);
     let large = Superblock::new(BlockBits::new(14).unwrap());
     assert_eq!(requirements(&large)[0].reason, Reason::LargeBlocks(large.block));
 }

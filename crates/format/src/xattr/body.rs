@@ -1,4 +1,4 @@
-//! What is in the xattr body behind an inode?
+//! Defines the xattr body, which follows an inode.
 
 use alloc::vec::Vec;
 
@@ -28,7 +28,7 @@ pub const fn body_size_of(icount: u16) -> usize {
     }
 }
 
-/// The `i_xattr_icount` of a body of `size` bytes (0, or 16 and more, a multiple of 4); nothing if
+/// The `i_xattr_icount` of a body of `size` bytes (0, or 16 and more, a multiple of 4); `None` if
 /// there is none.
 #[must_use]
 pub fn icount_of(size: usize) -> Option<u16> {
@@ -101,7 +101,7 @@ impl<'a> XattrBody<'a> {
     }
 }
 
-/// Appends a body, of [`body_size`] bytes: nothing if there is neither shared nor inline attribute.
+/// Appends a body, of [`body_size`] bytes: no byte if there is neither a shared nor an inline attribute.
 ///
 /// # Errors
 /// There are too many, or a name or value is too long; what was appended is then of no use.
@@ -116,7 +116,7 @@ pub fn encode_body(
         return Ok(());
     }
     out.reserve(size);
-    let shared_count = u8::try_from(shared.len()).unwrap_or(u8::MAX);
+    let shared_count = u8::try_from(shared.len()).expect("`body_size` refuses more than 255");
     let header = RawHeader { name_filter: filter.into(), shared_count, reserved: [0; 7] };
     out.extend_from_slice(header.as_bytes());
     out.extend(shared.iter().flat_map(|id| id.to_le_bytes()));

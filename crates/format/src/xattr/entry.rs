@@ -1,4 +1,4 @@
-//! How is one attribute stored?
+//! Defines the entry of one extended attribute.
 
 use alloc::vec::Vec;
 use core::iter::FusedIterator;

@@ -1,4 +1,8 @@
 //! Which extended attributes does a file have, and where are they?
+//!
+//! A body follows the inode; it holds entries, and the ids of entries that are shared.
+//!
+//! A body follows the inode; it holds entries, and the ids of entries that are shared.
 
 mod body;
 mod entry;
@@ -16,6 +20,7 @@ pub use self::{
 
 /// Why xattrs can't be used, or can't be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum XattrError {
     /// A body of a header only, which has no meaning.
     #[error("an xattr body of a header only has no meaning")]
@@ -58,10 +63,10 @@ pub enum XattrError {
     },
     /// A name to be written is too long.
     #[error(
-        "an xattr name of {length} bytes behind its prefix is too long; {NAME_REST_MAX} is the most"
+        "an xattr name of {length} bytes after its prefix is too long; {NAME_REST_MAX} is the most"
     )]
     NameTooLong {
-        /// Bytes behind the prefix.
+        /// Bytes after the prefix.
         length: usize,
     },
     /// A value to be written is too long.
@@ -89,13 +94,13 @@ impl XattrError {
 }
 
 /// Where the shared xattr `id` begins, in bytes from the start of the space that holds them: the primary
-/// device, or with `Compat::SHARED_EA_IN_METABOX` the metabox. Nothing if it overflows.
+/// device, or with `Compat::SHARED_EA_IN_METABOX` the metabox. `None` if it overflows.
 #[must_use]
 pub fn shared_position(xattr_blkaddr: Blkaddr, id: u32, block: BlockBits) -> Option<u64> {
     xattr_blkaddr.to_pa(block)?.0.checked_add(u64::from(id) * 4)
 }
 
-/// The id of the shared xattr that begins at byte `position`; nothing if it has none.
+/// The id of the shared xattr that begins at byte `position`; `None` if it has none.
 #[must_use]
 pub fn shared_id(xattr_blkaddr: Blkaddr, position: u64, block: BlockBits) -> Option<u32> {
     let relative = position.checked_sub(xattr_blkaddr.to_pa(block)?.0)?;

@@ -1,10 +1,10 @@
-//! What is an attribute's name, in full and in parts?
+//! Defines the names of extended attributes and their short prefixes.
 
 use alloc::vec::Vec;
 
 use xxhash_rust::xxh32::Xxh32;
 
-/// Bytes in the longest name behind its short prefix.
+/// Bytes in the longest name after its short prefix.
 pub const NAME_REST_MAX: usize = 255;
 /// What the hash of a name starts from, before its short prefix's number is added.
 const FILTER_SEED: u32 = 0x25BB_E08F;
@@ -84,7 +84,7 @@ pub struct XattrName<'a> {
 }
 
 impl<'a> XattrName<'a> {
-    /// Splits a full name behind its short prefix; nothing for names that Linux would not show.
+    /// Splits a full name after its short prefix; `None` for names that Linux would not show.
     #[must_use]
     pub fn split(full: &'a [u8]) -> Option<Self> {
         ShortPrefix::VISIBLE.into_iter().find_map(|base| {
@@ -94,7 +94,7 @@ impl<'a> XattrName<'a> {
         })
     }
 
-    /// The full name; nothing if the name is hidden.
+    /// The full name; `None` if the name is hidden.
     #[must_use]
     pub fn to_full(&self) -> Option<Vec<u8>> {
         (self.base != ShortPrefix::Hidden)

@@ -1,4 +1,4 @@
-//! Which prefix does a number stand for?
+//! Defines the table of long xattr name prefixes.
 
 use alloc::{vec, vec::Vec};
 
@@ -6,13 +6,13 @@ use zerocopy::{FromBytes, little_endian::U16};
 
 use super::{Entry, NAME_REST_MAX, ShortPrefix, XattrError, XattrName};
 
-/// The bit that tells numbers of long prefixes.
+/// The bit that marks the numbers of long prefixes.
 pub const LONG_PREFIX_FLAG: u8 = 0x80;
 
 /// A prefix of the image's own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LongPrefix {
-    /// The number of the short prefix that it begins with; a damaged image may say any.
+    /// The number of the short prefix that it begins with; a corrupt image may have any.
     pub base: u8,
     /// What follows the short prefix, at most 255 bytes.
     pub infix: Vec<u8>,
@@ -25,7 +25,7 @@ pub struct PrefixTable {
 }
 
 impl PrefixTable {
-    /// The most prefixes that numbers can tell.
+    /// The most prefixes that numbers can name.
     pub const MAX_COUNT: usize = 128;
     /// Bytes in the largest record: length, base, infix, padding.
     const MAX_RECORD: usize = 260;
@@ -55,7 +55,7 @@ impl PrefixTable {
     /// Reads `count` records from `bytes`, which begin at the table's start.
     ///
     /// # Errors
-    /// A record is cut off or has an impossible length.
+    /// A record is truncated or has an impossible length.
     pub fn parse(bytes: &[u8], count: u8) -> Result<Self, XattrError> {
         let mut prefixes = vec![];
         let mut position = 0_usize;
@@ -77,7 +77,7 @@ impl PrefixTable {
     /// Appends the table; what precedes it must end at a multiple of 4.
     pub fn encode_into(&self, out: &mut Vec<u8>) {
         for LongPrefix { base, infix } in &self.prefixes {
-            let length = u16::try_from(infix.len() + 1).unwrap_or(u16::MAX);
+            let length = u16::try_from(infix.len() + 1).expect("an infix has at most 255 bytes");
             out.extend_from_slice(&length.to_le_bytes());
             out.push(*base);
             out.extend_from_slice(infix);
@@ -91,7 +91,7 @@ impl PrefixTable {
         &self.prefixes
     }
 
-    /// The name of an entry; nothing if its prefix is unknown.
+    /// The name of an entry; `None` if its prefix is unknown.
     #[must_use]
     pub fn resolve<'a>(&'a self, entry: &Entry<'a>) -> Option<XattrName<'a>> {
         let rest = entry.rest;

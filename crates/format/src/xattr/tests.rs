@@ -1,4 +1,4 @@
-//! Do attributes survive, and do names and filters agree with what other tools write?
+//! Tests extended attributes, their names and filters against what other tools write.
 
 use std::{vec, vec::Vec};
 
@@ -49,7 +49,7 @@ fn filters_agree_with_other_tools() {
 }
 
 #[test]
-fn names_split_behind_their_prefix() {
+fn names_split_after_their_prefix() {
     let split = |full: &'static str| {
         XattrName::split(full.as_bytes()).map(|name| (name.base.to_raw(), name.rest))
     };
@@ -73,7 +73,7 @@ fn short_prefixes_have_the_numbers_of_the_format() {
 }
 
 #[test]
-fn icounts_count_words_behind_the_header() {
+fn icounts_count_units_after_the_header() {
     assert_eq!([0, 1, 2, 4, 65535].map(body_size_of), [0, 12, 16, 24, 12 + 4 * 65534]);
     assert_eq!([0, 12, 16, 18, 24].map(icount_of), [Some(0), None, Some(2), None, Some(4)]);
     assert_eq!(icount_of(12 + 4 * 65534), Some(65535));

@@ -1,4 +1,4 @@
-//! Which index do the packs of a compact table hold for an lcluster?
+//! Reads the packs of a compact table.
 
 use core::ops::Range;
 
@@ -71,7 +71,7 @@ impl CompactTable {
         };
         let per_pack = u64::from(entries);
         let start = run_start + index / per_pack * pack_size(entries);
-        let entry = u8::try_from(index % per_pack).unwrap_or(0);
+        let [entry, ..] = (index % per_pack).to_le_bytes();
         Ok(Place { start, entry, entries })
     }
 
@@ -154,7 +154,7 @@ impl<'a> Pack<'a> {
         u32::from_le_bytes(self.base)
     }
 
-    /// The kind (nothing for NONHEAD) and the low bits of entry `j`.
+    /// The kind (`None` for NONHEAD) and the low bits of entry `j`.
     fn entry(&self, j: u8) -> (Option<HeadKind>, u16) {
         let bit = usize::from(j) * usize::from(self.entry_bits);
         // The base's four bytes follow the last entry, so the window never leaves the pack.
@@ -162,7 +162,8 @@ impl<'a> Pack<'a> {
         let entry = window.map_or(0, |window| u32::from_le_bytes(*window)) >> (bit % 8);
         let lo = entry & ((1 << self.lobits) - 1);
         let [raw, ..] = (entry >> self.lobits).to_le_bytes();
-        (HeadKind::from_raw(raw.into()), u16::try_from(lo).unwrap_or(0))
+        let [low, high, ..] = lo.to_le_bytes();
+        (HeadKind::from_raw(raw.into()), u16::from_le_bytes([low, high]))
     }
 
     /// The distance to the next HEAD from the NONHEAD at entry `j`.

@@ -1,4 +1,4 @@
-//! Which extent does a record of an encoded-extents table describe?
+//! Reads tables of extent records (encoded extents), and maps bytes by them.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -53,14 +53,14 @@ impl ExtentRecord {
         self.plen_word & PARTIAL != 0
     }
 
-    /// The algorithm's number, unchecked; nothing if the extent is plain.
+    /// The algorithm's number, unchecked; `None` if the extent is plain.
     #[must_use]
     pub fn algorithm(&self) -> Option<u8> {
         let [.., high] = self.plen_word.to_le_bytes();
         (high >> 4).checked_sub(1)
     }
 
-    /// Reads a record of that size from the beginning of `bytes`; nothing if they are too few.
+    /// Reads a record of that size from the beginning of `bytes`; `None` if they are too few.
     #[must_use]
     pub fn decode(bytes: &[u8], size: RecordSize) -> Option<Self> {
         let word =
@@ -130,7 +130,7 @@ impl RecordSource for &[u8] {
     }
 }
 
-/// Where some pclusters of a table of 4-byte records lie, so that the lengths of all before needn't be summed up
+/// Where some pclusters of a table of 4-byte records are, so that the lengths of all before needn't be summed up
 /// for each lookup: see [`RecordTable::anchors`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Anchors(Vec<u64>);
@@ -139,7 +139,7 @@ impl Anchors {
     /// Records from one anchor to the next: 8 bytes of memory for 2 KiB of the table.
     const STEP: u64 = 512;
 
-    /// The last record up to `k` that has an anchor, and where its pcluster lies.
+    /// The last record up to `k` that has an anchor, and where its pcluster is.
     fn before(&self, k: u64) -> Option<(u64, u64)> {
         let index = k / Self::STEP;
         let address = self.0.get(usize::try_from(index).ok()?)?;
@@ -159,7 +159,7 @@ pub struct RecordTable {
 
 impl RecordTable {
     /// The table of a file of `file_size` bytes whose map header stands at `header_at` in its metadata space;
-    /// nothing if it would end beyond 2^64.
+    /// `None` if it would end beyond 2^64.
     #[must_use]
     pub fn new(
         header: RecordsHeader,
@@ -230,15 +230,16 @@ impl RecordTable {
         let size = self.header.record_size;
         let (wanted, _) = bytes.split_at_mut(size.bytes() as usize);
         source.read(self.range(k).start, wanted).map_err(MapError::Source)?;
-        let mut record = ExtentRecord::decode(&bytes, size).unwrap_or_default();
+        let mut record =
+            ExtentRecord::decode(&bytes, size).expect("the largest record has 32 bytes");
         if let RecordsShape::Fixed { unit_bits } = self.header.shape {
             record.lstart = k << unit_bits;
         }
         Ok(record)
     }
 
-    /// The extent that holds byte `la`. With 4-byte records this reads all records before it; whoever maps
-    /// often should use [`Self::map_with`].
+    /// The extent that holds byte `la`. With 4-byte records this reads all records before it; to map
+    /// often, use [`Self::map_with`].
     ///
     /// # Errors
     ///
@@ -308,7 +309,7 @@ impl RecordTable {
         Ok(low)
     }
 
-    /// The byte behind the extent of record `k`.
+    /// The byte after the extent of record `k`.
     fn end_of<S: RecordSource>(&self, source: &mut S, k: u64) -> Result<u64, MapError<S::Error>> {
         if k + 1 >= self.count {
             return Ok(self.file_size);
@@ -337,7 +338,7 @@ impl RecordTable {
         Ok(anchors)
     }
 
-    /// Where the pcluster of 4-byte record `k` lies: behind those of all records before it.
+    /// Where the pcluster of 4-byte record `k` is: after those of all records before it.
     fn running_address<S: RecordSource>(
         &self,
         source: &mut S,
@@ -358,12 +359,12 @@ impl RecordTable {
         mut address: u64,
         records: Range<u64>,
     ) -> Result<u64, MapError<S::Error>> {
-        let mut chunk = [0; 512];
+        let mut buffer = [0; 512];
         let mut next = records.start;
         while next < records.end {
             let count = (records.end - next).min(128);
-            let len = usize::try_from(count * 4).unwrap_or(0);
-            let (wanted, _) = chunk.split_at_mut(len);
+            let len = usize::try_from(count * 4).expect("at most 512");
+            let (wanted, _) = buffer.split_at_mut(len);
             source.read(self.range(next).start, wanted).map_err(MapError::Source)?;
             for word in wanted.as_chunks::<4>().0 {
                 let plen = u32::from_le_bytes(*word) & PLEN_MASK;
@@ -409,7 +410,7 @@ impl RecordTable {
     }
 }
 
-/// Where the first pcluster lies in a table of 4-byte records.
+/// Where the first pcluster is in a table of 4-byte records.
 fn first_address<S: RecordSource>(source: &mut S) -> Result<u64, MapError<S::Error>> {
     let mut address = [0; 8];
     source.read(0, &mut address).map_err(MapError::Source)?;
@@ -424,7 +425,7 @@ pub struct RecordExtents<S> {
     next: u64,
     /// The next record, already read as the end of the one before.
     start: Option<ExtentRecord>,
-    /// Where the next pcluster of a table of 4-byte records lies.
+    /// Where the next pcluster of a table of 4-byte records is.
     address: u64,
     failed: bool,
 }

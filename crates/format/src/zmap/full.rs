@@ -1,4 +1,4 @@
-//! Which index does a full table hold for an lcluster?
+//! Reads full tables.
 
 use core::ops::Range;
 

@@ -1,10 +1,13 @@
-//! What form has a compressed inode's map, and which flags hold for all of it?
+//! Defines the map header of a compressed inode.
 
 use zerocopy::little_endian::{U16, U32};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 use super::index::HeadKind;
-use crate::addr::{BlockBits, La, Lcn};
+use crate::{
+    addr::{BlockBits, La, Lcn},
+    features::Incompat,
+};
 
 bitflags::bitflags! {
     /// What the map header advises about the table (`h_advise`). Bit 0 means COMPACTED_2B in layout 3 and
@@ -19,11 +22,11 @@ bitflags::bitflags! {
         const BIG_PCLUSTER_1 = 0x0002;
         /// CBLKCNT may follow HEAD2 and PLAIN.
         const BIG_PCLUSTER_2 = 0x0004;
-        /// The last extent lies inline behind the table.
+        /// The last extent is inline, after the table.
         const INLINE = 0x0008;
         /// PLAIN extents in blocks are rotated.
         const INTERLACED = 0x0010;
-        /// The last extent lies in the packed inode.
+        /// The last extent is a fragment in the packed inode.
         const FRAGMENT = 0x0020;
 
         const _ = !0;
@@ -75,32 +78,28 @@ pub struct HeaderContext {
     pub layout: IndexLayout,
     /// The filesystem's block size.
     pub block_bits: BlockBits,
-    /// The superblock's `feature_incompat`.
-    pub feature_incompat: u32,
+    /// The superblock's incompatible features.
+    pub features: Incompat,
 }
 
 impl HeaderContext {
-    const BIG_PCLUSTER: u32 = 0x2;
-    const ZTAILPACKING: u32 = 0x10;
-    const FRAGMENTS: u32 = 0x20;
-
-    /// Whether older kernels (5.10 always, 6.1 too) ignore this inode's header and assume LZ4, lclusters of a
-    /// block and no flags. A header that says anything else is then read differently there.
+    /// Whether some older kernels ignore this inode's header and assume LZ4, lclusters of a block and no flags
+    /// (format/04, 3). They misread an inode whose header differs from that.
     #[must_use]
     pub const fn ignored_by_old_kernels(self) -> bool {
-        let known = Self::BIG_PCLUSTER | Self::ZTAILPACKING | Self::FRAGMENTS;
-        matches!(self.layout, IndexLayout::Full) && self.feature_incompat & known == 0
+        let known = Incompat::BIG_PCLUSTER.union(Incompat::ZTAILPACKING).union(Incompat::FRAGMENTS);
+        matches!(self.layout, IndexLayout::Full) && !self.features.intersects(known)
     }
 
     const fn has_big_pcluster(self) -> bool {
-        self.feature_incompat & Self::BIG_PCLUSTER != 0
+        self.features.contains(Incompat::BIG_PCLUSTER)
     }
 }
 
 /// Bytes in an extent record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecordSize {
-    /// Extents of one length, pclusters one after another.
+    /// Extents of one length, pclusters consecutive.
     Four,
     /// Extents of one length, pclusters anywhere below 4 GiB.
     Eight,
@@ -176,7 +175,7 @@ impl IndexHeader {
     }
 }
 
-/// What [`RecordsHeader`] says about the number of records.
+/// How [`RecordsHeader`] states the number of records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecordsShape {
     /// Records of 4 or 8 bytes: every extent but the last has `1 << unit_bits` bytes.
@@ -184,7 +183,7 @@ pub enum RecordsShape {
         /// The extents' length, as its base-two logarithm.
         unit_bits: u8,
     },
-    /// Records of 16 or 32 bytes: each says where its extent starts.
+    /// Records of 16 or 32 bytes: each states where its extent starts.
     Variable {
         /// How many there are.
         count: u64,
@@ -202,10 +201,10 @@ pub struct RecordsHeader {
     pub shape: RecordsShape,
 }
 
-/// A map header, told by its form.
+/// A map header, by its form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MapHeader {
-    /// The whole file lies in the packed inode.
+    /// The whole file is a fragment in the packed inode.
     WholeFragment {
         /// Where it begins there, below 2^63.
         offset: u64,
@@ -218,6 +217,7 @@ pub enum MapHeader {
 
 /// Why a map header can't be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum HeaderError {
     /// A compact table needs the same answer for both kinds of big pclusters.
     #[error("compact map header has advise {advise:#06x}: big pcluster bits differ")]
@@ -287,13 +287,14 @@ impl IndexHeader {
         context: HeaderContext,
     ) -> Result<Self, HeaderError> {
         let word = raw.h_fragmentoff.get();
+        let [_, _, low, high] = word.to_le_bytes();
         let fragment = advise.contains(Advise::FRAGMENT);
         let inline = advise.contains(Advise::INLINE) && !fragment;
         let header = Self {
             layout: context.layout,
             advise,
             fragment_off_lo: if fragment { word } else { 0 },
-            idata_size: if inline { u16::try_from(word >> 16).unwrap_or(0) } else { 0 },
+            idata_size: if inline { u16::from_le_bytes([low, high]) } else { 0 },
             head1: raw.h_algorithmtype & 15,
             head2: raw.h_algorithmtype >> 4,
             lcluster_bits: context.block_bits.bits() + (raw.h_clusterbits & 15),

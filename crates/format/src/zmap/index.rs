@@ -1,4 +1,4 @@
-//! What does the index of one lcluster say?
+//! Defines the index of one lcluster.
 
 use crate::addr::{Blkaddr, Lcn};
 
@@ -32,7 +32,7 @@ impl HeadKind {
         }
     }
 
-    /// The kind of the type number in the low two bits of `raw`; nothing if that is NONHEAD.
+    /// The kind of the type number in the low two bits of `raw`; `None` if that is NONHEAD.
     pub(super) const fn from_raw(raw: u16) -> Option<Self> {
         match raw & 3 {
             0 => Some(Self::Plain),
@@ -80,17 +80,18 @@ pub enum LclusterIndex {
 
 /// Why an index can't be read from its table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum IndexError {
     /// The file has no such lcluster.
     #[error("lcluster {lcn} is beyond the {total} of the file")]
     BeyondTable {
-        /// The lcluster asked for.
+        /// The requested lcluster.
         lcn: Lcn,
         /// How many there are.
         total: u64,
     },
     /// The table would end beyond 2^64.
-    #[error("a table of {size} bytes behind a map header at {header_at} exceeds the address space")]
+    #[error("a table of {size} bytes after a map header at {header_at} exceeds the address space")]
     TableOverflow {
         /// Where the map header stands.
         header_at: u64,
@@ -100,7 +101,7 @@ pub enum IndexError {
     /// Fewer bytes were handed over than the index occupies.
     #[error("the index of lcluster {lcn} needs {expected} bytes, found {found}")]
     Short {
-        /// The lcluster asked for.
+        /// The requested lcluster.
         lcn: Lcn,
         /// Bytes that hold the index.
         expected: u64,
@@ -112,7 +113,7 @@ pub enum IndexError {
     BogusClusterofs {
         /// The HEAD lcluster.
         lcn: Lcn,
-        /// What it says.
+        /// Its clusterofs.
         clusterofs: u16,
         /// Bytes in an lcluster.
         size: u64,
@@ -126,7 +127,7 @@ pub enum IndexError {
     /// A pack of an inode with big pclusters holds a distance of 0 or 1 where CBLKCNT must stand.
     #[error("the pack of lcluster {lcn} has distance {delta0} instead of a CBLKCNT")]
     MissingCblkcnt {
-        /// The HEAD lcluster whose block address was asked for.
+        /// The HEAD lcluster whose block address was requested.
         lcn: Lcn,
         /// The distance found in an earlier entry.
         delta0: u16,

@@ -1,4 +1,4 @@
-//! Where does a compressed inode's map begin, and how large is it?
+//! Computes where a compressed inode's map starts, and its size.
 //!
 //! Positions are counted from any point that is a multiple of 32 away from the start of the metadata space:
 //! the space itself or the inode.
@@ -17,19 +17,19 @@ pub const fn map_header_offset(inode_end: u64) -> Option<u64> {
     inode_end.checked_next_multiple_of(8)
 }
 
-/// Where the full indexes begin, behind the map header at `header`.
+/// Where the full indexes start, after the map header at `header`.
 #[must_use]
 pub const fn full_index_offset(header: u64) -> Option<u64> {
     header.checked_add(16)
 }
 
-/// Where the compact packs begin, behind the map header at `header`.
+/// Where the compact packs start, after the map header at `header`.
 #[must_use]
 pub const fn compact_offset(header: u64) -> Option<u64> {
     header.checked_add(8)
 }
 
-/// Where the extent records begin, behind the map header at `header`.
+/// Where the extent records start, after the map header at `header`.
 #[must_use]
 pub const fn extent_records_offset(header: u64, size: RecordSize) -> Option<u64> {
     match header.checked_add(8) {
@@ -97,7 +97,7 @@ pub enum TableKind {
 
 impl TableKind {
     /// Bytes of the map header at `header` together with the table of a file of `file_size` bytes, as mkfs
-    /// lays it out (lclusters of one block). Nothing if that overflows.
+    /// places it (lclusters of one block). `None` if that overflows.
     #[must_use]
     pub fn size(self, file_size: u64, block: BlockBits, header: u64) -> Option<u64> {
         let total = block.blocks_for(file_size);

@@ -1,9 +1,9 @@
-//! Which extent holds a given byte of a file with an index table?
+//! Maps the bytes of a file with an index table to its extents.
 
-use super::MAX_EXTENT_LEN;
 use super::error::{MapDamage, MapError};
 use super::header::{Advise, IndexHeader, IndexLayout};
 use super::index::{Head, HeadKind, LclusterIndex};
+use super::limits::MAX_EXTENT_LEN;
 use super::mapped::{ExtentError, ExtentKind, Location, MappedExtent};
 use super::table::IndexSource;
 use crate::addr::{BlockBits, La, Lcn};
@@ -49,7 +49,7 @@ impl IndexMap {
         self.extents_from(source, La(0))
     }
 
-    /// The extent that holds byte `la` and all behind it. Behind the first extent each index is loaded at
+    /// The extent that holds byte `la` and all that follow. After the first extent each index is loaded at
     /// most once, in ascending order. Ends after an error.
     pub fn extents_from<S: IndexSource>(&self, source: S, la: La) -> Extents<S> {
         let at = if la.0 < self.size { Cursor::Byte(la) } else { Cursor::End };
@@ -95,7 +95,7 @@ impl IndexMap {
         Err(MapDamage::Contradiction { lcn }.into())
     }
 
-    /// The first HEAD behind a HEAD at `lcn - 1`, where `index` is that of `lcn`; nothing at the file's end.
+    /// The first HEAD after a HEAD at `lcn - 1`, where `index` is that of `lcn`; `None` at the file's end.
     fn next_head<S: IndexSource>(
         &self,
         source: &mut S,
@@ -115,7 +115,7 @@ impl IndexMap {
         Err(MapDamage::Contradiction { lcn }.into())
     }
 
-    /// The index of `lcn`, or nothing if the file ends before it.
+    /// The index of `lcn`; `None` if the file ends before it.
     fn load_within<S: IndexSource>(
         &self,
         source: &mut S,
@@ -154,7 +154,7 @@ impl IndexMap {
         Ok((extent.checked(self.block)?, next))
     }
 
-    /// Where the last extent lies if it isn't in blocks.
+    /// Where the last extent is if not in blocks.
     fn tail(&self, head: &Head) -> Option<Location> {
         let IndexHeader { layout, advise, idata_size, .. } = self.header;
         if advise.contains(Advise::FRAGMENT) {
@@ -165,7 +165,7 @@ impl IndexMap {
         (idata_size != 0).then_some(Location::Inline { plen: idata_size.into() })
     }
 
-    /// Blocks of the pcluster of a HEAD; `index` is that of `follower`, the lcluster behind it.
+    /// Blocks of the pcluster of a HEAD; `index` is that of `follower`, the lcluster after it.
     fn blocks<E>(
         &self,
         kind: HeadKind,
@@ -190,7 +190,7 @@ impl IndexMap {
         Ok(Location::Blocks { pa, plen: u32::from(blocks) << self.block.bits() })
     }
 
-    /// Inline data is never rotated, whatever the header says: kernels up to 6.18 differ and are wrong.
+    /// Inline data is never rotated, whatever the header has: kernels that rotate it misread it (format/07, 3.1).
     fn kind(&self, kind: HeadKind, location: Location) -> ExtentKind {
         match kind {
             HeadKind::Plain => ExtentKind::Plain {

@@ -1,6 +1,6 @@
-//! What is known of an extent once it is found, and which extents are refused?
+//! Defines what is known of a mapped extent, and which extents are refused.
 
-use super::{MAX_EXTENT_LEN, MAX_PCLUSTER_SIZE};
+use super::limits::{MAX_EXTENT_LEN, MAX_PCLUSTER_SIZE};
 use crate::addr::{BlockBits, La, Pa};
 
 /// Where an extent's stored bytes are.
@@ -44,6 +44,7 @@ pub enum ExtentKind {
 
 /// An extent: a run of a file's bytes that one pcluster decodes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct MappedExtent {
     /// Its first byte in the file.
     pub la: La,
@@ -58,7 +59,7 @@ pub struct MappedExtent {
 }
 
 impl MappedExtent {
-    /// The first byte of the file behind it.
+    /// The first byte of the file after it.
     #[must_use]
     pub const fn end(&self) -> La {
         La(self.la.0.saturating_add(self.llen))
@@ -90,6 +91,7 @@ impl MappedExtent {
 
 /// What is wrong with an extent, whatever table it is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExtentError {
     /// It is longer than kernels decode.
     #[error("the extent at {la} has {llen} bytes, expected at most 12 MiB")]
@@ -125,8 +127,8 @@ pub enum ExtentError {
         /// Bytes of its pcluster.
         plen: u32,
     },
-    /// Its pcluster would lie beyond 2^64.
-    #[error("the extent at {la} lies at an address beyond 2^64")]
+    /// Its pcluster would be beyond 2^64.
+    #[error("the extent at {la} has an address beyond 2^64")]
     AddressOverflow {
         /// Its first byte.
         la: La,

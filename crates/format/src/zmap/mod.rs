@@ -1,6 +1,6 @@
-//! How does a compressed file say where each of its extents lies?
+//! How does a compressed file map its bytes to extents?
 //!
-//! After the inode stands a map header ([`MapHeader`]), then one of three tables: full indexes of 8 bytes
+//! The inode is followed by a map header ([`MapHeader`]), then one of three tables: full indexes of 8 bytes
 //! for each lcluster, compact packs of about 2 or 4, or extent records. [`IndexMap`] answers lookups over
 //! the first two, [`RecordTable`] over the third; [`encode_full`], [`encode_compact`] and [`encode_records`] write them.
 
@@ -11,6 +11,7 @@ mod extent;
 mod full;
 mod header;
 mod index;
+mod limits;
 mod locate;
 mod lookup;
 mod mapped;
@@ -31,6 +32,7 @@ pub use header::{
     RecordSize, RecordsHeader, RecordsShape,
 };
 pub use index::{Head, HeadKind, IndexError, LclusterIndex, NonHead};
+pub use limits::{MAX_EXTENT_LEN, MAX_PCLUSTER_BLOCKS, MAX_PCLUSTER_SIZE};
 pub use locate::{
     CompactLayout, TableKind, compact_offset, extent_records_offset, full_index_offset,
     map_header_offset,
@@ -38,12 +40,3 @@ pub use locate::{
 pub use lookup::{Extents, IndexMap};
 pub use mapped::{ExtentError, ExtentKind, Location, MappedExtent};
 pub use table::{IndexSource, IndexTable, SliceSource};
-
-/// The largest pcluster that kernels read, in bytes.
-pub const MAX_PCLUSTER_SIZE: u64 = 1 << 20;
-
-/// The longest decoded extent that kernels read, in bytes; tail fragments may be longer.
-pub const MAX_EXTENT_LEN: u64 = 12 << 20;
-
-/// The largest pcluster that an index can state, in blocks: CBLKCNT has 11 bits.
-pub const MAX_PCLUSTER_BLOCKS: u16 = 2047;

@@ -1,4 +1,4 @@
-//! Where does the index of an lcluster stand, whichever form the table has?
+//! Loads the index of an lcluster from a table of either form.
 
 use core::ops::Range;
 
@@ -42,11 +42,12 @@ impl IndexTable {
             }
             IndexLayout::Compact => {
                 let start = compact_offset(header_at);
-                let e_mod_32 = u8::try_from(start.unwrap_or(0) % 32).unwrap_or(0);
+                let [e_mod_32, ..] = (start.unwrap_or(0) % 32).to_le_bytes();
                 let table = CompactTable::new(header, block, file_size, e_mod_32)?;
                 (start, Form::Compact(table))
             }
         };
+        // A start beyond 2^64 is refused with the end, below.
         let table = Self { start: start.unwrap_or(u64::MAX), form, last };
         match table.start.checked_add(table.size()) {
             Some(end) if end < u64::MAX => Ok(table),
@@ -93,7 +94,7 @@ impl IndexTable {
         }
     }
 
-    /// Where an inline pcluster begins in the metadata space: behind the index of the file's last byte.
+    /// Where an inline pcluster begins in the metadata space: after the index of the file's last byte.
     ///
     /// # Errors
     ///
@@ -109,7 +110,7 @@ pub trait IndexSource {
     /// Why one can't be loaded.
     type Error;
 
-    /// The index of `lcn`, which lies within the file.
+    /// The index of `lcn`, which is within the file.
     ///
     /// # Errors
     ///

@@ -60,8 +60,7 @@ impl Compressed {
         };
         let mut header = [0; MapHeader::SIZE];
         metadata.read_metadata(inode.space, header_at, &mut header)?;
-        let context =
-            HeaderContext { layout, block_bits: sb.block, feature_incompat: sb.incompat.bits() };
+        let context = HeaderContext { layout, block_bits: sb.block, features: sb.incompat };
         Ok(match MapHeader::parse(header, context)? {
             MapHeader::WholeFragment { offset } => Self::Fragment { offset },
             MapHeader::Indexes(header) => {

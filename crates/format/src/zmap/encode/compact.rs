@@ -1,14 +1,46 @@
-//! How are indexes packed into a compact table?
+//! Writes compact tables.
 
 use alloc::vec::Vec;
 
-use super::super::index::{CBLKCNT, NONHEAD};
-use super::super::locate::{CompactLayout, ENTRIES_2B, ENTRIES_4B};
-use super::{EncodeParams, HeadStep, IndexWriter, NonHeadStep, saturated};
+use super::{
+    super::{
+        header::{IndexLayout, MapHeader},
+        index::{CBLKCNT, NONHEAD},
+        locate::{CompactLayout, ENTRIES_2B, ENTRIES_4B, two_byte},
+    },
+    params::{EncodeParams, EncodedExtent},
+    rules::{self, EncodeError, reserve},
+    walk::{HeadStep, IndexWriter, NonHeadStep, saturated, walk},
+};
+
+/// Map header and compact packs of `extents`, whose pclusters are consecutive from `params.start`
+/// on, for a table that begins `e_mod_32` (0, 8, 16 or 24) bytes beyond a multiple of 32. Inline data
+/// follows the packs directly.
+///
+/// # Errors
+///
+/// [`EncodeError`] if the extents break a rule of the format or need full indexes.
+pub fn encode_compact(
+    extents: &[EncodedExtent],
+    params: &EncodeParams,
+    e_mod_32: u8,
+) -> Result<Vec<u8>, EncodeError> {
+    rules::check(extents, params)?;
+    rules::check_addresses(extents, params)?;
+    rules::check_compact(extents, params, e_mod_32)?;
+    let total = params.block_bits.blocks_for(params.size);
+    let layout = CompactLayout::new(e_mod_32, total, two_byte(params.block_bits));
+    let mut out = reserve(layout.size().saturating_add(8))?;
+    let header = params.header(IndexLayout::Compact, extents);
+    out.extend_from_slice(&MapHeader::Indexes(header).encode(params.block_bits));
+    let mut writer = CompactWriter::new(out, layout, params);
+    walk(extents, params, header.advise, &mut writer);
+    Ok(writer.finish())
+}
 
 /// Packs indexes bit by bit. `counter` is the block that the next pcluster is thought to begin at; its value
 /// at the start of a pack is the pack's base (format/04 section 4.5).
-pub(super) struct CompactWriter {
+struct CompactWriter {
     out: Vec<u8>,
     layout: CompactLayout,
     lobits: u8,
@@ -31,7 +63,8 @@ pub(super) struct CompactWriter {
 
 impl CompactWriter {
     /// Appends to `out` the packs of a table split like `layout`.
-    pub(super) fn new(out: Vec<u8>, layout: CompactLayout, params: &EncodeParams) -> Self {
+    fn new(out: Vec<u8>, layout: CompactLayout, params: &EncodeParams) -> Self {
+        // Only a file without extents in blocks may have a start beyond 32 bits: nothing is at it.
         let start = u32::try_from(params.start.0).unwrap_or(0);
         let counter = if params.big_pcluster { start } else { start.wrapping_sub(1) };
         Self {
@@ -84,7 +117,7 @@ impl CompactWriter {
     }
 
     /// The bytes written, the last pack filled up.
-    pub(super) fn finish(mut self) -> Vec<u8> {
+    fn finish(mut self) -> Vec<u8> {
         while self.filled != 0 {
             self.push(0, 0);
         }

@@ -1,18 +1,47 @@
-//! How are indexes written to a full table?
+//! Writes full tables.
 
 use alloc::vec::Vec;
 
-use super::super::full::PARTIAL_REF;
-use super::super::index::{CBLKCNT, NONHEAD};
 use super::{
-    EncodeError, EncodeParams, EncodedExtent, HeadStep, IndexWriter, NonHeadStep, Tail, rules,
-    saturated,
+    super::{
+        full::PARTIAL_REF,
+        header::{IndexLayout, MapHeader},
+        index::{CBLKCNT, NONHEAD},
+    },
+    params::{EncodeParams, EncodedExtent, Tail},
+    rules::{self, EncodeError, reserve},
+    walk::{HeadStep, IndexWriter, NonHeadStep, saturated, walk},
 };
 use crate::addr::Blkaddr;
 
-/// Where the pclusters of a full table lie.
+/// Map header, reserved bytes and full indexes of `extents`. Inline data follows them directly.
+///
+/// Without `addresses` the pclusters are consecutive from `params.start` on; with them, pcluster `k`
+/// starts at `addresses[k]`.
+///
+/// # Errors
+///
+/// [`EncodeError`] if the extents break a rule of the format.
+pub fn encode_full(
+    extents: &[EncodedExtent],
+    params: &EncodeParams,
+    addresses: Option<&[Blkaddr]>,
+) -> Result<Vec<u8>, EncodeError> {
+    rules::check(extents, params)?;
+    rules::check_addresses(extents, params)?;
+    let size = params.block_bits.blocks_for(params.size).saturating_mul(8).saturating_add(16);
+    let mut out = reserve(size)?;
+    let header = params.header(IndexLayout::Full, extents);
+    out.extend_from_slice(&MapHeader::Indexes(header).encode(params.block_bits));
+    out.extend_from_slice(&[0; 8]);
+    let mut writer = FullWriter::new(out, extents, params, addresses)?;
+    walk(extents, params, header.advise, &mut writer);
+    Ok(writer.finish())
+}
+
+/// Where the pclusters of a full table are.
 enum Addresses<'a> {
-    /// One after another; the next begins here.
+    /// Consecutive; the next starts here.
     Running { next: u32, tail: Option<(usize, u32)> },
     /// Anywhere.
     Given { all: &'a [Blkaddr], tail: Option<(usize, u32)> },
@@ -43,7 +72,7 @@ fn full_addresses<'a>(
 }
 
 impl Addresses<'_> {
-    /// The address word of a HEAD; a tail fragment has the high half of its offset there.
+    /// The address field of a HEAD; a tail fragment has the high half of its offset there.
     fn take(&mut self, step: &HeadStep) -> u32 {
         let Some(k) = step.extent else { return 0 };
         match self {
@@ -59,21 +88,22 @@ impl Addresses<'_> {
                 address
             }
             Self::Given { all, .. } => {
-                all.get(k).and_then(|a| u32::try_from(a.0).ok()).unwrap_or(u32::MAX)
+                let address = all.get(k).expect("`full_addresses` compared the numbers").0;
+                u32::try_from(address).expect("`full_addresses` compared the sizes")
             }
         }
     }
 }
 
 /// Appends 8-byte indexes.
-pub(super) struct FullWriter<'a> {
+struct FullWriter<'a> {
     out: Vec<u8>,
     addresses: Addresses<'a>,
 }
 
 impl<'a> FullWriter<'a> {
-    /// Appends to `out`, with pclusters one after another or at `addresses`.
-    pub(super) fn new(
+    /// Appends to `out`, with pclusters consecutive or at `addresses`.
+    fn new(
         out: Vec<u8>,
         extents: &[EncodedExtent],
         params: &EncodeParams,
@@ -83,7 +113,7 @@ impl<'a> FullWriter<'a> {
     }
 
     /// The bytes written.
-    pub(super) fn finish(self) -> Vec<u8> {
+    fn finish(self) -> Vec<u8> {
         self.out
     }
 
@@ -102,6 +132,7 @@ impl IndexWriter for FullWriter<'_> {
 
     fn nonhead(&mut self, step: &NonHeadStep) {
         let delta0 = step.cblkcnt.map_or(saturated(step.delta0), |blocks| CBLKCNT | blocks);
+        // A distance that 16 bits can't hold leads readers to an index from where they go on.
         let delta1 = u16::try_from(step.delta1).unwrap_or(u16::MAX);
         self.push(NONHEAD, step.clusterofs, u32::from(delta1) << 16 | u32::from(delta0));
     }

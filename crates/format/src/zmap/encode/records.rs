@@ -1,16 +1,24 @@
-//! How are extents written as records?
+//! Writes tables of extent records.
 
 use alloc::vec::Vec;
 
-use super::super::extent::ExtentRecord;
-use super::super::header::{Advise, MapHeader, RecordSize, RecordsHeader, RecordsShape};
-use super::super::index::HeadKind;
-use super::super::locate::extent_records_offset;
-use super::{EncodeError, EncodeParams, EncodedExtent, Tail, reserve, rules};
-use crate::addr::{Blkaddr, La, Pa};
+use super::{
+    super::{
+        extent::ExtentRecord,
+        header::{Advise, MapHeader, RecordSize, RecordsHeader, RecordsShape},
+        index::HeadKind,
+        locate::extent_records_offset,
+    },
+    params::{EncodeParams, EncodedExtent, Tail},
+    rules::{self, EncodeError, reserve},
+};
+use crate::{
+    addr::{Blkaddr, La, Pa},
+    halves::lo32,
+};
 
-/// Map header and extent records of `extents`, for a header that stands `header_mod_32` (0, 8, 16 or 24) bytes beyond a
-/// multiple of 32. Pclusters lie as [`encode_full`](super::encode_full) says.
+/// Map header and extent records of `extents`, for a header at `header_mod_32` (0, 8, 16 or 24) bytes beyond a
+/// multiple of 32. Pclusters are located as in [`encode_full`](super::encode_full).
 ///
 /// Only images with 48-bit addresses have records; but those have no limit of 32 bits, and take space for each
 /// extent, not for each lcluster.
@@ -65,8 +73,7 @@ fn record(
     is_last: bool,
 ) -> ExtentRecord {
     if let (Tail::Fragment { offset }, true) = (params.tail, is_last) {
-        let low = u32::try_from(offset & 0xffff_ffff).unwrap_or(0);
-        return ExtentRecord { plen_word: low, pstart: offset >> 32, lstart: la };
+        return ExtentRecord { plen_word: lo32(offset), pstart: offset >> 32, lstart: la };
     }
     let algorithm = match extent.kind {
         HeadKind::Plain => None,

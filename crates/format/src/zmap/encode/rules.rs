@@ -1,12 +1,19 @@
-//! Which extents can be indexed, and why can't the others?
+//! Defines which extents can be indexed, and why others can't.
 
-use super::super::{MAX_EXTENT_LEN, MAX_PCLUSTER_BLOCKS, MAX_PCLUSTER_SIZE};
+use alloc::vec::Vec;
+
+use super::{
+    super::{
+        index::HeadKind,
+        limits::{MAX_EXTENT_LEN, MAX_PCLUSTER_BLOCKS, MAX_PCLUSTER_SIZE},
+    },
+    params::{EncodeParams, EncodedExtent, Tail},
+};
 use crate::addr::Blkaddr;
-
-use super::{EncodeParams, EncodedExtent, HeadKind, Tail};
 
 /// Why extents can't be indexed. `extent` counts from 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EncodeError {
     /// The extents don't add up to the file.
     #[error("the extents hold {found} bytes, the file {expected}")]
@@ -64,7 +71,7 @@ pub enum EncodeError {
         /// Bytes of its pcluster.
         plen: u64,
     },
-    /// A compressed extent in the middle of a file is smaller than its pcluster; kernels of 7.x refuse that.
+    /// A compressed extent in the middle of a file is smaller than its pcluster, which newer kernels refuse.
     #[error("compressed extent {extent} has {llen} bytes, fewer than its pcluster's {plen}")]
     Expanded {
         /// Which one.
@@ -74,7 +81,7 @@ pub enum EncodeError {
         /// Bytes of its pcluster.
         plen: u64,
     },
-    /// Raw inline data of an interlaced inode, which kernels up to 6.18 rotate by mistake.
+    /// Raw inline data of an interlaced inode, which some kernels rotate by mistake.
     #[error("plain extent {extent} can't be inline in an interlaced inode")]
     InlinePlainInterlaced {
         /// Which one.
@@ -86,7 +93,7 @@ pub enum EncodeError {
         /// Its bytes.
         size: u16,
     },
-    /// Compact packs can't say what this extent needs.
+    /// Compact packs can't express what this extent needs.
     #[error("extent {extent} needs full indexes: {reason}")]
     NeedsFull {
         /// Which one.
@@ -133,8 +140,9 @@ pub enum EncodeError {
     },
 }
 
-/// What compact packs can't say.
+/// What compact packs can't express.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum NeedsFull {
     /// `PARTIAL_REF`.
     #[error("it is a partial reference")]
@@ -302,4 +310,10 @@ pub(super) fn check_compact(
         }
         _ => Ok(()),
     }
+}
+
+/// An empty table with space for `size` bytes.
+pub(super) fn reserve(size: u64) -> Result<Vec<u8>, EncodeError> {
+    let len = usize::try_from(size).ok().filter(|&len| isize::try_from(len).is_ok());
+    len.map(Vec::with_capacity).ok_or(EncodeError::TableTooLarge { size })
 }

@@ -1,4 +1,4 @@
-//! Do the maps of images made by mkfs.erofs 1.9.3 decode as they should, and encode to the same bytes?
+//! Tests the maps of images made by mkfs.erofs 1.9.3: they decode as they should and encode to the same bytes.
 
 use super::*;
 
@@ -115,7 +115,8 @@ fn whole_fragments() {
     let bytes = hex("9611 0000 0000 0080 0000 0000 0000 0000");
     assert_eq!(encode_whole_fragment(4502), *bytes);
     let layout = IndexLayout::Full;
-    let context = HeaderContext { layout, block_bits: B, feature_incompat: 0x31 };
+    let context =
+        HeaderContext { layout, block_bits: B, features: Incompat::from_bits_retain(0x31) };
     let header = MapHeader::parse(bytes[..8].try_into().unwrap(), context);
     assert_eq!(header, Ok(MapHeader::WholeFragment { offset: 4502 }));
 }
@@ -191,7 +192,8 @@ fn records_of_16_bytes() {
         0040 0010 0050 0000 0000 0000 1251 0000
         0010 0000 0090 0000 0000 0000 0aa1 0000");
     let layout = IndexLayout::Full;
-    let context = HeaderContext { layout, block_bits: B, feature_incompat: 0x83 };
+    let context =
+        HeaderContext { layout, block_bits: B, features: Incompat::from_bits_retain(0x83) };
     let header = MapHeader::parse(bytes[..8].try_into().unwrap(), context).unwrap();
     let MapHeader::Records(records) = header else { panic!("{header:?}") };
     assert_eq!(records.shape, RecordsShape::Variable { count: 3 });

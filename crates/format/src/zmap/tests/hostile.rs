@@ -1,4 +1,4 @@
-//! Is every lie in a map answered by an error, soon and without panic, and every broken extent refused?
+//! Tests that corrupt maps are answered by an error, soon and without panic, and broken extents refused.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -10,15 +10,16 @@ const B: BlockBits = BlockBits::DEFAULT;
 fn header(
     bytes: [u8; 8],
     layout: IndexLayout,
-    feature_incompat: u32,
+    features: Incompat,
 ) -> Result<MapHeader, HeaderError> {
-    MapHeader::parse(bytes, HeaderContext { layout, block_bits: B, feature_incompat })
+    MapHeader::parse(bytes, HeaderContext { layout, block_bits: B, features })
 }
 
 #[test]
 fn headers_that_kernels_refuse() {
     let parse = |advise: u16, rest: u64, layout, incompat| {
-        header((u64::from(advise) << 32 | rest).to_le_bytes(), layout, incompat)
+        let features = Incompat::from_bits_retain(incompat);
+        header((u64::from(advise) << 32 | rest).to_le_bytes(), layout, features)
     };
     let (full, compact) = (IndexLayout::Full, IndexLayout::Compact);
     let differ = |advise| Err(HeaderError::BigPclusterBitsDiffer { advise });
@@ -40,11 +41,13 @@ fn headers_that_kernels_refuse() {
         (both.idata_size, both.fragment_off_lo, both.advise.bits()),
         (0, 4097 << 16, 0x8028)
     );
-    let context =
-        |layout, feature_incompat| HeaderContext { layout, block_bits: B, feature_incompat };
-    assert!(context(full, 0x1).ignored_by_old_kernels());
-    assert!(!context(full, 0x21).ignored_by_old_kernels());
-    assert!(!context(compact, 0x1).ignored_by_old_kernels());
+    let is_ignored = |layout, incompat| {
+        let features = Incompat::from_bits_retain(incompat);
+        HeaderContext { layout, block_bits: B, features }.ignored_by_old_kernels()
+    };
+    assert!(is_ignored(full, 0x1));
+    assert!(!is_ignored(full, 0x21));
+    assert!(!is_ignored(compact, 0x1));
 }
 
 fn ext(llen: u32, blocks: u16, kind: HeadKind) -> EncodedExtent {
@@ -134,7 +137,7 @@ impl IndexSource for Same {
 
 #[test]
 fn distances_without_end_are_cut_off() {
-    let parsed = header([0; 8], IndexLayout::Full, 2).unwrap();
+    let parsed = header([0; 8], IndexLayout::Full, Incompat::BIG_PCLUSTER).unwrap();
     let MapHeader::Indexes(parsed) = parsed else { panic!() };
     let size = 1 << 40;
     let map = IndexMap::new(parsed, B, size);
@@ -195,7 +198,7 @@ proptest! {
             head[4] |= 6;
         }
         let block_bits = BlockBits::new(bits).unwrap();
-        let context = HeaderContext { layout, block_bits, feature_incompat: ALL_FEATURES };
+        let context = HeaderContext { layout, block_bits, features: Incompat::all() };
         match MapHeader::parse(head, context) {
             Ok(MapHeader::Indexes(header)) => {
                 let Ok(table) = IndexTable::new(&header, block_bits, size, header_at) else {

@@ -1,14 +1,14 @@
-//! Do tables decode to what they encode, for real images, random extents and lies?
+//! Tests tables against the extents they encode: those of real images, random ones and corrupt ones.
 
 mod examples;
 mod hostile;
 mod properties;
 
 use super::*;
-use crate::addr::{Blkaddr, BlockBits, La, Lcn, Pa};
-
-/// Every incompat bit that a header's rules look at.
-const ALL_FEATURES: u32 = 0x2 | 0x10 | 0x20;
+use crate::{
+    addr::{Blkaddr, BlockBits, La, Lcn, Pa},
+    features::Incompat,
+};
 
 /// A decoded map: header and table at `header_at`, from bytes that begin with the header.
 fn open(
@@ -17,7 +17,7 @@ fn open(
     block_bits: BlockBits,
     (size, header_at): (u64, u64),
 ) -> (IndexMap, IndexTable) {
-    let context = HeaderContext { layout, block_bits, feature_incompat: ALL_FEATURES };
+    let context = HeaderContext { layout, block_bits, features: Incompat::all() };
     let header = MapHeader::parse(bytes[..8].try_into().unwrap(), context).unwrap();
     let MapHeader::Indexes(header) = header else { panic!("not an index table: {header:?}") };
     assert_eq!(MapHeader::Indexes(header).encode(block_bits), bytes[..8]);
@@ -25,7 +25,7 @@ fn open(
     (IndexMap::new(header, block_bits, size), table)
 }
 
-/// The bytes of the table behind the header.
+/// The bytes of the table after the header.
 fn source<'a>(table: &IndexTable, bytes: &'a [u8], header_at: u64) -> SliceSource<'a> {
     let skip = usize::try_from(table.start() - header_at).unwrap();
     SliceSource { table: *table, bytes: &bytes[skip..] }

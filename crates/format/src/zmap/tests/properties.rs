@@ -1,4 +1,4 @@
-//! Does each valid list of extents come back from its table?
+//! Tests that each valid list of extents comes back from its table.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -70,7 +70,7 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-/// What a case says, in the terms of the encoder and as the map should answer.
+/// A case in the terms of the encoder, and the extents that the map should return.
 struct Model {
     params: EncodeParams,
     extents: Vec<EncodedExtent>,
@@ -213,8 +213,8 @@ proptest! {
             let la = La(probe % params.size);
             let k = expected.partition_point(|e| e.end() <= la);
             prop_assert_eq!(map.map(&mut source, la), Ok(expected[k]));
-            let behind: Result<Vec<_>, _> = map.extents_from(&mut source, la).collect();
-            prop_assert_eq!(behind.as_deref(), Ok(&expected[k..]));
+            let following: Result<Vec<_>, _> = map.extents_from(&mut source, la).collect();
+            prop_assert_eq!(following.as_deref(), Ok(&expected[k..]));
         }
         let beyond = MapDamage::BeyondEof { la: La(params.size), size: params.size }.into();
         prop_assert_eq!(map.map(&mut source, La(params.size)), Err(beyond));
@@ -230,14 +230,14 @@ proptest! {
         let header_at = u64::from(case.e) + 64;
         let bytes = encode_records(&extents, &params, case.e, None).unwrap();
         let block_bits = params.block_bits;
-        let context = HeaderContext { layout: IndexLayout::Full, block_bits, feature_incompat: 0x80 };
+        let context = HeaderContext { layout: IndexLayout::Full, block_bits, features: Incompat::BITS_48 };
         let header = MapHeader::parse(*bytes.first_chunk().unwrap(), context);
         let Ok(MapHeader::Records(header)) = header else { panic!("{header:?}") };
         let table = RecordTable::new(header, block_bits, params.size, header_at).unwrap();
         prop_assert_eq!(table.start() + table.size(), header_at + bytes.len() as u64);
         let records = &bytes[usize::try_from(table.start() - header_at).unwrap()..];
         let found: Result<Vec<_>, _> = table.extents(records).collect();
-        // The kind of a fragment says nothing.
+        // The kind of a fragment has no meaning.
         let bare = |e: &MappedExtent| match e.location {
             Location::Fragment { .. } => MappedExtent { kind: ExtentKind::Plain { interlaced: false }, partial: false, ..*e },
             _ => *e,
@@ -312,7 +312,7 @@ fn check_records(
 ) -> Result<(), TestCaseError> {
     let block_bits = BlockBits::DEFAULT;
     let layout = IndexLayout::Full;
-    let context = HeaderContext { layout, block_bits, feature_incompat: 0x80 };
+    let context = HeaderContext { layout, block_bits, features: Incompat::BITS_48 };
     let again = MapHeader::parse(MapHeader::Records(header).encode(block_bits), context);
     prop_assert_eq!(again, Ok(MapHeader::Records(header)));
     let file_size = expected[expected.len() - 1].end().0;
