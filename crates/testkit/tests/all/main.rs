@@ -11,6 +11,7 @@ mod fuse;
 mod fuzz_corpus;
 mod goldens;
 mod hostile;
+mod imports;
 mod kernel;
 mod layouts;
 mod lists;
