@@ -1,4 +1,4 @@
-//! A file or block device as a source of bytes.
+//! Defines a file or block device as a source of bytes.
 
 use std::{
     fs::File,
@@ -23,7 +23,7 @@ impl FileDevice {
     /// Opens `path` for reading.
     ///
     /// # Errors
-    /// What the operating system says when the file can't be opened or measured.
+    /// The operating system's error when the file can't be opened or measured.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         Self::new(File::open(path)?)
     }
@@ -31,7 +31,7 @@ impl FileDevice {
     /// Reads from an open file. Its size is taken now; a block device's is its end.
     ///
     /// # Errors
-    /// What the operating system says when the file can't be measured (a pipe, for one).
+    /// The operating system's error when the file can't be measured (a pipe, for one).
     pub fn new(mut file: File) -> io::Result<Self> {
         let size = file.seek(SeekFrom::End(0))?;
         Ok(Self { file, size })
@@ -54,7 +54,7 @@ impl ReadAt for FileDevice {
     }
 
     fn will_need(&self, position: u64, length: u64) {
-        // Only a hint: what can't be had by it is read when it is asked for.
+        // Only a hint: what it doesn't fetch is read when it is requested.
         let _ = fadvise(&self.file, position, NonZeroU64::new(length), Advice::WillNeed);
     }
 }

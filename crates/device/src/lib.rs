@@ -17,13 +17,14 @@ pub use offset::OffsetDevice;
 
 /// Why bytes could not be had from a device.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DeviceError {
     /// The range begins or ends beyond the last byte of the device.
     #[error("{length} bytes at {position} are past the end of the device ({size} bytes)")]
     PastEnd {
-        /// First byte that was asked for.
+        /// First byte requested.
         position: u64,
-        /// Bytes that were asked for.
+        /// Bytes requested.
         length: u64,
         /// Bytes that the device has.
         size: u64,
@@ -31,11 +32,11 @@ pub enum DeviceError {
     /// The operating system failed to read.
     #[error("reading {length} bytes at {position}")]
     Io {
-        /// First byte that was asked for.
+        /// First byte requested.
         position: u64,
-        /// Bytes that were asked for.
+        /// Bytes requested.
         length: u64,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! Bytes in memory as a source of bytes.
+//! Defines bytes in memory as a source of bytes.
 
 use crate::{DeviceError, ReadAt};
 

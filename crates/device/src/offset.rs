@@ -1,8 +1,8 @@
-//! A device that begins inside another one.
+//! Defines a device that starts inside another one.
 
 use crate::{DeviceError, ReadAt};
 
-/// What follows a position of another device, as an image behind a program or a boot sector.
+/// The bytes of another device from a position on, such as an image that follows a program or a boot sector.
 #[derive(Debug)]
 pub struct OffsetDevice<D> {
     device: D,
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_behind_the_end() {
+    fn reads_beyond_the_end_fail() {
         let device = OffsetDevice::new(MemoryDevice::new(b"0123".to_vec()), 9);
         assert_eq!(device.size(), 0);
         assert!(device.read_at(&mut [0], 0).is_err());
