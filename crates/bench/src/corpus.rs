@@ -1,4 +1,4 @@
-//! What is measured on?
+//! Finds the trees and files that are measured on.
 
 use std::{
     collections::HashSet,
@@ -55,7 +55,7 @@ pub(crate) struct Corpus {
 }
 
 impl Corpora {
-    /// Where corpora are kept if nobody says otherwise: `$LITH_CORPORA`, or a folder in the home folder's cache.
+    /// The default folder of corpora: `$LITH_CORPORA`, or a folder in the home folder's cache.
     #[must_use]
     pub fn default_folder() -> PathBuf {
         let set = env::var_os("LITH_CORPORA").filter(|path| !path.is_empty());
@@ -70,7 +70,7 @@ impl Corpora {
         Names::known()
     }
 
-    /// The corpora in `folder`, or `given` in place of all of them. What has to be made lies in `made`.
+    /// The corpora in `folder`, or `given` in place of all of them. Files made from them are stored in `made`.
     pub(crate) fn new(folder: PathBuf, given: Option<PathBuf>, made: PathBuf) -> Self {
         let known = Names::known();
         let has_any = known.trees.iter().any(|name| folder.join(name).is_dir());
@@ -78,7 +78,7 @@ impl Corpora {
         Self { folder, given, made }
     }
 
-    /// The folder that stands for all corpora, if one does.
+    /// The folder in place of all corpora, if there is one.
     pub(crate) fn given(&self) -> Option<&Path> {
         self.given.as_deref()
     }
@@ -162,7 +162,7 @@ impl Corpus {
         Ok(Self { path, facts, file })
     }
 
-    /// Writes the paths below the folder to a file, a NUL behind each, in an order that is random and always the same:
+    /// Writes the paths below the folder to a file, a NUL after each, in a random order that is always the same:
     /// those of `most` regular files, or without a number those of everything.
     pub(crate) fn list(&self, most: Option<usize>, to: &Path) -> Result<(), Error> {
         let mut paths = Vec::new();

@@ -1,4 +1,4 @@
-//! What can go wrong while measuring?
+//! Defines the errors of measuring.
 
 use std::{io, path::PathBuf};
 
@@ -25,17 +25,17 @@ pub enum Error {
         /// The end of what it printed.
         output: String,
     },
-    /// Nothing has the name that was asked for.
+    /// Nothing has the requested name.
     #[error("no {kind} is called {name:?}; there are {known}")]
     Unknown {
-        /// Of what kind the name is: a suite, a table.
+        /// What is named: a suite, a table.
         kind: &'static str,
         /// The name.
         name: String,
         /// Names there are.
         known: String,
     },
-    /// Somebody wants it to end.
+    /// The caller set `stop`.
     #[error("interrupted")]
     Interrupted,
     /// There is nothing to measure on.
@@ -44,7 +44,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What went wrong, without the command and most of what it said.
+    /// The error without the command and most of its output.
     pub(crate) fn in_short(&self) -> String {
         match self {
             Self::Command { why, output, .. } => match output.lines().last() {

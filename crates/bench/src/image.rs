@@ -1,4 +1,4 @@
-//! How is an image made, and which are there already?
+//! Makes images and reuses those that exist.
 
 use std::{
     fs,
@@ -42,7 +42,7 @@ pub(crate) struct Image {
 }
 
 impl Recipe {
-    /// The command line, with capital words in place of paths.
+    /// The command line, with names in capitals in place of paths.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Command(line) => line.split_whitespace().collect::<Vec<_>>().join(" "),
@@ -66,7 +66,7 @@ impl Recipe {
         Some(format!("no {missing} here"))
     }
 
-    /// Makes the image, and tells what that took.
+    /// Makes the image and returns the cost.
     pub(crate) fn make(
         &self,
         place: &Workplace,
@@ -82,7 +82,7 @@ impl Recipe {
             }
             Self::Filesystem { name, mkfs, options } => {
                 let file = fs::File::create(image);
-                // Room for a copy, and for what the filesystem needs itself.
+                // Space for a copy, and for what the filesystem needs itself.
                 let size = corpus.facts.bytes * 3 / 2 + corpus.facts.inodes * 4096 + (512 << 20);
                 file.and_then(|file| file.set_len(size)).map_err(failed("create", image))?;
                 let words = Words { image: image.into(), ..Words::default() };
@@ -158,7 +158,7 @@ pub(crate) fn image_of(
     Ok(Image { path, size })
 }
 
-/// A name that tells images apart that differ in content, options or the program that made them.
+/// A name that differs for images that differ in content, options or the program that made them.
 fn name_of(place: &Workplace, recipe: &Recipe, corpus: &Corpus) -> String {
     let text = recipe.text();
     let mut hasher = Xxh3::new();

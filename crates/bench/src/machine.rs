@@ -1,4 +1,4 @@
-//! What machine is this?
+//! Describes this machine.
 
 use std::{fs, thread};
 
@@ -23,7 +23,7 @@ pub(crate) fn memory(name: &str) -> u64 {
     kibibytes * 1024
 }
 
-/// What stands behind `name` and a colon on the first such line of a file.
+/// What follows `name` and a colon on the first such line of a file.
 pub(crate) fn field(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let mut fields = text.lines().filter_map(|line| line.split_once(':'));

@@ -1,4 +1,4 @@
-//! How is an image shown as a folder, and what does that take while it is read?
+//! Mounts images and measures what serving them costs.
 
 use std::{
     fs,
@@ -37,7 +37,7 @@ const TICKS: f64 = 100.0;
 const SECTOR: u64 = 512;
 
 impl Mount {
-    /// The command line, with capital words in place of paths.
+    /// The command line, with names in capitals in place of paths.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Kernel(name) => format!("mount -t {name} -o ro,loop IMAGE MOUNT"),
@@ -185,7 +185,7 @@ impl Server {
             if start.elapsed() > Duration::from_secs(10) {
                 let _ended_meanwhile = self.process.kill();
                 let _status = self.process.wait();
-                // A server that was killed may leave its mount behind.
+                // A server that was killed may leave its mount.
                 unmount(folder);
                 return;
             }
@@ -203,7 +203,7 @@ impl Drop for Mounted {
     }
 }
 
-/// The command in a form that ends with this process, however that ends, where the system has what it takes.
+/// The command in a form that ends with this process, however that ends, if the system has the means.
 fn ending_with_us(command: &Command) -> Command {
     let is_there = Command::new("setpriv").arg("--version").stdout(Stdio::null()).status();
     let mut bound = match is_there {
@@ -234,7 +234,7 @@ fn watch(id: u32) -> Sender<()> {
     keep
 }
 
-/// Ends a mount, if need be as soon as nobody uses it any more. Without root FUSE's own helper does it.
+/// Ends a mount, if need be as soon as it is no longer in use. Without root FUSE's own helper does it.
 fn unmount(folder: &Path) {
     let quietly = |command: &mut Command| {
         let status = command.arg(folder).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -261,7 +261,7 @@ fn counter_of_mount(folder: &Path) -> Option<PathBuf> {
     stat.exists().then_some(stat)
 }
 
-/// The counters of the device that a file lies on, where it lies on one.
+/// The counters of the device that a file is stored on, if there is one.
 fn counter_below(file: &Path) -> Option<PathBuf> {
     let device = fs::metadata(file).ok()?.dev();
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));

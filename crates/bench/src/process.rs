@@ -1,4 +1,4 @@
-//! What does it take to run a command?
+//! Runs commands and measures time, CPU, memory and I/O.
 
 use std::{
     fs::File,
@@ -11,7 +11,7 @@ use wait4::Wait4;
 
 use crate::error::Error;
 
-/// Bytes of output that are told of when a command fails.
+/// The most bytes of output in the error of a command that failed.
 const TOLD: u64 = 4096;
 
 /// What a command took.
@@ -25,7 +25,7 @@ pub(crate) struct Usage {
     pub(crate) peak: u64,
 }
 
-/// Runs a command to its end, whose output nobody wants; an end with a failure is an error that tells what it said of it.
+/// Runs a command to its end without its output; a failure is an error with the end of what it printed.
 pub(crate) fn run(command: &mut Command) -> Result<Usage, Error> {
     let text = text_of(command);
     let fail = |error: io::Error| Error::Command {

@@ -1,4 +1,4 @@
-//! Who can take part here, and in which version?
+//! Finds the programs that take part, and their versions.
 
 use std::{
     env, fs,
@@ -11,7 +11,7 @@ use crate::results::Program;
 
 /// The folders in which a chroot has its programs.
 const FOLDERS: [&str; 5] = ["usr/local/bin", "usr/bin", "usr/sbin", "bin", "sbin"];
-/// Those who are looked for in the chroot first: what a distribution has of them is often old.
+/// Programs that are looked up in the chroot first: those of distributions are often old.
 const RIVALS: [&str; 9] = [
     "mkfs.erofs",
     "fsck.erofs",
@@ -43,7 +43,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Where what the program calls `path` is seen by everybody else.
+    /// The path outside of the chroot of what the program sees as `path`.
     pub(crate) fn outside(&self, path: &Path) -> PathBuf {
         match self {
             Self::Here(_) => path.into(),
@@ -79,7 +79,7 @@ impl Programs {
         places.find(|place| is_program(place)).map(Place::Here)
     }
 
-    /// What a program says of its version, if it is there.
+    /// What a program prints as its version, if it is there.
     pub(crate) fn version(&self, name: &str) -> Option<Program> {
         let option = match name {
             "lith" | "erofsfuse" | "squashfuse" | "squashfuse_ll" => "--version",

@@ -1,4 +1,4 @@
-//! What is read, in which order, and what does that take?
+//! Reads mounted trees in several orders and measures that.
 
 use std::{
     fs::{self, File},
@@ -70,7 +70,7 @@ pub(crate) enum Order {
 }
 
 impl Reading {
-    /// What a table says of it.
+    /// The description in a table.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Shell { command, .. } => format!("`{command}`"),
@@ -88,7 +88,7 @@ impl Reading {
         }
     }
 
-    /// Reads a mounted tree and tells what that took. The list, if there is one, is in a file.
+    /// Reads a mounted tree and returns the cost. The list, if there is one, is in a file.
     pub(crate) fn take(
         &self,
         place: &Workplace,
@@ -128,7 +128,7 @@ impl Reading {
         Ok(sample)
     }
 
-    /// What it took, and how many bytes it has asked for if that is known.
+    /// The cost, and the number of bytes requested if that is known.
     fn run(
         &self,
         place: &Workplace,
@@ -145,7 +145,7 @@ impl Reading {
         }
     }
 
-    /// Has the programs that read in memory, so that loading them is nobody's fault.
+    /// Loads the programs that read into memory, so that no sample includes that.
     pub(crate) fn warm_up(&self, place: &Workplace, list: &Path) {
         if let Self::Shell { command, .. } = self
             && !command.contains("chroot")
@@ -193,7 +193,7 @@ impl Pattern {
         positions
     }
 
-    /// Reads, and tells what it took and how many bytes were asked for.
+    /// Reads, and returns the cost and the number of bytes requested.
     fn read(self, path: &Path) -> Result<(Usage, Option<u64>), Error> {
         let size = fs::metadata(path).map_err(failed("look at", path))?.len();
         let positions = self.positions(size);
@@ -217,7 +217,7 @@ impl Pattern {
     fn read_at(self, path: &Path, positions: &[u64]) -> Result<(), Error> {
         let file = File::open(path).map_err(failed("open", path))?;
         if self.order == Order::Random {
-            // As those who read at random tell the kernel; where it is refused they read without.
+            // The advice that programs give that read at random; where it is refused they read without.
             let _refused = fadvise(&file, 0, None, Advice::Random);
         }
         let mut bytes = vec![0; self.piece as usize];

@@ -1,4 +1,4 @@
-//! What was measured, as it is kept: values that tell all that tables and plots show, with no need to measure again.
+//! Defines stored results: all values that tables and plots show.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +43,7 @@ pub struct Machine {
 pub struct Program {
     /// As it is called.
     pub name: String,
-    /// What it says of its version.
+    /// Its version, as it prints it.
     pub version: String,
 }
 
@@ -75,7 +75,7 @@ pub struct Table {
     pub shown: Vec<Metric>,
     /// Who did it, in order.
     pub rows: Vec<Row>,
-    /// A picture of it, if one tells more than the table.
+    /// A plot of it, if one shows more than the table.
     pub plot: Option<Plot>,
 }
 
@@ -90,14 +90,14 @@ pub struct Corpus {
     pub bytes: u64,
 }
 
-/// One contestant of a table.
+/// One participant of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Who: `lith, kernel`, `SquashFS, kernel`. Rows of the same series have the same colour in a plot.
     pub series: String,
-    /// With what: `lz4hc,12 4 KiB`. Rows of different series with the same variant stand side by side in a plot.
+    /// With what: `lz4hc,12 4 KiB`. Rows of different series with the same variant are side by side in a plot.
     pub variant: String,
-    /// The commands that made the image and that mounted or ran it, with capital words in place of paths.
+    /// The commands that made the image and that mounted or ran it, with names in capitals in place of paths.
     pub commands: Vec<String>,
     /// One for each round; the same index is the same round in all rows of a table.
     pub samples: Vec<Sample>,
@@ -122,11 +122,11 @@ pub enum Metric {
     Saving,
     /// Seconds from beginning to end.
     Wall,
-    /// Seconds of CPU of who reads or builds, in user space and the kernel.
+    /// Seconds of CPU of the program that reads or builds, in user space and the kernel.
     Cpu,
     /// Seconds of CPU of the server, for filesystems in user space.
     ServerCpu,
-    /// Seconds that all processors were busy: kernels decode in threads that are nobody's.
+    /// Seconds that all processors were busy: kernels decode in threads of no process.
     MachineCpu,
     /// Bytes per second that came out.
     Rate,
@@ -142,7 +142,7 @@ pub enum Metric {
     Fetched,
     /// Requests to that device.
     Requests,
-    /// Bytes fetched in relation to those asked for.
+    /// Bytes fetched in relation to those requested.
     Amplification,
 }
 
@@ -199,7 +199,7 @@ impl Suite {
 }
 
 impl Row {
-    /// Who and with what, in one text.
+    /// Series and variant in one text.
     #[must_use]
     pub fn label(&self) -> String {
         if self.variant.is_empty() {
@@ -226,7 +226,7 @@ impl Row {
         Some((least, self.values(metric).reduce(f64::max)?))
     }
 
-    /// The median of what this row's value is in relation to the other's in the same round.
+    /// The median of the ratios of this row's values to the other's in the same rounds.
     #[must_use]
     pub fn ratio(&self, other: &Self, metric: Metric) -> Option<f64> {
         let pairs = self.samples.iter().zip(&other.samples);
@@ -292,7 +292,7 @@ fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     texts.filter(|text| seen.insert(*text)).collect()
 }
 
-/// The middle value, or what lies halfway between the two middle ones.
+/// The middle value, or the mean of the two middle ones.
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! In which order is everything measured?
+//! Runs suites: all participants of a table in turn, round by round.
 
 use std::{
     collections::BTreeSet,
@@ -42,21 +42,21 @@ pub struct Options {
     pub lith: PathBuf,
     /// A root filesystem with rivals in it.
     pub chroot: Option<PathBuf>,
-    /// Where what is made lies.
+    /// Where files are made.
     pub work: PathBuf,
-    /// Where images are kept that are read; without a folder they vanish.
+    /// Where images that are read are kept; without a folder they are removed.
     pub images: Option<PathBuf>,
-    /// The command line, to be told in the results.
+    /// The command line, for the results.
     pub command: String,
-    /// Set by whoever wants it to end early, which leaves nothing behind.
+    /// Set by the caller to end early, with everything removed.
     pub stop: Arc<AtomicBool>,
 }
 
-/// Measures, and tells what it is at.
+/// Measures, and reports progress by `say`.
 ///
 /// # Errors
-/// An unknown suite, no place to work, nothing to measure on. What single contestants can't do is left out, and said in
-/// the results.
+/// An unknown suite, no place to work, nothing to measure on. What single participants can't do is left out and listed
+/// in the results.
 pub fn run(options: &Options, say: &dyn Fn(&str)) -> Result<results::Results, Error> {
     let is_root = rustix::process::geteuid().is_root();
     let chroot = options.chroot.clone().filter(|_| is_root);
@@ -103,7 +103,7 @@ struct Run<'a> {
     say: &'a dyn Fn(&str),
 }
 
-/// An entry that takes part, and what it has so far.
+/// A participating entry and its samples so far.
 struct Contestant<'a> {
     entry: &'a Entry,
     image: Option<Image>,
@@ -111,7 +111,7 @@ struct Contestant<'a> {
 }
 
 impl Run<'_> {
-    /// A suite without what can't be measured here; nothing if nothing is left of it.
+    /// A suite without what can't be measured here; `None` if nothing is left.
     fn suite(&mut self, suite: &Suite) -> Option<results::Suite> {
         let tables: Vec<_> =
             suite.tables.iter().filter_map(|table| self.table(suite, table)).collect();
@@ -157,7 +157,7 @@ impl Run<'_> {
         self.options.stop.load(Ordering::Relaxed)
     }
 
-    /// Whether an entry is asked for.
+    /// Whether an entry is requested.
     fn wants(&self, table: &Table, entry: &Entry) -> bool {
         let series = entry.series.to_lowercase();
         let rivals = &self.options.rivals;
@@ -168,7 +168,7 @@ impl Run<'_> {
         is_wanted && (only.is_empty() || only.iter().any(|text| name.contains(text)))
     }
 
-    /// Whether an entry can take part; if not it is said why.
+    /// Whether an entry can take part; if not, the results give the reason.
     fn can(&mut self, entry: &Entry) -> bool {
         let missing = entry.task.lacks(self.place);
         if let Some(why) = &missing {
@@ -202,7 +202,7 @@ impl Run<'_> {
         contestants
     }
 
-    /// One round of one contestant; false if it fails, which ends its part.
+    /// One round of one participant; false if it fails, which ends its part.
     fn round(
         &mut self,
         name: &str,
@@ -235,7 +235,7 @@ impl Run<'_> {
     }
 }
 
-/// The programs that say of which version they are.
+/// The programs that report their version.
 fn versions(place: &Workplace, names: &BTreeSet<String>) -> Vec<results::Program> {
     let programs = names.iter().filter_map(|name| place.programs.version(name));
     programs.filter(|program| !program.version.is_empty()).collect()

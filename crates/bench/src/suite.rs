@@ -1,4 +1,4 @@
-//! Of what does a suite consist, and how are its parts measured?
+//! Defines suites, tables and entries, and how each is measured.
 
 use std::{fs, path::Path};
 
@@ -33,7 +33,7 @@ pub(crate) struct Table {
     pub(crate) entries: Vec<Entry>,
 }
 
-/// One who does it.
+/// One participant.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) series: &'static str,
@@ -62,7 +62,7 @@ impl Entry {
 }
 
 impl Task {
-    /// What a table says that is done.
+    /// The description in a table.
     pub(crate) fn about(&self) -> String {
         match self {
             Self::Build(_) => "each program makes an image".into(),
@@ -71,7 +71,7 @@ impl Task {
         }
     }
 
-    /// The command lines, with capital words in place of paths.
+    /// The command lines, with names in capitals in place of paths.
     pub(crate) fn commands(&self) -> Vec<String> {
         match self {
             Self::Build(recipe) => vec![recipe.text()],

@@ -1,4 +1,4 @@
-//! Where do the commands run, and where does what they make lie?
+//! Defines the folders, disk and environment in which commands run.
 
 use std::{
     fs,
@@ -15,7 +15,7 @@ use crate::{
     program::{Place, Programs, inside},
 };
 
-/// Bytes that the disk has room for; it takes only those that are written.
+/// Size of the disk in bytes, which is a sparse file.
 const DISK_SIZE: u64 = 200 << 30;
 
 /// What a line begins with that is a shell's.
@@ -39,7 +39,7 @@ pub(crate) struct Workplace {
     has_disk: bool,
 }
 
-/// What a command's capital words stand for.
+/// The values of the names in capitals in commands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Words {
     pub(crate) source: PathBuf,
@@ -83,7 +83,7 @@ impl Workplace {
         fs::canonicalize(path).unwrap_or_else(|_| path.into()).join(name)
     }
 
-    /// A folder for what is made on the way.
+    /// A folder for intermediate files.
     pub(crate) fn made(&self) -> PathBuf {
         self.path("made")
     }
@@ -93,7 +93,7 @@ impl Workplace {
         self.path("warm")
     }
 
-    /// Where images lie that are read.
+    /// The folder of images that are read.
     pub(crate) fn images(&self) -> PathBuf {
         if self.has_disk { self.path("disk") } else { self.images.clone() }
     }
@@ -139,7 +139,7 @@ impl Workplace {
         let folder = self.path("disk");
         let mut mount = Command::new("mount");
         mount.args(["-t", "ext4", "-o", "loop,noatime"]).arg(&file).arg(&folder);
-        // Where there are no loop devices images lie beside other files.
+        // Without loop devices images are stored beside other files.
         if process::run(&mut mount).is_ok() {
             self.has_disk = true;
             self.enter_chroot(&folder)?;
@@ -152,8 +152,8 @@ impl Workplace {
         self.has_disk
     }
 
-    /// The command that a line stands for, and where its program is, which must be somewhere. A line that begins
-    /// with `sh -c` is left to the shell, with variables in place of capital words.
+    /// The command of a line, and where its program is, which must exist. A line that begins with `sh -c` is left to
+    /// the shell, with variables in place of names in capitals.
     pub(crate) fn command(&self, line: &str, words: &Words) -> Result<(Command, Place), Error> {
         if let Some(script) = line.strip_prefix(SHELL) {
             let mut command = Command::new("sh");
@@ -173,7 +173,7 @@ impl Workplace {
             }
         };
         for part in parts {
-            // A capital word may stand behind an equals sign.
+            // A name in capitals may follow an equals sign.
             let (option, word) = part.rsplit_once('=').map_or(("", part), |(a, b)| (a, b));
             let path = match word {
                 "SOURCE" => Some(&words.source),
@@ -191,12 +191,12 @@ impl Workplace {
         Ok((command, place))
     }
 
-    /// Has all written, so that nobody pays for what an earlier command wrote, and if caches are to be cold nothing in
+    /// Syncs, so that no command pays for what an earlier one wrote, and if caches are to be cold drops what is in
     /// memory, where that can be done.
     pub(crate) fn settle(&self, cold: bool) {
         rustix::fs::sync();
         if cold && self.is_root {
-            // Where it is refused caches stay warm, as the results say.
+            // Where it is refused caches stay warm, which the results report.
             let _refused = fs::write("/proc/sys/vm/drop_caches", "3");
         }
     }

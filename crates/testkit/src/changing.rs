@@ -1,4 +1,4 @@
-//! What if files change while they are read?
+//! Contents of files that change while they are read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

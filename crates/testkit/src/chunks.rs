@@ -1,4 +1,4 @@
-//! How are images made whose files lie in chunks?
+//! Options for images with chunk-based files.
 
 use lith::{
     builder::{ChunkForm, Chunks, Fragments, Options},

@@ -1,13 +1,13 @@
-//! Are two trees the same in every byte, attribute, name and link?
+//! Compares two trees in every byte, attribute, name and link.
 
 use std::num::NonZeroUsize;
 
 use lith::tree::{Aspects, DiffOptions, Difference, Filesystem, diff};
 
-/// The most differences that are told.
+/// The most differences that are printed.
 const TOLD: usize = 20;
 
-/// Ends the test if two trees differ in anything; `what` says which two they are.
+/// Ends the test if two trees differ in anything; `what` names them.
 pub fn assert_same(left: Filesystem<'_>, right: Filesystem<'_>, what: &str) {
     assert_same_but_for(left, right, Aspects::empty(), what);
 }

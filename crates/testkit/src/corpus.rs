@@ -1,4 +1,4 @@
-//! Which inputs did fuzzers find worth keeping?
+//! Reads the inputs that fuzzers found.
 
 use std::{
     fs,

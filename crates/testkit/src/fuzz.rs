@@ -1,4 +1,4 @@
-//! What must hold for any bytes at all?
+//! Entry points for fuzzers: what must hold for any bytes at all.
 //!
 //! Each function takes what a fuzzer found and must come back: no panic, no hang, no memory beyond what the bytes
 //! justify. Where there is an answer it must make sense; if not, that is a panic here.
@@ -41,16 +41,16 @@ pub const TARGETS: [Target; 7] = [
     ("build_roundtrip", build_roundtrip),
 ];
 
-/// Names that are looked at in one image.
+/// The most names that are read in one image.
 const NAMES: usize = 2000;
-/// Ranges and extents that are looked at in one file.
+/// The most ranges and extents that are read in one file.
 const RANGES: usize = 500;
 /// Bytes that are read of one file at each end.
 const READ: u64 = 64 << 10;
 /// Bytes that are read of one image in all.
 const READ_ALL: u64 = 8 << 20;
 
-/// Opens an image and looks at everything in it, up to a limit.
+/// Opens an image and reads everything in it, up to a limit.
 pub fn reader_open_walk(bytes: &[u8]) {
     let Ok(image) = Image::open(MemoryDevice::new(bytes.to_vec())) else { return };
     let image = Arc::new(image);
@@ -149,7 +149,7 @@ fn touch_file(fs: Filesystem<'_>, (inode, size): (InodeIndex, u64), left: &mut u
     }
 }
 
-/// Reads a tar, compressed or not, and looks at everything in it.
+/// Reads a tar, compressed or not, with all its contents.
 pub fn tar_source(bytes: &[u8]) {
     let aufs = bytes.len() % 2 == 1;
     let options = source::Options {
@@ -207,7 +207,7 @@ pub fn zmap_tables(bytes: &[u8]) {
     }
 }
 
-/// The table, which begins at `start`, of the bytes behind an 8-byte header at `header_at`.
+/// The table, which begins at `start`, of the bytes that follow an 8-byte header at `header_at`.
 fn behind_header(bytes: &[u8], header_at: u64, start: u64) -> &[u8] {
     bytes.get((start - header_at - 8) as usize..).unwrap_or_default()
 }
@@ -255,7 +255,7 @@ pub fn lz4_decode(bytes: &[u8]) {
     let Some((length, stream)) = bytes.split_first_chunk() else { return };
     let length = usize::from(u16::from_le_bytes(*length));
     let stream = strip_padding(stream, 4096).unwrap_or(stream);
-    // What comes of a stream that is none can depend on what was in the buffer: nothing to compare.
+    // The output of an invalid stream can depend on what was in the buffer: nothing to compare.
     let _ = decode(Algorithm::Lz4, stream, &mut vec![0xa5; length]);
     let _ = decode_partial(Algorithm::Lz4, stream, &mut vec![0x5a; length / 2]);
     for compressor in [Compressor::Lz4, image::lz4hc(9), image::lz4hc(12)] {
@@ -295,7 +295,7 @@ pub fn decode_ways(bytes: &[u8]) {
     let rolled = decode_rolling(algorithm, stream, skip, &mut rest, &mut Window::new()).is_ok();
     assert!(!(in_part && rolled) || rest == part[skip..], "rolling gives other bytes");
     let buffer = decoded_in_place(algorithm, stream, length);
-    // What liblz4 makes of a stream that is none can depend on what was in the buffer: nothing to compare.
+    // liblz4's output of an invalid stream can depend on what was in the buffer: nothing to compare.
     if let (Some(buffer), true, Algorithm::Zstd) = (buffer, decoded, algorithm) {
         assert!(buffer[..length] == whole, "in place gives other bytes");
     }

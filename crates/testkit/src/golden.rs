@@ -1,4 +1,4 @@
-//! Which golden images are there, and what do they hold?
+//! Reads the list of golden images and what each of them holds.
 
 use std::{fs, path::PathBuf, sync::Arc};
 
@@ -31,7 +31,7 @@ pub fn text(name: &str) -> String {
     fs::read_to_string(folder().join(name)).unwrap()
 }
 
-/// The rows of a table in it, by words.
+/// The rows of a table in it, split at spaces.
 #[must_use]
 pub fn rows(name: &str) -> Vec<Vec<String>> {
     let text = text(name);

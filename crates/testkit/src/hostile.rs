@@ -1,4 +1,4 @@
-//! Does any damaged image make the reader panic, hang, or write where it must not?
+//! Reads and extracts damaged images: no panic, no hang, nothing written elsewhere.
 
 use std::{
     fs,
@@ -20,7 +20,7 @@ use lith::{
 
 use crate::{fuzz, mutation};
 
-/// The longest that one image may take. Any is small: the time is for a machine that does much else.
+/// The longest that one image may take. All are small: the time allows for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes that an extracted tree may have.
 const EXTRACTED: u64 = 64 << 20;
@@ -31,7 +31,7 @@ pub fn try_all(image: &[u8], seeds: Range<u64>, folder: &Path) {
     for seed in seeds {
         let mut damaged = image.to_vec();
         if seed % 4 != 0 && damaged.len() > 1032 {
-            // Without its checksum the superblock's lies are believed.
+            // Without its checksum an invalid superblock is not refused at once.
             damaged[1032] &= !1;
         }
         mutation::mutate(&mut damaged, &hot, seed);

@@ -1,4 +1,4 @@
-//! How is an image made, opened and read in a test?
+//! Builds, opens and reads images in tests.
 
 use std::{
     fs::{self, File},
@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 /// A kernel that reads everything.
 pub const NEWEST: KernelVersion = KernelVersion::new(6, 18);
 
-/// How an image is made, in few words: no compression, blocks of 4 KiB.
+/// Options without compression, with blocks of 4 KiB.
 #[must_use]
 pub fn plain() -> Options {
     Options::uncompressed().with(|o| o.kernel = NEWEST)
@@ -140,7 +140,7 @@ fn newer() -> Vec<(String, Options)> {
     all
 }
 
-/// Images whose data lies partly before and mostly beyond 2^32 blocks, each with its name: 2 TiB, nearly all of them holes.
+/// Images whose data is partly below and mostly above 2^32 blocks, each with its name: 2 TiB, nearly all of them holes.
 #[must_use]
 pub fn far() -> Vec<(String, Options)> {
     let far = |(name, options): (&str, Options)| {

@@ -1,4 +1,4 @@
-//! Which choices of layout are images built with in a test?
+//! Options for each choice of layout.
 
 use lith::{
     DIGEST_NAME,

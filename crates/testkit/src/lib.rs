@@ -1,7 +1,7 @@
-//! How do we know? Trees to build images of, oracles that say what an image holds, and entry points for fuzzers.
+//! How do we know? Trees to build images of, oracles that report what an image holds, and entry points for fuzzers.
 //!
-//! This crate is only for tests: what can't be as it should ends with a panic that says why. A check that this
-//! machine can't make is skipped aloud ([`tier`]).
+//! This crate is only for tests: every failure is a panic that gives the reason. A check that this machine can't make
+//! is skipped, which is reported ([`tier`]).
 #![forbid(unsafe_code)]
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! In which ways can an image be wrong?
+//! Changes bytes of images at random or at chosen places.
 
 use crate::noise::Noise;
 
@@ -20,7 +20,7 @@ const NUMBERS: [u64; 12] = [
 
 /// Changes some bytes, most of them where numbers are, all by `seed`.
 ///
-/// Metadata is small beside data: half of the changes go to places that `hot` gives, as ranges.
+/// Metadata is small compared with data: half of the changes are made in the ranges `hot`.
 pub fn mutate(bytes: &mut Vec<u8>, hot: &[(usize, usize)], seed: u64) {
     let mut noise = Noise::new(seed);
     for _ in 0..=noise.below(4) {
@@ -65,7 +65,7 @@ fn place(limit: usize, hot: &[(usize, usize)], noise: &mut Noise) -> usize {
     }
 }
 
-/// Where the metadata of an image lies, as far as that is easily told: the superblock, and what is not data.
+/// The ranges of metadata in an image, estimated: the superblock, and what is not data.
 #[must_use]
 pub fn hot_ranges(image: &[u8]) -> Vec<(usize, usize)> {
     let number = |at: usize| {

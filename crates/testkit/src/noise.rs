@@ -1,4 +1,4 @@
-//! Which bytes do test files have? Always the same ones, of every degree of compressibility.
+//! Generates reproducible bytes of every degree of compressibility.
 
 /// Numbers that look random and are the same in every run.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ const WORDS: [&[u8]; 16] = [
     b"directory\n",
 ];
 
-/// So many bytes of a texture. Different seeds give different bytes, but for zeros.
+/// So many bytes of a texture. Different seeds give different bytes, except for zeros.
 #[must_use]
 pub fn bytes(texture: Texture, seed: u64, length: usize) -> Vec<u8> {
     let mut noise = Noise::new(seed);

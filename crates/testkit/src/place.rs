@@ -1,4 +1,4 @@
-//! Where can tests write?
+//! Makes folders for tests.
 
 use std::{
     fs,
@@ -11,33 +11,33 @@ use rustix::{
 };
 use tempfile::TempDir;
 
-/// Room that the tests of one program take at most.
-const ROOM: u64 = 2 << 30;
+/// The most bytes that the tests of one program store at a time.
+const SPACE: u64 = 2 << 30;
 
-/// A new folder that vanishes when it is dropped, on a filesystem that holds what Linux knows: times before 1901,
-/// long extended attributes. That is a tmpfs where there is one with enough room. `LITH_TEST_DIR` names another
+/// A new folder, removed on drop, on a filesystem that stores all attributes of Linux: times before 1901, long
+/// extended attributes. That is a tmpfs if there is one with enough free space. `LITH_TEST_DIR` names another
 /// place.
 #[must_use]
 pub fn folder() -> TempDir {
     let chosen = std::env::var_os("LITH_TEST_DIR").map(PathBuf::from);
     let memory = PathBuf::from("/dev/shm");
-    let place = chosen.or_else(|| has_room(&memory).then_some(memory));
+    let place = chosen.or_else(|| has_space(&memory).then_some(memory));
     tempfile::Builder::new()
         .prefix("lith-test-")
         .tempdir_in(place.unwrap_or_else(std::env::temp_dir))
         .unwrap()
 }
 
-/// A new folder that vanishes when it is dropped, where temporary files usually are: for what is large.
+/// A new folder, removed on drop, for large files: where temporary files usually are.
 #[must_use]
 pub fn large_folder() -> TempDir {
     let place = std::env::var_os("LITH_TEST_DIR").map_or_else(std::env::temp_dir, PathBuf::from);
     tempfile::Builder::new().prefix("lith-test-").tempdir_in(place).unwrap()
 }
 
-fn has_room(place: &Path) -> bool {
-    let Ok(room) = rustix::fs::statvfs(place) else { return false };
-    room.f_bavail.saturating_mul(room.f_frsize) >= ROOM
+fn has_space(place: &Path) -> bool {
+    let Ok(space) = rustix::fs::statvfs(place) else { return false };
+    space.f_bavail.saturating_mul(space.f_frsize) >= SPACE
         && tempfile::tempdir_in(place).is_ok_and(|probe| takes_xattrs(probe.path()))
 }
 
@@ -47,7 +47,7 @@ fn takes_xattrs(folder: &Path) -> bool {
         && rustix::fs::setxattr(&file, "user.probe", &vec![1; 60_000], XattrFlags::empty()).is_ok()
 }
 
-/// Whether the filesystem at `folder` has files without names, so that nothing is left of a killed process.
+/// Whether the filesystem at `folder` has files without names, so that a killed process leaves nothing.
 #[must_use]
 pub fn has_nameless_files(folder: &Path) -> bool {
     match rustix::fs::open(folder, OFlags::TMPFILE | OFlags::RDWR, Mode::RWXU) {

@@ -1,4 +1,4 @@
-//! Contents that say that their bytes lie on devices of their own.
+//! Contents that report their bytes as stored on extra devices.
 
 use std::{collections::HashMap, path::Path};
 
@@ -11,7 +11,7 @@ use crate::noise::Noise;
 /// How many devices there are.
 pub const DEVICES: usize = 2;
 
-/// The contents of files, most of which lie on devices as well.
+/// The contents of files, most of which are stored on devices as well.
 #[derive(Debug)]
 pub struct Placed<C> {
     contents: C,
@@ -38,7 +38,7 @@ impl<C: Contents> Placed<C> {
         placed
     }
 
-    /// Puts all files on the first device, each in one stretch right behind the one before it.
+    /// Puts all files on the first device, each contiguous, one right after another.
     pub fn in_a_row(tree: &Tree, contents: C) -> Self {
         let mut placed =
             Self { contents, places: HashMap::new(), devices: [vec![7; 100], Vec::new()] };
@@ -86,13 +86,13 @@ impl<C: Contents> Placed<C> {
         stretches
     }
 
-    /// What lies on the devices.
+    /// The content of the devices.
     #[must_use]
     pub const fn devices(&self) -> &[Vec<u8>; DEVICES] {
         &self.devices
     }
 
-    /// Moves the beginning of a file by so many bytes, and says of which.
+    /// Moves the beginning of a file by so many bytes, and returns which.
     ///
     /// # Panics
     /// If no file begins on a device.
@@ -106,7 +106,7 @@ impl<C: Contents> Placed<C> {
         *inode
     }
 
-    /// The files that lie on devices.
+    /// The files that are stored on devices.
     #[must_use]
     pub fn placed(&self) -> Vec<InodeIndex> {
         let mut all: Vec<_> = self.places.keys().copied().collect();

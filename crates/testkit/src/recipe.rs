@@ -1,4 +1,4 @@
-//! What does a random tree consist of?
+//! Random trees in memory, which shrink step by step.
 //!
 //! A [`Recipe`] is a list of steps, each of which adds a name to a tree in memory. Every list of steps makes a sound
 //! tree, so recipes can be shrunk step by step, and made of any bytes a fuzzer finds.
@@ -41,7 +41,7 @@ pub enum What {
     Link(u16),
     /// A symbolic link to these bytes; NULs are replaced.
     Symlink(Vec<u8>),
-    /// A character device, or else a block device.
+    /// A character device if true, otherwise a block device.
     Device(bool, Rdev),
     /// A pipe.
     Fifo,
@@ -71,7 +71,7 @@ pub struct Attributes {
     pub gid: u32,
     /// Last modification.
     pub mtime: Timestamp,
-    /// Namespace by number, the name behind it, and the value.
+    /// Namespace by number, the name after it, and the value.
     pub xattrs: Vec<(u8, Vec<u8>, Vec<u8>)>,
 }
 

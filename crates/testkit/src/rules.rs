@@ -1,4 +1,4 @@
-//! Which rules are images built by in a test?
+//! Options with rules of compression by file.
 
 use lith::{
     builder::{Compression, Files, Fragments, Options, Rule},

@@ -1,4 +1,4 @@
-//! How is a tar made of a folder by GNU tar, its members in any order?
+//! Makes tars of folders by GNU tar, with members in any order.
 
 use std::{
     ffi::OsStr,
@@ -13,7 +13,7 @@ use lith::tree::Tree;
 use crate::{noise::Noise, oracle::tools::is_in_path, tier};
 
 /// Writes all names of `tree`, which was read from `folder`, into the tar `to`, in an order that `seed` decides. False
-/// if there is no GNU tar, which is told.
+/// if there is no GNU tar, which is reported.
 #[must_use]
 pub fn make(tree: &Tree, folder: &Path, to: &Path, seed: u64) -> bool {
     if !is_there() {

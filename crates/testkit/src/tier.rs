@@ -1,7 +1,6 @@
-//! Which checks ran on this machine, and which could not?
+//! Reports which checks ran on this machine and which were skipped.
 //!
-//! What is told here goes past the test harness, which hides the output of tests that pass: `.ci/run` counts the
-//! lines.
+//! The lines bypass the test harness, which hides the output of tests that pass: `.ci/run` counts them.
 
 use std::{
     collections::BTreeSet,
@@ -10,34 +9,34 @@ use std::{
     sync::Mutex,
 };
 
-static TOLD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// Says that checks of `tier` are left out, and why; the same is said once in each test program.
+/// Reports that checks of `tier` are skipped, and why: once in each test program.
 pub fn skip(tier: &str, reason: impl Display) {
-    tell(format!("SKIP {tier}: {reason}\n"));
+    report(format!("SKIP {tier}: {reason}\n"));
 }
 
-/// Says that checks of `tier` are made; that is said once in each test program.
+/// Reports that checks of `tier` run: once in each test program.
 pub fn ran(tier: &str) {
-    tell(format!("RAN {tier}\n"));
+    report(format!("RAN {tier}\n"));
 }
 
-fn tell(line: String) {
-    let mut told = TOLD.lock().unwrap();
-    if !told.contains(&line) {
-        // Nobody reads it if nobody can.
+fn report(line: String) {
+    let mut reported = REPORTED.lock().unwrap();
+    if !reported.contains(&line) {
+        // A closed standard error is no reason to fail.
         let _ = io::stderr().write_all(line.as_bytes());
-        told.insert(line);
+        reported.insert(line);
     }
 }
 
-/// Whether the process may do what only root may.
+/// Whether the process runs as root.
 #[must_use]
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Whether tests that take minutes are asked for, by `LITH_HEAVY_TESTS=1`.
+/// Whether `LITH_HEAVY_TESTS=1` requests tests that take minutes.
 #[must_use]
 pub fn is_heavy() -> bool {
     std::env::var_os("LITH_HEAVY_TESTS").is_some_and(|value| value == "1")

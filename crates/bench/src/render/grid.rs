@@ -1,4 +1,4 @@
-//! Which cells does a table have, whatever it is written in?
+//! Lays out the cells of a table, for any output format.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ pub(super) struct Head {
     pub(super) numeric: bool,
 }
 
-/// Which parts of a table are shown; what is empty leaves nothing out.
+/// Which parts of a table are shown; an empty list selects all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Selection {
     pub(super) metrics: Vec<Metric>,
@@ -129,7 +129,7 @@ impl Grid {
     }
 }
 
-/// What is said above a table, in paragraphs.
+/// The paragraphs above a table.
 pub(super) fn caption(table: &Table, selection: &Selection) -> Vec<String> {
     let corpus = &table.corpus;
     let (inodes, bytes) = (units::count(corpus.inodes), units::bytes(corpus.bytes));
@@ -138,7 +138,7 @@ pub(super) fn caption(table: &Table, selection: &Selection) -> Vec<String> {
     [done].into_iter().chain(ratio.map(|ratio| ratio.explanation())).collect()
 }
 
-/// What holds for all tables: each line a name and what it says.
+/// What holds for all tables: lines of a name and its value.
 pub(super) fn facts(results: &Results) -> Vec<(&'static str, String)> {
     let Machine { date, kernel, cpu, cores, memory, cold } = &results.machine;
     let cores = if *cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") };

@@ -1,4 +1,4 @@
-//! Results as a page of HTML that needs nothing else.
+//! Renders results as an HTML page that loads nothing.
 
 use minijinja::{AutoEscape, Environment};
 use serde::Serialize;
@@ -14,8 +14,8 @@ use crate::results::{Results, Suite, Table};
 #[error("the page can't be written")]
 pub struct RenderError(#[from] minijinja::Error);
 
-/// The whole page: what holds for all, and each suite with its plots, tables and commands. It has no script and asks
-/// for nothing else.
+/// The whole page: what holds for all, and each suite with its plots, tables and commands. It has no script and
+/// makes no requests.
 ///
 /// # Errors
 ///
@@ -129,7 +129,7 @@ fn pieces(text: &str) -> Vec<Piece> {
     pieces.map(|(code, text)| Piece { code, text: text.to_owned() }).collect()
 }
 
-/// How a cell looks. A missed target among others that are met shows.
+/// The style of a cell. A missed target stands out.
 fn class(text: &str, numeric: bool) -> &'static str {
     let has = |word: &str| text.split("; ").any(|verdict| verdict.starts_with(word));
     match () {

@@ -1,4 +1,4 @@
-//! How are results kept?
+//! Stores and loads results as JSON.
 
 use std::{
     fs, io,

@@ -1,4 +1,4 @@
-//! Results as Markdown.
+//! Renders results as Markdown.
 
 use super::{
     grid::{self, Grid, Selection},
@@ -34,7 +34,7 @@ pub(super) fn header(results: &Results) -> String {
     joined([fenced(&[&results.command]), facts.join("\n")])
 }
 
-/// A table and what it is about.
+/// A table with its description.
 pub(super) fn table_with_caption(table: &Table, selection: &Selection) -> String {
     let caption = grid::caption(table, selection);
     let caption = caption.iter().map(|paragraph| prose(paragraph));
@@ -81,7 +81,7 @@ pub(super) fn line(text: &str) -> String {
     escaped(text, "\\`*[]|~")
 }
 
-/// Plain text in one line, in which backquotes stand around code.
+/// Plain text in one line, with code in backquotes.
 fn prose(text: &str) -> String {
     let written = |(code, piece)| {
         if code { format!("`{}`", one_line(piece)) } else { line(piece) }
@@ -106,7 +106,7 @@ fn escaped(text: &str, special: &str) -> String {
     safe
 }
 
-/// Whether letters or digits stand on both sides of a character of one byte.
+/// Whether letters or digits are on both sides of a character of one byte.
 fn within_word(text: &str, at: usize) -> bool {
     let (before, after) = text.split_at(at);
     before.ends_with(char::is_alphanumeric)

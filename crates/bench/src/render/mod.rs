@@ -1,4 +1,4 @@
-//! How are results shown: as Markdown, as a page of HTML, as pictures, as JSON, and inside documents?
+//! How are results shown? Renders them as Markdown, HTML, pictures and JSON, and inside documents.
 
 #[cfg(test)]
 mod browser;

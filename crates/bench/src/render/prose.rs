@@ -1,4 +1,4 @@
-//! Plain text in which backquotes stand around code.
+//! Parses plain text with code in backquotes.
 
 /// Pieces of a text in turn, and whether each is code; a backquote without its other one is a letter like any.
 pub(super) fn pieces(text: &str) -> Vec<(bool, &str)> {

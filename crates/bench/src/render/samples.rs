@@ -1,4 +1,4 @@
-//! Made-up results, with names that no format may take for its own.
+//! Made-up results for tests, with names that no format may interpret.
 
 use crate::results::{
     Corpus, Limit, Machine, Metric, Plot, Program, Results, Row, Sample, Suite, Table, Target,

@@ -1,4 +1,4 @@
-//! In which words and units is a metric told?
+//! Formats metrics with names and units.
 
 use crate::results::{Limit, Metric, Row, Table, Target};
 
@@ -50,7 +50,7 @@ impl Unit {
         }
     }
 
-    /// How many digits behind the point tell three digits of a number.
+    /// The number of decimals at which a number has three significant digits.
     fn decimals(self, number: f64) -> usize {
         let number = number.abs();
         match self {
@@ -65,7 +65,7 @@ impl Unit {
     }
 }
 
-/// A metric in a word or two.
+/// The short name of a metric.
 pub(super) fn name(metric: Metric) -> &'static str {
     match metric {
         Metric::Size => "size",
@@ -183,7 +183,7 @@ impl Scale {
         titled(name(metric), self.unit)
     }
 
-    /// A number that stands at a bar.
+    /// The number at a bar.
     pub(super) fn label(self, value: f64) -> String {
         let number = value / self.divisor;
         let decimals = match number.abs() {
@@ -196,7 +196,7 @@ impl Scale {
     }
 }
 
-/// A number of an axis, already in the axis's unit, without digits that say nothing.
+/// A number of an axis, already in the axis's unit, without trailing zeros.
 pub(super) fn tick(number: f64) -> String {
     let text = grouped(number, 4);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -206,7 +206,7 @@ fn titled(name: &str, unit: &str) -> String {
     if unit.is_empty() { name.to_owned() } else { format!("{name}, {unit}") }
 }
 
-/// A number with that many digits behind the point, and its thousands set apart.
+/// A number with that many decimals and with thousands set apart.
 fn grouped(number: f64, decimals: usize) -> String {
     let text = format!("{number:.decimals$}");
     match text.split_once('.') {

@@ -1,4 +1,4 @@
-//! How fast are images made, and how small?
+//! Defines suites that build images: time and size.
 
 use super::{at_most, builds, lith, mkfs, series, size_text, squashfs};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 
 const SHOWN: &[Metric] = &[Metric::Wall, Metric::Cpu, Metric::PeakMemory, Metric::Size];
 
-/// lith beside one rival: the kind in words, both recipes, and what lith must keep to.
+/// lith beside one rival: a description, both recipes, and limits for lith.
 struct Pair {
     kind: String,
     lith: Recipe,

@@ -1,4 +1,4 @@
-//! The EROFS project's own comparison with `SquashFS`: docs/PERFORMANCE.md of erofs-utils.
+//! Defines the suite that repeats the EROFS project's own comparison with `SquashFS`: docs/PERFORMANCE.md of erofs-utils.
 
 use super::{Kind, at_most, lith, mkfs, size_text, squashfs, writable};
 use crate::{

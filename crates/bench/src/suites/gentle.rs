@@ -1,4 +1,4 @@
-//! A gentle comparison: one tree as a tarball, as `SquashFS` and as EROFS, with each algorithm that they share.
+//! Defines a gentle comparison: one tree as a tarball, as `SquashFS` and as EROFS, with each algorithm that they share.
 
 use super::{KERNEL_EROFS, KERNEL_SQUASHFS, builds, lith, mkfs, reads, series, squashfs};
 use crate::{
@@ -19,7 +19,7 @@ const MKFS_LARGE: &str = "mkfs.erofs, 64 KiB";
 const LITH_LARGE: &str = "lith, 64 KiB";
 const LITH_SMALL: &str = "lith, 4 KiB";
 
-/// An algorithm in the words of all who take part.
+/// An algorithm with its option for each program.
 struct Algorithm {
     name: &'static str,
     pack: &'static str,

@@ -1,4 +1,4 @@
-//! Which suites are there, and who takes part in them?
+//! Which suites are there? Lists them, and defines the recipes and series that they share.
 
 mod build;
 mod erofs;
@@ -22,7 +22,7 @@ use crate::{
 
 type Make = fn(&Names) -> Suite;
 
-/// All suites: those that repeat published comparisons, then those of what lith is to be good at.
+/// All suites: those that repeat published comparisons, then those with targets for lith.
 const ALL: [(&str, Make); 17] = [
     ("erofs", erofs::suite),
     ("paper", paper::suite),
@@ -45,7 +45,7 @@ const ALL: [(&str, Make); 17] = [
 /// How many of them repeat what others have published.
 const PUBLISHED: usize = 4;
 
-/// The suites that were asked for, or without any the published ones.
+/// The requested suites, or if none is named the published ones.
 pub(crate) fn chosen(names: &[String], corpora: &Names) -> Result<Vec<Suite>, Error> {
     let make = |name: &String| {
         let found = ALL.iter().find(|(known, _)| known == name);
@@ -61,13 +61,13 @@ pub(crate) fn chosen(names: &[String], corpora: &Names) -> Result<Vec<Suite>, Er
     names.iter().map(make).collect()
 }
 
-/// The names of all suites with what each is about.
+/// The names and titles of all suites.
 #[must_use]
 pub fn list(corpora: &Names) -> Vec<(&'static str, &'static str)> {
     ALL.iter().map(|(name, make)| (*name, make(corpora).title)).collect()
 }
 
-/// Who takes part: series, which have the same name and colour everywhere.
+/// Names of series, which have the same colour in all tables and plots.
 mod series {
     pub(crate) const LITH: &str = "lith";
     pub(crate) const LITH_UNVERIFIED: &str = "lith --no-verify";
@@ -151,7 +151,7 @@ fn server(line: &str) -> Mount {
 /// Images of the same kind that the builders make.
 #[derive(Clone, Debug)]
 struct Kind {
-    /// In words: `lz4hc,12, 64 KiB`.
+    /// For people: `lz4hc,12, 64 KiB`.
     name: String,
     lith: Recipe,
     mkfs: Recipe,
@@ -159,7 +159,7 @@ struct Kind {
 }
 
 impl Kind {
-    /// The entries of all who mount such images: lith's own, mkfs.erofs' own, and `SquashFS`.
+    /// The entries of all that mount such images: lith's own, mkfs.erofs' own, and `SquashFS`.
     fn read(&self, reading: &Reading) -> Vec<Entry> {
         let read = |series, image: &Recipe, mount, against| Entry {
             against,
@@ -181,7 +181,7 @@ impl Kind {
         ]
     }
 
-    /// The entries of all who build such images.
+    /// The entries of all that build such images.
     fn build(&self) -> Vec<Entry> {
         let build = |series, image: &Recipe, against| Entry {
             against,
@@ -225,12 +225,12 @@ fn builds(series: &'static str, variant: &str, image: &Recipe) -> Entry {
     Entry { series, variant: variant.into(), task, against: None, targets: Vec::new() }
 }
 
-/// No more than `limit` times what the other takes.
+/// At most `limit` times the value of the other.
 const fn at_most(metric: Metric, limit: f64) -> Target {
     Target { metric, relative: true, limit: Limit::Most(limit) }
 }
 
-/// At least `limit` times what the other takes.
+/// At least `limit` times the value of the other.
 const fn at_least(metric: Metric, limit: f64) -> Target {
     Target { metric, relative: true, limit: Limit::Least(limit) }
 }

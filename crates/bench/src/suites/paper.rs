@@ -1,4 +1,4 @@
-//! The measurements of the paper that EROFS was presented in, at USENIX ATC 2019.
+//! Defines the suites that repeat the measurements of the paper on EROFS, USENIX ATC 2019.
 
 use super::{
     KERNEL_EROFS, Kind, lith, lith_fuse, mkfs, reads, series, server, size_text, squashfs, writable,

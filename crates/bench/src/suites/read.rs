@@ -1,4 +1,4 @@
-//! How fast is the same EROFS image read, by lith over FUSE, by other servers and by the kernel?
+//! Defines suites that read the same EROFS image by lith over FUSE, other servers and the kernel.
 
 use super::{
     KERNEL_EROFS, KERNEL_SQUASHFS, at_least, at_most, lith, lith_fuse, reads, series, server,
@@ -45,7 +45,7 @@ fn images(kind: &str) -> (Recipe, Recipe) {
     (lith(&format!("--kernel 6.12 {erofs}")), squashfs(squash))
 }
 
-/// All who read images of a kind, and what they are held to.
+/// All readers of a kind of image, and their limits.
 fn everybody(kind: &str, reading: &Reading, least: Least) -> Vec<Entry> {
     let (erofs, squash) = images(kind);
     let read = |series, image: &Recipe, mount| {
@@ -186,7 +186,7 @@ pub(super) fn metadata(corpora: &Names) -> Suite {
     }
 }
 
-/// What is fetched for what is asked for.
+/// Bytes fetched in relation to bytes requested.
 pub(super) fn amplification(corpora: &Names) -> Suite {
     let orders = [
         ("sequential", Order::Sequential),

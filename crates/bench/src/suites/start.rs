@@ -1,4 +1,4 @@
-//! How long does a large application take to start, as users of snaps ask?
+//! Defines the suite that starts a large application, as users of snaps experience it.
 
 use super::{
     BTRFS, EXT4, KERNEL_EROFS, KERNEL_SQUASHFS, lith, lith_fuse, mkfs, reads, series, server,
@@ -22,7 +22,7 @@ const SHOWN: &[Metric] = &[
     Metric::Size,
 ];
 
-/// `LibreOffice` without a window converts a document of some pages; what it writes goes to memory.
+/// `LibreOffice` without a window converts a document of some pages; its output goes to a tmpfs.
 const CONVERT: &str = concat!(
     r#"cd "$FOLDER" && trap 'umount tmp dev proc' EXIT && mount -t tmpfs none tmp && "#,
     r#"mount --bind /dev dev && mount -t proc none proc && chroot "$FOLDER" env HOME=/tmp soffice --headless "#,

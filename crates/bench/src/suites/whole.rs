@@ -1,4 +1,4 @@
-//! How fast is a whole image checked, and taken out again?
+//! Defines suites that check and extract whole images.
 
 use super::{at_least, lith, series, squashfs};
 use crate::{

@@ -1,5 +1,4 @@
-//! What do tests want a process of their own for? To be killed, limited, measured. People can have the nasty
-//! tree of it.
+//! Defines the program `lith-test-child`, which tests kill, limit and measure. It also plants the nasty tree.
 //!
 //! ```text
 //! lith-test-child build SOURCE IMAGE [COMPRESSOR PCLUSTER WORKERS]

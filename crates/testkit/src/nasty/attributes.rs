@@ -21,7 +21,7 @@ pub(super) fn plant(bed: &mut Bed) {
     plant_shared_xattrs(bed);
     plant_acls(bed);
     plant_capabilities(bed);
-    // Whatever else changes a time has happened.
+    // Last, since all other steps change times.
     plant_times(bed);
 }
 
@@ -57,7 +57,7 @@ fn plant_modes(bed: &Bed) {
     for mode in
         [0o000, 0o001, 0o400, 0o600, 0o644, 0o755, 0o777, 0o1777, 0o2755, 0o4755, 0o6711, 0o7777]
     {
-        // What nobody may read is left to root, who may.
+        // Files that only root can read.
         if mode & 0o400 == 0 && !crate::tier::is_root() {
             continue;
         }
@@ -178,7 +178,7 @@ fn plant_shared_xattrs(bed: &mut Bed) {
     }
 }
 
-/// An ACL as Linux gives and takes it: version 2, then tag, permissions and id of each entry.
+/// An ACL in the form of its extended attribute: version 2, then tag, permissions and id of each entry.
 fn acl(entries: &[(u16, u16, u32)]) -> Vec<u8> {
     let entry = |(tag, permissions, id): &(u16, u16, u32)| {
         [&tag.to_le_bytes()[..], &permissions.to_le_bytes(), &id.to_le_bytes()].concat()

@@ -50,7 +50,7 @@ pub(super) fn plant(bed: &Bed) {
     plant_sparse(&bed.folder("sparse"));
 }
 
-/// Each file's size, and where data of how many bytes lie in it.
+/// Each file's size, and the positions and lengths of data in it.
 type Sparse = (&'static str, usize, &'static [(usize, usize)]);
 
 const SPARSE: [Sparse; 9] = [

@@ -1,7 +1,7 @@
-//! What is the worst tree that a filesystem can hold?
+//! Plants a tree on disk with everything that a Linux filesystem can hold.
 //!
 //! [`plant`] makes it on disk: every kind of file, and of each attribute the values at its limits. What the process
-//! may not make, or the filesystem can't hold, is left out and told.
+//! may not make, or the filesystem can't hold, is left out and reported.
 
 mod attributes;
 mod files;
@@ -53,7 +53,7 @@ impl Bed {
         folder
     }
 
-    /// Notes what could not be made.
+    /// Reports what could not be made.
     #[expect(clippy::needless_pass_by_value, reason = "callers hand over what a call just gave")]
     fn attempt<T>(&mut self, what: &str, result: rustix::io::Result<T>) {
         if let Err(errno) = result {

@@ -161,7 +161,7 @@ fn complaint(event: &Value) -> Option<String> {
     Some(text.to_string())
 }
 
-/// Answers requests with the page or "not found" until told to stop; returns their first lines, except of those that
+/// Answers requests with the page or "not found" until `stop` is set; returns their first lines, except of those that
 /// browsers make for themselves.
 fn serve(listener: &TcpListener, page: &[u8], stop: &AtomicBool) -> Vec<String> {
     let mut requests = Vec::new();

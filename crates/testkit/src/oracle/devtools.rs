@@ -40,7 +40,7 @@ const WITH_PIPES: &str = r#"exec "$@" 3<&0 4>&1 </dev/null >/dev/null"#;
 #[derive(Debug)]
 pub(super) struct DevTools {
     child: Child,
-    /// `None` once the browser has been told to end.
+    /// `None` once the browser must end.
     input: Option<ChildStdin>,
     messages: Receiver<Value>,
     /// What happened in the page so far.

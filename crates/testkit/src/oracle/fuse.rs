@@ -1,7 +1,7 @@
-//! What does an image look like when it is served by FUSE?
+//! Serves images by FUSE.
 //!
 //! The server runs in the test's own process: should the test die, so does the connection. A test that takes too long
-//! ends the process, since nobody else could wake what waits for a server that doesn't answer.
+//! ends the process, since nothing else could wake what waits for a server that doesn't answer.
 
 use std::{
     fs::File,
@@ -42,7 +42,7 @@ pub struct Served {
     directory: TempDir,
 }
 
-/// Whether this machine mounts by FUSE; if not, why is told.
+/// Whether this machine mounts by FUSE; if not, the reason is reported.
 #[must_use]
 pub fn is_there() -> bool {
     let reason = if !tier::is_root() {

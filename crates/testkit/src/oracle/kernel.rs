@@ -1,4 +1,4 @@
-//! What does Linux say that an image holds?
+//! Mounts images by the kernel.
 //!
 //! An image is mounted without a mount point: the mount lives as long as a descriptor of it, so nothing is left of a
 //! test that is killed.
@@ -40,7 +40,7 @@ pub struct Mounted {
     _loop_devices: Vec<LoopDevice>,
 }
 
-/// Mounts the image; nothing if this machine mounts no EROFS images, which is told.
+/// Mounts the image; `None` if this machine mounts no EROFS images, which is reported.
 ///
 /// # Panics
 /// If the machine does mount images, but not this one.
@@ -56,10 +56,10 @@ pub fn mount(image: &Path) -> Option<Mounted> {
     )
 }
 
-/// Mounts the image, or says why Linux doesn't want to.
+/// Mounts the image, or returns why Linux refuses.
 ///
 /// # Errors
-/// What Linux said.
+/// The error of the kernel.
 pub fn try_mount(image: &Path) -> io::Result<Mounted> {
     try_mount_with(image, &[])
 }
@@ -67,7 +67,7 @@ pub fn try_mount(image: &Path) -> io::Result<Mounted> {
 /// Mounts an image whose device table names these devices.
 ///
 /// # Errors
-/// What Linux said.
+/// The error of the kernel.
 pub fn try_mount_with(image: &Path, devices: &[PathBuf]) -> io::Result<Mounted> {
     match mount_source(image, devices) {
         // Before 6.12 only block devices can be mounted.
@@ -83,7 +83,7 @@ pub fn try_mount_with(image: &Path, devices: &[PathBuf]) -> io::Result<Mounted> 
     }
 }
 
-/// Whether this machine mounts EROFS images; if not, why is told.
+/// Whether this machine mounts EROFS images; if not, the reason is reported.
 #[must_use]
 pub fn is_there() -> bool {
     let reason = if !tier::is_root() {
@@ -122,7 +122,7 @@ impl Mounted {
         image::directory(&self.path())
     }
 
-    /// What Linux says about the whole filesystem.
+    /// The result of `statvfs`.
     #[must_use]
     pub fn statistics(&self) -> StatVfs {
         rustix::fs::fstatvfs(&self.mount).unwrap()

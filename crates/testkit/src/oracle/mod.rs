@@ -1,4 +1,4 @@
-//! Who else says what an image holds, or what a page shows?
+//! Independent programs that show what an image holds, or a page.
 
 pub mod browser;
 mod devtools;

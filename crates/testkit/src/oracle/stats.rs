@@ -1,4 +1,4 @@
-//! What does `stat` say of a mounted tree that a [`Tree`] doesn't hold?
+//! Compares what `stat` returns for a mounted tree beyond what a [`Tree`] holds.
 
 use std::{
     ffi::OsStr,
@@ -15,12 +15,12 @@ use rustix::fs::{AtFlags, Stat, statat};
 
 use crate::{noise::Noise, tarball};
 
-/// A path that leads to what a descriptor refers to, in this process.
+/// A path to what a descriptor of this process refers to.
 pub fn path(root: impl AsFd) -> PathBuf {
     format!("/proc/self/fd/{}/", root.as_fd().as_raw_fd()).into()
 }
 
-/// Compares what `stat` and `readdir` say below `root` with `expected`, in what a [`Tree`] doesn't show: link counts
+/// Compares what `stat` and `readdir` return below `root` with `expected`, in what a [`Tree`] doesn't show: link counts
 /// as they are stored, inode numbers, the types in directories.
 pub fn assert_stats(root: impl AsFd, expected: &Tree) {
     let mut numbers = vec![None; expected.len()];

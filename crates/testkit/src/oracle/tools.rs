@@ -1,4 +1,4 @@
-//! What do erofs-utils say that an image holds, and what do they make?
+//! Runs erofs-utils on images.
 
 use std::{
     env,
@@ -15,15 +15,15 @@ const TIER: &str = "erofs-utils";
 /// Where erofs-utils are.
 #[derive(Clone, Debug)]
 pub struct Tools {
-    /// A program that runs them somewhere else.
+    /// A program that runs them in a chroot.
     wrapper: Option<PathBuf>,
-    /// What `mkfs.erofs -V` says.
+    /// The output of `mkfs.erofs -V`.
     pub version: (u32, u32),
 }
 
 impl Tools {
-    /// Looks for erofs-utils: in the chroot that `bench/rivals.sh` makes, else in the `PATH`. If there are none that
-    /// is told.
+    /// Looks for erofs-utils: in the chroot that `bench/rivals.sh` makes, else in the `PATH`. If there are
+    /// none, that is reported.
     #[must_use]
     pub fn find() -> Option<Self> {
         let candidates = [chroot_wrapper().map(Some), is_in_path("mkfs.erofs").then_some(None)];
@@ -42,7 +42,7 @@ impl Tools {
         None
     }
 
-    /// Runs a tool in a folder; paths are told relative to it.
+    /// Runs a tool in a folder; paths are relative to it.
     #[must_use]
     pub fn run(&self, folder: &Path, tool: &str, args: &[&OsStr]) -> Output {
         let mut command = match &self.wrapper {
@@ -62,7 +62,7 @@ impl Tools {
             .unwrap()
     }
 
-    /// Runs a tool that must succeed, and gives what it printed.
+    /// Runs a tool that must succeed; returns what it printed.
     #[must_use]
     pub fn expect(&self, folder: &Path, tool: &str, args: &[&OsStr]) -> Vec<u8> {
         let output = self.run(folder, tool, args);

@@ -1,4 +1,4 @@
-//! How much memory does a build take, of a file and of a tree that are larger than memory should be?
+//! Measures the peak memory of building a large file and a large tree.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! Do images whose files lie in chunks hold what their source holds, and each chunk once?
+//! Images with chunk-based files hold what their source holds, and each chunk once.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! Is what repeats stored once, wherever it is, and read back as it was?
+//! Repeated data is stored once, wherever it is, and read back unchanged.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! Do the same tree and options give the same bytes, wherever the tree comes from and however it is read?
+//! The same tree and options give the same bytes, whatever the source and however it is read.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

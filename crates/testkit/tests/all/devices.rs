@@ -1,4 +1,4 @@
-//! Do images hold what their sources hold when the bytes of files lie on other devices?
+//! Images whose file data is stored on extra devices hold what their sources hold.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

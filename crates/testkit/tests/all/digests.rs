@@ -1,4 +1,4 @@
-//! Does an image say which attribute has the digests of its files, and do Linux and the check see nothing wrong in that?
+//! An image names the attribute with the digests of its files, and Linux and the check accept that.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

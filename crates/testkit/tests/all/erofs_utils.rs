@@ -1,4 +1,4 @@
-//! Do erofs-utils find in our images, and we in theirs, what the source tree holds?
+//! erofs-utils find in our images, and we in theirs, what the source tree holds.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

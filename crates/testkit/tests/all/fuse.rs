@@ -1,4 +1,4 @@
-//! Does FUSE show of an image what is in the source tree, whatever happens around it?
+//! FUSE shows what is in the source tree, whatever else happens.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

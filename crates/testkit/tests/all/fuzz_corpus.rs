@@ -1,4 +1,4 @@
-//! Does all that fuzzers ever found still hold?
+//! Replays everything that fuzzers ever found.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! Do the golden images hold what their texts say, and are our own images the same bytes as ever?
+//! The golden images hold what their lists name, and our own images are the same bytes as ever.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

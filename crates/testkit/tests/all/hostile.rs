@@ -1,4 +1,4 @@
-//! What can a hostile image do to its reader?
+//! Hostile images do no harm to their reader.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

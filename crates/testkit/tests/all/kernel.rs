@@ -1,4 +1,4 @@
-//! Does Linux see in an image what is in the source tree?
+//! Linux sees in an image what is in the source tree.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! Does each choice of layout do to an image what it says, and nothing to what the image holds?
+//! Each choice of layout changes the image as documented, and nothing that the image holds.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

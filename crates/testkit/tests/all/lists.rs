@@ -1,4 +1,4 @@
-//! Do the lists that tools take of an image say where its files' bytes are?
+//! The lists that other tools take of an image locate its files' bytes.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! Whatever goes wrong while an image is made: is the old image still there, and nothing else?
+//! Whatever goes wrong while an image is made, the old image is still there, and nothing else.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! Is the tree in an image the tree that it was built from, whatever the tree and the options?
+//! The tree in an image is the tree that it was built from, whatever the tree and the options.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

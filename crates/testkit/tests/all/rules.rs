@@ -1,4 +1,4 @@
-//! Is each file compressed as the rule for it says, and does the superblock tell of what is used and no more?
+//! Each file is compressed as its rule requires, and the superblock names what is used and no more.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! Does a walk through an image visit what was put into it?
+//! A walk through an image visits what was put into it.
 #![allow(clippy::unwrap_used, reason = "in tests failures should be loud")]
 
 use lith::{

@@ -1,4 +1,4 @@
-//! Are a file's bytes the same in whichever way they are decoded, however small the cache, by however many threads?
+//! A file's bytes are the same however they are decoded, for any cache size and number of threads.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

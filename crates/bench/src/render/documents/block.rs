@@ -1,4 +1,4 @@
-//! What stands below a marker?
+//! Renders what follows a marker in a document.
 
 use serde::{
     Deserialize,
@@ -23,7 +23,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// What a marker asks for; pictures are in the folder `prefix` from where the document is.
+    /// The text that a marker requests; pictures are in the folder `prefix` from where the document is.
     pub(super) fn of(
         results: &Results,
         marker: &Marker,

@@ -1,4 +1,4 @@
-//! Why can't a document be written?
+//! Defines the errors of updating documents.
 
 use std::{io, path::PathBuf};
 
@@ -23,7 +23,7 @@ pub enum DocumentError {
         /// Why.
         source: io::Error,
     },
-    /// A marker asks for what is not there.
+    /// A marker requests what does not exist.
     #[error("{path}, line {line}: a marker that can't be followed", path = path.display())]
     Marker {
         /// The document.
@@ -48,7 +48,7 @@ pub enum MarkerError {
     /// It names no results, or a path.
     #[error("a name of results in their folder is expected, found {0:?}")]
     File(String),
-    /// It has a word that means nothing.
+    /// It has an unknown option.
     #[error("SUITE/TABLE, pivot, picture, metrics=, series= or variants= is expected, found {0:?}")]
     Word(String),
     /// It chooses from tables, but names none.

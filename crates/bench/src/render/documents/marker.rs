@@ -1,8 +1,8 @@
-//! What does a marker ask for?
+//! Parses markers.
 
 use super::error::MarkerError;
 
-/// A marker's words, sorted by what they mean.
+/// A parsed marker.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Marker {
     /// The results, without the folder and `.json`.
@@ -24,7 +24,7 @@ pub(super) enum Form {
     Picture,
 }
 
-/// The words of a line that is a marker.
+/// The arguments of a line that is a marker.
 pub(super) fn inside(line: &str) -> Option<&str> {
     line.strip_prefix("<!-- bench:")?.strip_suffix("-->")
 }
@@ -43,7 +43,7 @@ impl Marker {
         Ok(marker)
     }
 
-    /// Whether it asks for less than all.
+    /// Whether it selects less than all.
     pub(super) fn chooses(&self) -> bool {
         let choices = [&self.metrics, &self.series, &self.variants];
         self.form != Form::Full || choices.iter().any(|names| !names.is_empty())

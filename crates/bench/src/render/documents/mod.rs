@@ -1,6 +1,6 @@
-//! Tables and pictures inside documents, between markers that say what is shown.
+//! Updates tables and pictures inside documents, between markers that select what is shown.
 //!
-//! A document is Markdown. A marker is a line of its own, and what stands between it and the line
+//! A document is Markdown. A marker is a line of its own, and what is between it and the line
 //! `<!-- end of bench -->` is written anew:
 //!
 //! ```text
@@ -48,7 +48,7 @@ pub fn update(document: &Path, results: &Path) -> Result<bool, DocumentError> {
     Ok(!files.is_empty())
 }
 
-/// The files that [`update`] would change: the document, pictures, or none if all is as the results say.
+/// The files that [`update`] would change: the document, pictures, or none if all is up to date.
 ///
 /// # Errors
 ///
@@ -57,12 +57,12 @@ pub fn stale(document: &Path, results: &Path) -> Result<Vec<PathBuf>, DocumentEr
     Ok(changed(document, results)?.into_iter().map(|(path, _)| path).collect())
 }
 
-/// The files that differ from what they should hold, and that. The document is the last one.
+/// The files that differ from their expected content, with that content. The document is the last one.
 fn changed(document: &Path, results: &Path) -> Result<Vec<(PathBuf, String)>, DocumentError> {
     let read = |source| DocumentError::Read { path: document.to_owned(), source };
     let place = document.canonicalize().map_err(read)?;
     let text = fs::read_to_string(&place).map_err(read)?;
-    // A folder that is missing matters as soon as a marker asks for what is in it.
+    // A missing folder is an error only if a marker needs it.
     let folder = results
         .canonicalize()
         .or_else(|_| path::absolute(results))
@@ -125,7 +125,7 @@ impl<'a> Writer<'a> {
         open.map_or(Ok(new), |begun| Err((begun, MarkerError::Open)))
     }
 
-    /// What stands below a marker.
+    /// The text after a marker.
     fn marked(&mut self, words: &str) -> Result<String, MarkerError> {
         let marker = Marker::parse(words)?;
         if !self.results.contains_key(&marker.file) {
@@ -141,7 +141,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The way from one folder to another, with `/` between names and behind them.
+/// The way from one folder to another, with `/` after each name.
 fn relative(from: &Path, to: &Path) -> String {
     let shared = from.components().zip(to.components()).take_while(|(one, other)| one == other);
     let shared = shared.count();
@@ -158,7 +158,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     let beside = path.with_file_name(name);
     let done = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
     if done.is_err() {
-        // Why it could not be written matters more than what is left of it.
+        // The first error matters more than that of removing what is left.
         let _ = fs::remove_file(&beside);
     }
     done

@@ -1,4 +1,4 @@
-//! Groups of bars: a group for each variant, in it a bar for each series.
+//! Draws groups of bars: a group for each variant, in it a bar for each series.
 
 use plotters::{
     chart::{ChartBuilder, ChartContext, LabelAreaPosition},
@@ -222,7 +222,7 @@ impl Picture {
         Ok(())
     }
 
-    /// Whether each bar has room for its number above it.
+    /// Whether each bar's number fits above it.
     fn labels_fit(&self, width: i32) -> bool {
         self.bars.iter().all(|bar| text::width(&bar.label, SMALL) <= width)
     }

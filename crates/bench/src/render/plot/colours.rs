@@ -1,4 +1,4 @@
-//! Which colour does a series have? The same in every picture, as far as its name is known.
+//! Maps series to colours: a known name has the same one in every picture.
 
 use plotters::style::RGBColor;
 
@@ -6,7 +6,7 @@ use plotters::style::RGBColor;
 pub(super) const CARD: RGBColor = RGBColor(0xFF, 0xFF, 0xFF);
 /// Text, axes and whiskers.
 pub(super) const INK: RGBColor = RGBColor(0x24, 0x29, 0x2F);
-/// Lines behind the data.
+/// Grid lines.
 pub(super) const GRID: RGBColor = RGBColor(0xD8, 0xDE, 0xE4);
 
 /// What takes the place of [`CARD`], [`INK`] and [`GRID`] in the dark.
@@ -16,7 +16,7 @@ pub(super) const DARK: [(RGBColor, RGBColor); 3] = [
     (GRID, RGBColor(0x3D, 0x44, 0x4D)),
 ];
 
-// Those of Okabe and Ito, which people with any kind of colour vision tell apart, and shades of them.
+// Those of Okabe and Ito, which people with any kind of colour vision can distinguish, and shades of them.
 const VERMILION: RGBColor = RGBColor(0xD5, 0x5E, 0x00);
 const ORANGE: RGBColor = RGBColor(0xE6, 0x9F, 0x00);
 const BLUE: RGBColor = RGBColor(0x00, 0x72, 0xB2);

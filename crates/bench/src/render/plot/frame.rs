@@ -1,4 +1,4 @@
-//! What stands around the data of every picture: title, legend, and what makes it readable in the dark.
+//! Draws what all pictures have around their data: title, legend, and colours for dark mode.
 
 use std::fmt::Write;
 
@@ -140,7 +140,7 @@ pub(super) fn whisker(area: &Area<'_>, (x, low): (i32, i32), high: i32) -> Drawn
     Ok(())
 }
 
-/// The picture on a card of its own, named for those who can't see it, with other colours in the dark.
+/// The picture as an SVG with a title for screen readers and with other colours in dark mode.
 fn themed(drawn: &str, title: &str, (width, height): (u32, u32)) -> Option<String> {
     let (opening, content) = drawn.split_once(">\n")?;
     let opening = opening.strip_prefix("<svg")?;

@@ -1,4 +1,4 @@
-//! A table as a picture.
+//! Draws a table as a picture.
 
 mod bars;
 mod colours;

@@ -1,4 +1,4 @@
-//! A point for each row, joined by series.
+//! Draws a point for each row, joined by series.
 
 use plotters::{
     chart::{ChartBuilder, LabelAreaPosition},
@@ -148,7 +148,7 @@ impl Picture {
     }
 }
 
-/// Names a point beside it, where nothing else lies; where there is no such place it stays without a name.
+/// Names a point where its name overlaps nothing; without such a place the point has no name.
 fn label(
     root: &Area<'_>,
     name: &str,
@@ -190,7 +190,7 @@ fn overlap(one: Taken, other: Taken) -> bool {
     one.0 < other.2 && other.0 < one.2 && one.1 < other.3 && other.1 < one.3
 }
 
-/// A range with some room on both sides; what begins near zero begins there.
+/// A range with margins on both sides; one that begins near zero begins there.
 fn span(least: f64, most: f64) -> (f64, f64) {
     let room = if most > least { (most - least) * 0.12 } else { most.abs().max(1.0) * 0.1 };
     let from = if least >= 0.0 && least < most / 3.0 { 0.0 } else { least - room };

@@ -1,4 +1,4 @@
-//! How much room do words take? Without a font at hand that is an estimate for wide letters.
+//! Estimates the size of text, without a font, for wide letters.
 
 use plotters::style::{
     FontFamily, FontStyle, FontTransform, IntoFont, TextStyle,
@@ -14,7 +14,7 @@ pub(super) const LARGE: i32 = 16;
 /// Pixels from one line to the next of the smallest letters.
 pub(super) const LINE: i32 = 16;
 
-/// Where a text lies in relation to its point.
+/// The position of a text relative to its point.
 #[derive(Clone, Copy)]
 pub(super) enum Anchor {
     Middle,
