@@ -1,7 +1,7 @@
 # shellcheck shell=sh
-# What do the bench scripts share? Where the cache is, which mirror to use, how a folder appears whole or not at all.
+# Shared by the bench scripts: the cache, the mirror, and making a folder completely or not at all.
 
-# The cache lies outside the repository: it holds gigabytes that anybody can make again.
+# The cache is outside the repository: it holds gigabytes that these scripts can make again.
 LITH_CORPORA=${LITH_CORPORA:-$HOME/.cache/lith-bench}
 export LITH_CORPORA
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What are the benchmarks measured on? Makes the corpora named as arguments (all of them without any) in $LITH_CORPORA.
+# Makes the corpora named as arguments (without any all of them) in $LITH_CORPORA: what benchmarks are measured on.
 #
 #   debian        root filesystem of a minimal Debian: thousands of small files, some large libraries
 #   libreoffice   an application of large shared objects
@@ -19,7 +19,7 @@ fetch_packages() {
     (
         cd "$1"
         shift
-        # Without a user of its own: apt's can't write here.
+        # As root: apt's own user can't write here.
         apt-get download -qq -o APT::Sandbox::User=root "$@"
     )
 }
@@ -90,7 +90,7 @@ make_text() {
         cd "$LITH_CORPORA/linux"
         # Tables of register names compress like no other text: they come last, and few of them are needed.
         for found in '!' ''; do
-            # shellcheck disable=SC2086 # an empty word must vanish
+            # shellcheck disable=SC2086 # an empty argument must be dropped
             find . -type f $found -path '*/asic_reg/*' -print0 | LC_ALL=C sort -z
         done | xargs -0 cat 2>/dev/null | head -c 1000000000
     ) >"$1/text"

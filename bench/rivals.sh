@@ -1,5 +1,5 @@
 #!/bin/sh
-# Which tools is lith compared with? Makes a Debian sid chroot with erofs-utils, erofsfuse, squashfs-tools and
+# Makes a Debian sid chroot with what lith is compared with: erofs-utils, erofsfuse, squashfs-tools and
 # squashfuse. Stable releases carry versions too old to compare with. Run the tools through bench/rival.
 set -eu
 # shellcheck source=bench/common.sh
@@ -7,12 +7,12 @@ set -eu
 
 make_sid() {
     bootstrap sid "$1" --include=erofs-utils,erofsfuse,squashfs-tools,squashfuse
-    # Only the tools are wanted from here on, not the packages they came in.
+    # Only the tools are needed, not their packages.
     rm -rf "$1"/var/cache/apt/archives/*.deb "$1"/var/lib/apt/lists/*
 }
 
 need_root
-# What lith is also compared with, on this machine itself.
+# Other tools that lith is compared with run on this machine itself.
 need_command mkfs.btrfs btrfs-progs
 need_command mkfs.f2fs f2fs-tools
 need_command mkfs.xfs xfsprogs

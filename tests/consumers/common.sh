@@ -19,7 +19,7 @@ python3 runc systemd systemd-repart util-linux uuid-runtime xz-utils zstd'
 readonly HOUSE=/usr/lib/lith
 readonly LOG=$HOUSE/log
 
-# Upstream's programs are moved here, so that nobody finds them by name.
+# Upstream's programs are moved here, so that they are not found by name.
 readonly UPSTREAM=/opt/erofs-utils
 
 say() {
@@ -94,7 +94,7 @@ make_wrappers() {
     done
 }
 
-# Whether a call was made that contains all of these words in this order.
+# Whether a call was made with all of these arguments in this order.
 used() {
     grep -q -- "$1" "$LOG" || {
         cat "$LOG" >&2
@@ -130,7 +130,7 @@ prune() {
         /^# file: / { file = $0; next } $0 == "" { next } { print file; print }'
 }
 
-# All that a tree says of itself: names, kinds, modes, owners, sizes, targets, contents, extended attributes; with
+# All attributes of a tree: names, kinds, modes, owners, sizes, targets, contents, extended attributes; with
 # TIMES set, times too; with LINKS empty, no counts of links.
 describe() (
     cd "$1" || exit 1
