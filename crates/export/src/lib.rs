@@ -1,17 +1,22 @@
-//! How does a tree leave an image: into a directory, or as a tar?
+//! How does a tree leave an image: into a directory, as a tar, or as a description of its blocks?
 //!
-//! Both ways take a [`Tree`](lith_tree::Tree) with its [`Contents`](lith_tree::Contents), whole or the part that a
-//! [`Selection`] chooses, and tell an [`Observer`] what could not be kept.
+//! [`extract`] and [`write_tar`] take a [`Filesystem`](lith_tree::Filesystem), whole or the part that a [`Selection`] chooses, and
+//! pass what could not be kept to an [`ExportObserver`]. [`block_list`], [`source_map`] and [`vmdk_descriptor`] describe the blocks
+//! of an image to other programs.
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod directory;
 mod observer;
+mod report;
 mod selection;
 mod tar;
 #[cfg(test)]
 mod testing;
 
+pub use blocks::{ListError, block_list, source_map, vmdk_descriptor};
 pub use directory::{Existing, ExtractError, ExtractOptions, Owners, Permissions, extract};
-pub use observer::{Observer, Report, Skipped, What};
+pub use observer::{ExportObserver, Skipped, What};
+pub use report::Report;
 pub use selection::{NoSuchPath, Selection};
 pub use tar::{TarError, write_tar};

@@ -1,10 +1,10 @@
-//! Which part of a tree is exported?
+//! Defines [`Selection`], the part of a tree that is exported.
 
 use std::collections::{HashMap, HashSet};
 
-use lith_tree::{DisplayPath, InodeIndex, Name, Tree, Visit};
+use lith_tree::{DisplayPath, InodeIndex, Kind, Name, Tree, Visit};
 
-/// The whole tree, or chosen paths with all that is below them and the directories above them.
+/// The whole tree, or chosen paths with everything below them and the directories above them.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     parts: Option<Parts>,
@@ -15,10 +15,10 @@ struct Parts {
     /// Chosen names by their directory.
     names: HashMap<InodeIndex, HashSet<Name>>,
     /// Directories above chosen names.
-    way: HashSet<InodeIndex>,
+    above: HashSet<InodeIndex>,
 }
 
-/// A path that was chosen is not in the tree.
+/// A chosen path is not in the tree.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("there is no {}; symbolic links in a path are not followed", DisplayPath(.0))]
 pub struct NoSuchPath(pub Box<[u8]>);
@@ -30,10 +30,10 @@ impl Selection {
         Self { parts: None }
     }
 
-    /// These paths of `tree`, each from the root, with or without a leading slash. The root's own path chooses all.
+    /// These paths of `tree`, each from the root, with or without a leading slash. The root's own path chooses the whole tree.
     ///
     /// # Errors
-    /// [`NoSuchPath`] for the first of them that the tree doesn't have.
+    /// [`NoSuchPath`] for the first one that the tree doesn't have.
     pub fn paths<'a>(
         tree: &Tree,
         paths: impl IntoIterator<Item = &'a [u8]>,
@@ -48,8 +48,7 @@ impl Selection {
         Ok(Self { parts: Some(parts) })
     }
 
-    /// The selected names in the order of [`Tree::walk`], each with whether it is chosen, not only above something
-    /// chosen.
+    /// The selected names in the order of [`Tree::walk`], each with whether it is chosen, not only above a chosen name.
     pub(crate) fn walk<'a>(&'a self, tree: &'a Tree) -> impl Iterator<Item = (Visit<'a>, bool)> {
         let mut inside = None;
         tree.walk().filter_map(move |visit| {
@@ -64,29 +63,42 @@ impl Selection {
                 inside = Some(visit.depth);
                 return Some((visit, true));
             }
-            parts.way.contains(&visit.inode).then_some((visit, false))
+            parts.above.contains(&visit.inode).then_some((visit, false))
         })
+    }
+
+    /// Bytes of the selected regular files, holes included, those with several names once.
+    pub(crate) fn content_bytes(&self, tree: &Tree) -> u64 {
+        let mut linked = HashSet::new();
+        let sizes = self.walk(tree).map(|(visit, _)| {
+            let inode = tree.get(visit.inode);
+            match inode.kind {
+                Kind::Regular { size } if inode.nlink() < 2 || linked.insert(visit.inode) => size,
+                _ => 0,
+            }
+        });
+        sizes.fold(0, u64::saturating_add)
     }
 }
 
 impl Parts {
-    /// Adds a path; none if the tree doesn't have it, false if it is the root's.
+    /// Adds a path; `None` if the tree doesn't have it, false if it is the root's.
     fn choose(&mut self, tree: &Tree, path: &[u8]) -> Option<bool> {
-        let mut way = Vec::new();
+        let mut above = Vec::new();
         let mut last = None;
         let mut at = InodeIndex::ROOT;
         for part in path.split(|byte| *byte == b'/') {
             if matches!(part, b"" | b".") {
                 continue;
             }
-            way.push(at);
+            above.push(at);
             last = Some((at, Name::new(part).ok()?));
             at = tree.get(at).as_directory()?.get(part)?;
         }
         let Some((parent, name)) = last else {
             return Some(false);
         };
-        self.way.extend(way);
+        self.above.extend(above);
         self.names.entry(parent).or_default().insert(name);
         Some(true)
     }
@@ -99,7 +111,7 @@ impl Parts {
 
 #[cfg(test)]
 mod tests {
-    use lith_tree::{Kind, Metadata};
+    use lith_tree::Metadata;
 
     use super::*;
 
@@ -126,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_all_below_and_the_way_above() {
+    fn selects_everything_below_and_the_directories_above() {
         let tree = sample();
         assert_eq!(selected(&tree, &["/a/b/"]), ["", "a", "a/b!", "a/b/c!"]);
         assert_eq!(selected(&tree, &["./e", "a/d"]), ["", "a", "a/d!", "e!"]);
@@ -138,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn names_a_path_that_is_not_there() {
+    fn a_missing_path_is_named() {
         let tree = sample();
         for bad in [&b"a/x"[..], b"..", b"a/../e", b"e/b/c", b"nul\0"] {
             let error = Selection::paths(&tree, [&b"a"[..], bad]).unwrap_err();

@@ -1,4 +1,4 @@
-//! What do the tests of this crate share: a tree of everything, and a scan of a directory to compare with it?
+//! Defines what the tests of this crate share: a tree of everything, and a scan of a directory to compare with it.
 
 use std::{
     collections::HashMap,
@@ -20,7 +20,9 @@ use rustix::{
     process::{getegid, geteuid},
 };
 
-use crate::{Observer, Skipped};
+use lith_observer::Observer;
+
+use crate::{ExportObserver, Skipped};
 
 pub(crate) const ROOT: InodeIndex = InodeIndex::ROOT;
 
@@ -98,14 +100,11 @@ impl Sample {
     }
 
     pub(crate) fn xattr(&mut self, path: &[u8], name: &str, value: &[u8]) {
-        let set = self.metadata(path).xattrs;
-        let mut xattrs = self.tree.xattrs.get(set).to_vec();
-        xattrs.push(Xattr { name: name.as_bytes().into(), value: value.into() });
-        let set = self.tree.xattrs.intern(xattrs);
-        self.metadata(path).xattrs = set;
+        let inode = self.find(path);
+        self.tree.add_xattr(inode, name.as_bytes(), value);
     }
 
-    /// Everything that any user can extract, but for user.* xattrs, which not every filesystem has.
+    /// Everything that any user can extract, except user.* xattrs, which not every filesystem supports.
     pub(crate) fn of_everything() -> Self {
         let mut sample = Self::new();
         sample.directory(b"dir", 0o2751);
@@ -132,7 +131,7 @@ impl Sample {
         sample
     }
 
-    /// What only root can make.
+    /// Adds what only root can make.
     pub(crate) fn add_what_root_makes(&mut self) {
         let rdev = Rdev { major: 1, minor: 3 };
         self.node(b"null", 0o666, Kind::CharDevice(rdev));
@@ -171,14 +170,15 @@ impl Sample {
         scan.sample
     }
 
-    /// The differences to `other`, with all that is shown of them.
+    /// The differences to `other`, as text.
     pub(crate) fn differences(&self, other: &Self, ignore: Aspects) -> Vec<String> {
-        let options = DiffOptions { ignore, ..DiffOptions::default() };
+        let options = DiffOptions::with(|options| options.ignore = ignore);
         let mut lines = Vec::new();
         diff(
             Filesystem::new(&self.tree, &self.contents),
             Filesystem::new(&other.tree, &other.contents),
             &options,
+            &(),
             &mut |difference| lines.push(difference.to_string()),
         )
         .unwrap();
@@ -259,7 +259,7 @@ fn kind(path: &Path, status: &fs::Metadata) -> Kind {
     }
 }
 
-/// Reads a file that its mode may forbid its owner to read.
+/// Reads a file even if its mode forbids that to its owner.
 fn read_anyway(path: &Path) -> Vec<u8> {
     fs::read(path).unwrap_or_else(|_| {
         let permissions = fs::metadata(path).unwrap().permissions();
@@ -289,7 +289,9 @@ fn xattrs(path: &Path) -> Vec<Xattr> {
 #[derive(Default)]
 pub(crate) struct Notes(Mutex<Vec<String>>);
 
-impl Observer for Notes {
+impl Observer for Notes {}
+
+impl ExportObserver for Notes {
     fn skipped(&self, skipped: &Skipped) {
         self.0.lock().unwrap().push(skipped.to_string());
     }

@@ -45,8 +45,9 @@ fn scan(path: &Path) -> Source {
 
 fn differences(left: Filesystem<'_>, right: &Source) -> Vec<String> {
     let mut lines = Vec::new();
-    let options = DiffOptions { workers: NonZeroUsize::new(2).unwrap(), ..DiffOptions::default() };
-    diff(left, right.filesystem(), &options, &mut |difference| {
+    let workers = NonZeroUsize::new(2).unwrap();
+    let options = DiffOptions::with(|options| options.workers = workers);
+    diff(left, right.filesystem(), &options, &(), &mut |difference| {
         lines.push(difference.to_string());
     })
     .unwrap();
@@ -202,10 +203,7 @@ proptest! {
         let whole = Filesystem::new(&tree, &contents);
         write_tar(whole, &Selection::all(), &mut bytes, &()).unwrap();
         let spool = tempfile::tempdir().unwrap();
-        let options = Options {
-            spool_dir: spool.path().to_owned(),
-            ..Options::default()
-        };
+        let options = Options::with(|options| options.spool_dir = spool.path().to_owned());
         let back = lith_source::tar_stream(Cursor::new(bytes), Path::new("-"), &options).unwrap();
         prop_assert_eq!(differences(whole, &back), [""; 0]);
     }

@@ -11,8 +11,10 @@ use lith_builder::{BuildError, Context, DataImport, Options, Output, Report};
 use lith_observer::Observer;
 use lith_source::{ExcludeError, Source, SourceError};
 
+use lith_transform::Adjust;
+
 use crate::{
-    Adjust, Mismatch, flush,
+    Mismatch, flush,
     staged::{Staged, temporary_directory},
     verify,
 };

@@ -22,8 +22,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod adjust;
-mod block_list;
 mod build;
 mod digest;
 mod flush;
@@ -31,7 +29,6 @@ mod one_build;
 mod places;
 mod staged;
 mod verify;
-mod vmdk;
 
 pub use lith_builder as builder;
 pub use lith_check as check;
@@ -42,16 +39,14 @@ pub use lith_format as format;
 pub use lith_observer as observer;
 pub use lith_reader as reader;
 pub use lith_source as source;
+pub use lith_transform as transform;
 pub use lith_tree as tree;
 
-pub use adjust::{Adjust, Overlay, Times};
-pub use block_list::{ListError, block_list, source_map};
 pub use build::Error;
-pub use digest::{
-    DIGEST_NAME, DigestFinding, DigestState, check_digests, digest_name, record_digests,
-};
+pub use digest::{DigestFinding, DigestState, check_digests, digest_name};
 pub use lith_builder::{Options as BuildOptions, Preset};
+pub use lith_export::{ListError, block_list, source_map, vmdk_descriptor};
+pub use lith_transform::{Adjust, DIGEST_NAME, Overlay, Times, record_digests};
 pub use one_build::{Builder, Built, spool_memory};
 pub use staged::temporary_directory;
 pub use verify::Mismatch;
-pub use vmdk::vmdk_descriptor;

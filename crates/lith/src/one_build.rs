@@ -207,11 +207,10 @@ impl<'a> Builder<'a> {
         let Self { input, choices, mut job } = self;
         let path = path.as_ref();
         let options = choices.into_options()?;
-        let mut read = lith_source::Options {
-            spool_dir: temporary_directory(path),
-            workers: job.workers,
-            ..lith_source::Options::default()
-        };
+        let mut read = lith_source::Options::with(|read| {
+            read.spool_dir = temporary_directory(path);
+            read.workers = job.workers;
+        });
         if let From::Tar(_) = input.from {
             read.spool_memory = spool_memory(job.memory);
             job.memory -= read.spool_memory;

@@ -4,13 +4,7 @@
 //! of it is compared: metadata with the tree, content with the digests that were taken when the source was
 //! read.
 
-use std::{
-    fs::File,
-    iter,
-    num::NonZeroUsize,
-    sync::atomic::{AtomicUsize, Ordering},
-    thread,
-};
+use std::{fs::File, iter, num::NonZeroUsize};
 
 use lith_builder::{Built, Digest, DigestOfPieces, PIECE};
 use lith_device::{FileDevice, OffsetDevice, ReadAt};
@@ -19,6 +13,7 @@ use lith_format::{
     file_type::FileType,
     inode::{InodeData, InodeForm},
 };
+use lith_parallel::try_map;
 use lith_reader::{Image, Inode, Place};
 use lith_tree::{ContentError, DisplayPath, Filesystem, InodeIndex, Kind, Timestamp, Tree};
 
@@ -77,7 +72,7 @@ pub(crate) fn verify(
     if is_full {
         unread.iter().try_for_each(|file| places::compare(fs, &image, *file))?;
     }
-    content.compare_all(&read, workers.get())
+    content.compare_all(&read, workers)
 }
 
 /// Compares everything but the content of regular files, and notes which those are.
@@ -225,6 +220,9 @@ const fn file_type(kind: &Kind) -> FileType {
     }
 }
 
+/// Pieces that a worker takes at once.
+const STRIDE: usize = 8;
+
 /// A piece of a file that is to be hashed.
 #[derive(Clone, Copy)]
 struct Piece {
@@ -241,7 +239,11 @@ struct Content<'a> {
 }
 
 impl Content<'_> {
-    fn compare_all(&self, files: &[(InodeIndex, Nid)], workers: usize) -> Result<(), Mismatch> {
+    fn compare_all(
+        &self,
+        files: &[(InodeIndex, Nid)],
+        workers: NonZeroUsize,
+    ) -> Result<(), Mismatch> {
         let mut files = files.to_vec();
         // What lies in the same pcluster is wanted while that is still decoded.
         if self.image.superblock().packed_nid.is_some() {
@@ -249,21 +251,12 @@ impl Content<'_> {
         }
         let pieces: Vec<Piece> =
             files.iter().flat_map(|(index, nid)| self.pieces(*index, *nid)).collect();
-        let next = AtomicUsize::new(0);
-        let found = thread::scope(|scope| {
-            let work = || self.hash_some(&pieces, &next);
-            let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-            threads
-                .into_iter()
-                .map(|t| t.join().unwrap_or_else(|p| std::panic::resume_unwind(p)))
-                .collect::<Result<Vec<_>, _>>()
+        // Neighbours mostly share pclusters, so one worker takes several.
+        let strides: Vec<_> = pieces.chunks(STRIDE).collect();
+        let digests = try_map(&strides, workers, Vec::new, |buf, stride| {
+            stride.iter().map(|piece| self.hash(piece, buf)).collect::<Result<Vec<_>, _>>()
         })?;
-        let mut digests = vec![Digest::default(); pieces.len()];
-        for (at, digest) in found.into_iter().flatten() {
-            if let Some(slot) = digests.get_mut(at) {
-                *slot = digest;
-            }
-        }
+        let digests = digests.concat();
         self.compare_digests(&pieces, &digests)
     }
 
@@ -285,27 +278,6 @@ impl Content<'_> {
         match self.tree.get(index).kind {
             Kind::Regular { size } => size,
             _ => 0,
-        }
-    }
-
-    /// Hashes pieces that no other worker has taken, until none is left.
-    fn hash_some(
-        &self,
-        pieces: &[Piece],
-        next: &AtomicUsize,
-    ) -> Result<Vec<(usize, Digest)>, Mismatch> {
-        /// Pieces that a worker takes at once.
-        const STRIDE: usize = 8;
-        let mut buf = Vec::new();
-        let mut found = Vec::new();
-        loop {
-            let from = next.fetch_add(STRIDE, Ordering::Relaxed);
-            let Some(rest) = pieces.get(from..).filter(|rest| !rest.is_empty()) else {
-                return Ok(found);
-            };
-            for (at, piece) in rest.iter().enumerate().take(STRIDE) {
-                found.push((from + at, self.hash(piece, &mut buf)?));
-            }
         }
     }
 

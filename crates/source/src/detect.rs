@@ -1,8 +1,8 @@
-//! What do the first bytes of a file say that it is?
+//! Detects the type of a file by its first bytes.
 
 use crate::tar::is_header;
 
-/// How many first bytes tell all that [`detect`] can.
+/// The number of first bytes that [`detect`] needs.
 pub(crate) const NEEDED: usize = 1028;
 
 /// How a tar is compressed.
@@ -19,7 +19,7 @@ pub(crate) enum Compression {
 }
 
 impl Compression {
-    /// The name that users know.
+    /// The name for messages.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -30,16 +30,16 @@ impl Compression {
     }
 }
 
-/// What a file looks like.
+/// The type of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Looks {
     /// A tar's first header, or the zeros of an empty tar.
     Tar,
-    /// A compressed stream, supposedly of a tar.
+    /// A compressed stream, presumably of a tar.
     Compressed(Compression),
     /// An EROFS image.
     Image,
-    /// Nothing that can become a tree, and what it is instead.
+    /// A file that can't be read as a tree, with its type for messages.
     Other(&'static str),
 }
 
@@ -53,7 +53,7 @@ const COMPRESSIONS: [(&[u8], Compression); 4] = [
     (b"BZh", Compression::Bzip2),
 ];
 
-/// What users are likely to try, to be named in the refusal.
+/// Other types that users are likely to try, with their names in the error.
 const OTHERS: [(&[u8], &str); 9] = [
     (b"PK\x03\x04", "a zip archive"),
     (b"hsqs", "a SquashFS image"),
@@ -66,7 +66,7 @@ const OTHERS: [(&[u8], &str); 9] = [
     (b"\x7fELF", "a program"),
 ];
 
-/// Tells what a file is by its first bytes, as many as there are up to [`NEEDED`].
+/// Detects the type of a file by its first [`NEEDED`] bytes, or all if it has fewer.
 pub(crate) fn detect(start: &[u8]) -> Looks {
     if start.is_empty() {
         return Looks::Other("empty");
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_by_magic_numbers() {
+    fn types_are_detected_by_magic_numbers() {
         let mut image = vec![0; 4096];
         image[1024..1028].copy_from_slice(EROFS.1);
         assert_eq!(detect(&image), Looks::Image);

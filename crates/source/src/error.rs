@@ -1,31 +1,35 @@
-//! Why does something not become a tree?
+//! Defines why a source can't be read as a tree.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use lith_tree::{NameError, TreeError};
 
 use crate::TarError;
 
-/// Why a source could not be read.
+/// Why a source can't be read as a tree.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SourceError {
-    /// The operating system refused.
+    /// The operating system refused an operation.
     #[error("{}: cannot {action}", path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,
         /// What was tried: `open`, `list`, `read its attributes`.
         action: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A file was listed but gone when it was looked at.
+    /// A file was listed but removed before its attributes were read.
     #[error("{}: vanished while the directory was read", path.display())]
     Vanished {
         /// The file.
         path: PathBuf,
     },
-    /// A file has a name that the format has no place for.
+    /// A file has a name that the format can't store.
     #[error("{}: has an impossible name", path.display())]
     Name {
         /// The file.
@@ -33,8 +37,8 @@ pub enum SourceError {
         /// What is wrong with it.
         source: NameError,
     },
-    /// A file does not fit into the tree.
-    #[error("{}: has no place in the tree", path.display())]
+    /// A file can't be added to the tree.
+    #[error("{}: cannot be added to the tree", path.display())]
     Tree {
         /// The file.
         path: PathBuf,
@@ -46,20 +50,20 @@ pub enum SourceError {
     Unknown {
         /// The file.
         path: PathBuf,
-        /// What it looks like.
+        /// Its detected type.
         found: &'static str,
     },
-    /// A compressed stream is damaged or cut short.
-    #[error("{}: {format} data damaged or cut short", path.display())]
+    /// A compressed stream is corrupt or truncated.
+    #[error("{}: {format} data corrupt or truncated", path.display())]
     Compressed {
         /// The file.
         path: PathBuf,
         /// The name of the compression.
         format: &'static str,
-        /// What the decoder said.
+        /// The error of the decoder.
         source: io::Error,
     },
-    /// A tar is damaged, cut short, or holds what must not be.
+    /// A tar is corrupt, truncated, or has a member that can't be part of a tree.
     #[error("{}", path.display())]
     Tar {
         /// The tar.
@@ -72,7 +76,33 @@ pub enum SourceError {
     Spool {
         /// The directory for temporary data.
         dir: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
+}
+
+impl SourceError {
+    /// The path of the file concerned; for [`Self::Tar`] that of the tar.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. }
+            | Self::Vanished { path }
+            | Self::Name { path, .. }
+            | Self::Tree { path, .. }
+            | Self::Unknown { path, .. }
+            | Self::Compressed { path, .. }
+            | Self::Tar { path, .. }
+            | Self::Spool { dir: path, .. } => path,
+        }
+    }
+}
+
+/// Makes the error for an action on a path that the operating system refused.
+pub(crate) fn cannot(
+    action: &'static str,
+    path: &Path,
+) -> impl FnOnce(io::Error) -> SourceError + use<> {
+    let path = path.to_owned();
+    move |source| SourceError::Io { path, action, source }
 }

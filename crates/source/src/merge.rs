@@ -1,8 +1,8 @@
-//! How do several trees become one, as overlayfs shows them?
+//! Merges several sources into one, as overlayfs does.
 //!
-//! Of two layers the later one is on top. A name leads to what the topmost layer that has it says; directories are
-//! merged down to the first layer whose file of that name is none, or is opaque. Attributes are those of the topmost
-//! layer. Whiteouts of all layers stay, since there may be further layers below.
+//! Of two layers the later one is on top. A name has the inode of the topmost layer with that name. Directories are merged down
+//! to the first layer in which the name is not a directory, or an opaque one. Attributes are those of the topmost layer. Whiteouts
+//! of all layers stay, because there may be further layers below.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -15,15 +15,17 @@ use lith_tree::{
     Kind, Metadata, Name, Tree, TreeError, XattrSet,
 };
 
-use crate::{Note, Source, SourceError, note::Notes, overlay::is_opaque, path::to_path};
+use lith_transform::is_opaque;
+
+use crate::{Note, Source, SourceError, note::Notes, path::to_path};
 
 /// An inode of a layer: the layer's number and the inode's there.
 type Origin = (usize, InodeIndex);
 
-/// Puts layers one over the other, the last on top.
+/// Merges layers, the last on top.
 ///
 /// # Errors
-/// [`SourceError::Tree`] if all of them together are too many files.
+/// [`SourceError::Tree`] if they have too many files together.
 pub fn merge(layers: Vec<Source>) -> Result<Source, SourceError> {
     let mut notes = Notes::default();
     let mut lower = Vec::with_capacity(layers.len());
@@ -58,7 +60,7 @@ struct Merger {
     tree: Tree,
     /// By inode of the merged tree.
     origins: Vec<Origin>,
-    /// Files that have several names.
+    /// Files with several names.
     known: HashMap<Origin, InodeIndex>,
     stack: Vec<Level>,
 }
@@ -96,7 +98,7 @@ impl Merger {
         Ok(())
     }
 
-    /// Takes the entries of directories that are one, the topmost first.
+    /// Descends into a merged directory; `parts` are the directories of its layers, the topmost first.
     fn descend(&mut self, directory: InodeIndex, parts: &[Origin]) {
         let mut entries = BTreeMap::<Name, Vec<Origin>>::new();
         for (layer, inode) in parts {
@@ -110,7 +112,7 @@ impl Merger {
         self.stack.push(Level { directory, entries: entries.into_iter() });
     }
 
-    /// Adds a name, with what the layers that have it say of it, the topmost first.
+    /// Adds a name; `origins` are the inodes of the layers that have it, the topmost first.
     fn add(&mut self, parent: InodeIndex, name: Name, origins: &[Origin]) -> Result<(), TreeError> {
         let Some((top, layer)) =
             origins.first().and_then(|top| Some((*top, self.layers.get(top.0)?)))
@@ -138,7 +140,7 @@ impl Merger {
         Ok(())
     }
 
-    /// The directories at the beginning of a list, down to one that hides those below.
+    /// The directories at the start of a list, down to one that hides those below.
     fn parts(&self, origins: &[Origin]) -> Vec<Origin> {
         let mut parts = Vec::new();
         for (number, index) in origins {
@@ -176,7 +178,7 @@ impl Merger {
     }
 }
 
-/// The bytes of all layers' files.
+/// The bytes of the files of all layers.
 struct MergedContents {
     layers: Vec<Layer>,
     /// By inode of the merged tree.
@@ -235,10 +237,10 @@ impl Content for LayerContent<'_> {
 
 #[cfg(test)]
 mod tests {
+    use lith_transform::make_opaque;
     use lith_tree::{MemoryContents, Rdev, dump};
 
     use super::*;
-    use crate::overlay::make_opaque;
 
     /// A layer of lines `path=content`, `path/` for a directory, `path/!` for one that is opaque, `path-` for a
     /// whiteout, `path>target` for a hard link; all are owned by `uid`.
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_between_hides_what_is_below() {
+    fn a_layer_hides_files_of_lower_layers() {
         let lower = "o/ o/a=1 w/ w/a=1 n/ n/a=1 m/ m/a=1";
         let middle = "o/! o/b=2 w- n=2 m/ m/a-";
         let upper = "o/ o/c=3 w/ w/c=3 n/ n/c=3 m/ m/c=3";

@@ -1,15 +1,15 @@
-//! Which extended attributes have a place in the format?
+//! Decides which extended attributes the format can store.
 
-/// The namespaces whose attributes have any name.
+/// The namespaces whose attributes may have any name.
 const PREFIXES: [&[u8]; 3] = [b"user.", b"trusted.", b"security."];
 
-/// The access ACL's attribute.
+/// The attribute of the access ACL.
 pub(crate) const ACL_ACCESS: &[u8] = b"system.posix_acl_access";
-/// The default ACL's attribute.
+/// The attribute of the default ACL.
 pub(crate) const ACL_DEFAULT: &[u8] = b"system.posix_acl_default";
 
-/// Whether an attribute of this name can be kept: `user.`, `trusted.` and `security.` with something
-/// behind, and the two POSIX ACLs.
+/// Whether the format can store an attribute of this name: `user.`, `trusted.` or `security.` and at least one more byte, or
+/// one of the two POSIX ACLs.
 pub(crate) fn is_kept(name: &[u8]) -> bool {
     let has_prefix = |prefix: &&[u8]| name.len() > prefix.len() && name.starts_with(prefix);
     name == ACL_ACCESS || name == ACL_DEFAULT || PREFIXES.iter().any(has_prefix)
@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keeps_what_has_an_index_in_the_format() {
+    fn names_with_an_index_in_the_format_are_kept() {
         for name in
             ["user.a", "trusted.overlay.opaque", "security.selinux", "system.posix_acl_access"]
         {

@@ -1,53 +1,53 @@
-//! What of the original was not taken as it is?
+//! Defines [`Note`], which describes what a source left out or read as something else.
 
 use std::collections::BTreeMap;
 
-/// One kind of thing that was left out or taken for something else, however often that happened.
+/// One kind of thing that was left out or read as something else, with all its occurrences.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Note {
-    /// What it was.
+    /// The kind.
     pub kind: NoteKind,
-    /// The first path, in ascending order of bytes, that it happened to; from the root.
+    /// The first path concerned, in ascending order of bytes, from the root.
     pub path: Box<[u8]>,
-    /// How often it happened.
+    /// The number of occurrences.
     pub count: u64,
 }
 
-/// What was left out or taken for something else.
+/// What was left out or read as something else.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum NoteKind {
-    /// An extended attribute of this name has no place in the format.
+    /// An extended attribute whose name the format can't store.
     Xattr(Box<[u8]>),
-    /// A tar member of a type that has no meaning in a tree (a volume label, for one).
+    /// A tar member of a type without a meaning in a tree, as a volume label.
     MemberSkipped(u8),
-    /// A tar member of an unknown type was taken as a regular file, as POSIX asks.
+    /// A tar member of an unknown type was read as a regular file, as POSIX requires.
     MemberAsFile(u8),
-    /// AUFS' own bookkeeping (names that begin with `.wh..wh.`).
+    /// AUFS' own bookkeeping (names that start with `.wh..wh.`).
     AufsBookkeeping,
-    /// Something follows a tar's end marker: another tar, perhaps, whose members were not read.
+    /// Data after a tar's end marker were not read: perhaps another tar.
     TrailingData,
     /// A tar has no end marker.
     NoEndMarker,
 }
 
-/// Collects notes; the result does not depend on their order.
+/// Collects notes. The result does not depend on their order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notes(BTreeMap<NoteKind, (Box<[u8]>, u64)>);
 
 impl Notes {
-    /// Notes that something happened to the file at `path`.
+    /// Adds one occurrence, at `path`.
     pub(crate) fn add(&mut self, kind: NoteKind, path: &[u8]) {
         self.add_many(kind, path.into(), 1);
     }
 
-    /// Takes what another collected.
+    /// Adds the notes of another collection.
     pub(crate) fn merge(&mut self, other: Self) {
         for (kind, (path, count)) in other.0 {
             self.add_many(kind, path, count);
         }
     }
 
-    /// Notes that something happened several times, first to the file at `path`.
+    /// Adds `count` occurrences, the first at `path`.
     pub(crate) fn add_many(&mut self, kind: NoteKind, path: Box<[u8]>, count: u64) {
         let (first, times) = self.0.entry(kind).or_insert_with(|| (path.clone(), 0));
         *times += count;

@@ -1,33 +1,34 @@
-//! What lies at a path, and how does it become a tree?
+//! Opens a path of any type: a directory, a tar or an image.
 
 use std::{fs::File, io, os::fd::AsFd, os::unix::fs::FileTypeExt, path::Path};
 
 use crate::{
     Options, Source, SourceError,
     detect::{self, Looks, detect},
-    directory, tar,
+    directory,
+    error::cannot,
+    tar,
 };
 
-/// What was found at a path.
+/// What is at a path.
 #[derive(Debug)]
 pub enum Opened {
     /// A directory or tar, read.
     Source(Source),
-    /// A file that begins as an EROFS image does, not yet read.
+    /// A file that starts as an EROFS image does, not read yet.
     Image(File),
 }
 
-/// Reads the directory or tar at `path`, or says that an image lies there. `-` is a tar on standard
-/// input.
+/// Reads the directory or tar at `path`, or returns the image there. `-` is a tar on standard input.
 ///
 /// # Errors
-/// [`SourceError`] names the file that could not be read and why.
+/// [`SourceError`] names the file that can't be read, and the cause.
 pub fn open(path: &Path, options: &Options) -> Result<Opened, SourceError> {
     if path == Path::new("-") {
         let file = standard_input().map_err(cannot("open", path))?;
         return tar(file, path, options).map(Opened::Source);
     }
-    // A FIFO is opened only when somebody writes to it, so directories are told without that.
+    // Opening a FIFO waits for a writer, so the type is determined without opening.
     let metadata = path.metadata().map_err(cannot("open", path))?;
     if metadata.is_dir() {
         return directory(path, options).map(Opened::Source);
@@ -44,13 +45,4 @@ pub fn open(path: &Path, options: &Options) -> Result<Opened, SourceError> {
 
 fn standard_input() -> io::Result<File> {
     Ok(io::stdin().as_fd().try_clone_to_owned()?.into())
-}
-
-/// Makes the error for an action on a path that the operating system refused.
-pub(crate) fn cannot(
-    action: &'static str,
-    path: &Path,
-) -> impl FnOnce(io::Error) -> SourceError + use<> {
-    let path = path.to_owned();
-    move |source| SourceError::Io { path, action, source }
 }

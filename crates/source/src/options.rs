@@ -1,56 +1,67 @@
-//! How shall a source be read?
+//! Defines how a source is read.
 
 use std::{num::NonZeroUsize, path::PathBuf, thread};
 
-use crate::Excludes;
+use lith_transform::Excludes;
 
-/// What becomes of the bytes of files in a tar or an image.
+/// Where an image is to store the bytes of files in a tar or an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Data {
-    /// They are taken.
+    /// In itself: they are copied.
     #[default]
     Take,
-    /// They stay where they are for good, and an image shall refer to them there: on devices of its own, by
-    /// [`lith_tree::Content::elsewhere`]. Files for which that is not possible are taken, unless they come from a pipe.
+    /// Where they are: the image refers to them on extra devices, by [`lith_tree::Content::elsewhere`]. Files for which that is
+    /// not possible are copied, unless they come from a pipe.
     Refer,
-    /// There are none: the tar consists of headers, and all files read as zeros.
+    /// Nowhere: the tar consists of headers only, and all files read as zeros.
     Omitted,
 }
 
 /// Where a tar may end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TarEnd {
-    /// Behind its end marker only, since one without may have been cut.
+    /// After its end marker only, because a tar without one may be truncated.
     #[default]
     Marked,
-    /// Behind any member.
+    /// After any member.
     Anywhere,
 }
 
 /// What to take from a source, and how. The default takes everything.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
-    /// Which paths to leave out.
+    /// The paths to leave out.
     pub exclude: Excludes,
-    /// Whether extended attributes are taken at all.
+    /// Whether extended attributes are read.
     pub xattrs: bool,
     /// Whether each name of a file with several becomes a file of its own.
     pub dereference_hard_links: bool,
     /// Whether AUFS whiteouts in a tar (`.wh.name`, `.wh..wh..opq`) become overlay whiteouts
     /// (a character device 0:0, the attribute `trusted.overlay.opaque`). Otherwise they stay plain names.
     pub aufs: bool,
-    /// What becomes of the bytes of files in a tar or an image.
+    /// Where an image is to store the bytes of files in a tar or an image.
     pub data: Data,
     /// Where a tar may end.
     pub tar_end: TarEnd,
-    /// The file that a tar is written to while it is read, decompressed.
+    /// The file to which a tar is copied while it is read, decompressed.
     pub raw_copy: Option<PathBuf>,
-    /// The directory for temporary data; best the one that the output goes to.
+    /// The directory for temporary data; best that of the output.
     pub spool_dir: PathBuf,
-    /// How many bytes of temporary data may stay in memory.
+    /// Bytes of temporary data that may stay in memory.
     pub spool_memory: usize,
-    /// Threads that scan a directory at once.
+    /// The number of threads that scan a directory.
     pub workers: NonZeroUsize,
+}
+
+impl Options {
+    /// The default with changes.
+    #[must_use]
+    pub fn with(change: impl FnOnce(&mut Self)) -> Self {
+        let mut options = Self::default();
+        change(&mut options);
+        options
+    }
 }
 
 impl Default for Options {

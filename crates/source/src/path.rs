@@ -1,8 +1,8 @@
-//! How do a tree's paths become those of the system?
+//! Converts paths of a tree to paths of the system.
 
 use std::{ffi::OsString, os::unix::ffi::OsStringExt, path::PathBuf};
 
-/// Takes the bytes of a path.
+/// Makes a path of its bytes.
 pub(crate) fn to_path(bytes: Vec<u8>) -> PathBuf {
     OsString::from_vec(bytes).into()
 }

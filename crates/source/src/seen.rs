@@ -1,9 +1,9 @@
-//! Is a file still the one that was seen before?
+//! Defines [`Seen`], by which a changed file is recognized.
 
 use lith_tree::Timestamp;
 use rustix::fs::{FileType, Stat};
 
-/// What tells one state of a file from another, beside its size.
+/// The attributes that differ between two states of a file, besides its size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Seen {
     ino: u64,
@@ -14,7 +14,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Takes it from what `stat` says.
+    /// Takes the attributes from the result of `stat`.
     #[expect(
         clippy::useless_conversion,
         reason = "the fields of stat have other types on other machines"
@@ -34,12 +34,12 @@ impl Seen {
         Timestamp { sec: self.mtime_sec, nsec: self.mtime_nsec }
     }
 
-    /// Which attribute of a regular file of `size` bytes is another now.
+    /// Describes the first attribute of a regular file of `size` bytes that has changed; `None`: none has.
     pub(crate) fn difference(&self, size: u64, stat: &Stat) -> Option<String> {
         let now = Self::new(stat);
         let size_now = size_of(stat);
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            Some("is no regular file any more".to_owned())
+            Some("is no longer a regular file".to_owned())
         } else if now.ino != self.ino {
             Some(format!("inode {}, was {}", now.ino, self.ino))
         } else if size_now != size {
@@ -60,16 +60,18 @@ impl Seen {
 
 /// A file's size in bytes.
 pub(crate) fn size_of(stat: &Stat) -> u64 {
+    // A filesystem in user space may report a negative size.
     u64::try_from(stat.st_size).unwrap_or(0)
 }
 
-/// Whether blocks are allocated for all of the file, so that it has no hole. Blocks behind its end can hide
-/// one; then the hole is read as zeros.
+/// Whether blocks are allocated for the whole file, so that it has no hole. Blocks after its end can hide a hole, which is then
+/// read as zeros.
 pub(crate) fn is_dense(stat: &Stat) -> bool {
     u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512) >= size_of(stat)
 }
 
 fn nanoseconds(nsec: i128) -> u32 {
+    // A filesystem in user space may report any number.
     u32::try_from(nsec).unwrap_or(0)
 }
 

@@ -33,7 +33,10 @@ pub fn differences(
     ignore: Aspects,
 ) -> Vec<Difference> {
     let mut found = Vec::new();
-    let options = DiffOptions { ignore, workers: NonZeroUsize::new(2).unwrap() };
-    diff(left, right, &options, &mut |difference| found.push(difference)).unwrap();
+    let options = DiffOptions::with(|options| {
+        options.ignore = ignore;
+        options.workers = NonZeroUsize::new(2).unwrap();
+    });
+    diff(left, right, &options, &(), &mut |difference| found.push(difference)).unwrap();
     found
 }

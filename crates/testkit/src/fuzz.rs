@@ -152,12 +152,11 @@ fn touch_file(fs: Filesystem<'_>, (inode, size): (InodeIndex, u64), left: &mut u
 /// Reads a tar, compressed or not, with all its contents.
 pub fn tar_source(bytes: &[u8]) {
     let aufs = bytes.len() % 2 == 1;
-    let options = source::Options {
-        aufs,
-        dereference_hard_links: bytes.len() % 3 == 1,
-        spool_dir: std::env::temp_dir(),
-        ..source::Options::default()
-    };
+    let options = source::Options::with(|options| {
+        options.aufs = aufs;
+        options.dereference_hard_links = bytes.len() % 3 == 1;
+        options.spool_dir = std::env::temp_dir();
+    });
     if let Ok(source) = source::tar_stream(Cursor::new(bytes), Path::new("tar"), &options) {
         touch(&source);
     }

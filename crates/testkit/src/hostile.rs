@@ -56,8 +56,8 @@ fn try_one(image: &[u8], folder: &Path) {
     }
     let inside = folder.join("inside");
     let before = crate::place::names(folder);
-    let options =
-        ExtractOptions { workers: NonZeroUsize::new(2).unwrap(), ..ExtractOptions::default() };
+    let workers = NonZeroUsize::new(2).unwrap();
+    let options = ExtractOptions::with(|options| options.workers = workers);
     let _ = extract(source.filesystem(), &Selection::all(), &inside, &options, &());
     if inside.exists() {
         remove(&inside);

@@ -1,23 +1,28 @@
-//! How are the bytes of a tree's regular files had?
+//! Defines [`Contents`] and [`Content`], by which the bytes of a tree's regular files are read.
 
-use std::{error::Error, io, path::PathBuf};
+use std::{
+    error::Error,
+    io,
+    path::{Path, PathBuf},
+};
 
 use crate::{InodeIndex, Tree};
 
-/// Why a file's bytes can't be had.
+/// Why a file's bytes can't be read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ContentError {
-    /// The operating system refused to open or read it.
+    /// The operating system can't open or read it.
     #[error("{}: cannot {action}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
         /// What was tried: `open`, `read`.
         action: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// It is no longer what it was when the tree was made.
+    /// It has changed since the tree was made.
     #[error("{}: changed while it was read: {what}", path.display())]
     Changed {
         /// The file.
@@ -25,75 +30,85 @@ pub enum ContentError {
         /// Which attribute differs, as `size 3, was 5`.
         what: String,
     },
-    /// It has no such bytes, or they don't decode.
+    /// Its bytes are missing or can't be decoded.
     #[error("{}: damaged", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What the decoder said.
+        /// The error of the decoder.
         source: Box<dyn Error + Send + Sync>,
     },
 }
 
-/// A stretch of a file from some position on: data, or a hole that reads as zeros.
+impl ContentError {
+    /// The path of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. } | Self::Changed { path, .. } | Self::Damaged { path, .. } => path,
+        }
+    }
+}
+
+/// A stretch of a file: data, or a hole that reads as zeros. Its start is the position that was requested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DataRange {
     /// Stored bytes up to this position; zeros may be among them.
     Data {
-        /// First position behind the stretch.
+        /// The first position after the stretch.
         end: u64,
     },
     /// Nothing stored up to this position: all zeros.
     Hole {
-        /// First position behind the stretch.
+        /// The first position after the stretch.
         end: u64,
     },
 }
 
-/// A device beside an image, on which bytes of files lie that the image refers to.
+/// A device beside an image that stores bytes of files to which the image refers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExtraDevice {
-    /// How large it is.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// What it is known by, at most 64 bytes; empty if nothing is known.
+    /// Its tag in the device table, at most 64 bytes; empty if it has none.
     pub tag: Vec<u8>,
 }
 
-/// A stretch of a file that lies on a device beside the image, or nowhere.
+/// A stretch of a file that is stored on a device beside the image, or a hole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Elsewhere {
-    /// Where it begins: the number of the device among [`Contents::devices`], and the byte on it; nothing for a hole.
+    /// Where it is stored: the index in [`Contents::devices`], and the byte on that device; `None` for a hole.
     pub place: Option<(usize, u64)>,
-    /// How many bytes it has.
+    /// Its length in bytes.
     pub len: u64,
 }
 
 /// The bytes of one regular file, readable at any position.
 pub trait Content: Send + Sync {
-    /// Fills `buf` with the file's bytes from `position` on; they must lie inside its size.
+    /// Fills `buf` with the file's bytes from `position` on; all of them must be within its size.
     ///
     /// # Errors
-    /// [`ContentError`] if the bytes can't be had, also when the file has become shorter.
+    /// [`ContentError`] if the bytes can't be read, also when the file has become shorter.
     fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), ContentError>;
 
-    /// What lies at `position` (below the size), up to where that ends. Always moves forward; the ranges
-    /// tile the file.
+    /// Whether there is data or a hole at `position`, which must be less than the size, and where that ends. The ranges tile
+    /// the file.
     ///
     /// # Errors
-    /// [`ContentError`] if that can't be told.
+    /// [`ContentError`] if that can't be determined.
     fn range_at(&self, position: u64) -> Result<DataRange, ContentError>;
 
-    /// Says whether all that was read was of one and the same unchanged file.
+    /// Checks that the file has not changed since the tree was made, so that all bytes read are of one state of it.
     ///
     /// # Errors
     /// [`ContentError::Changed`] if it changed since the tree was made.
     fn check_unchanged(&self) -> Result<(), ContentError>;
 
-    /// Where the bytes lie on other devices, if an image shall refer to them there and not hold them. The stretches
-    /// tile the file.
+    /// Where the bytes are stored on other devices, if an image is to refer to them there in place of storing them. The
+    /// stretches tile the file. `None`: the image stores them.
     ///
     /// # Errors
-    /// [`ContentError`] if that can't be told.
+    /// [`ContentError`] if that can't be determined.
     fn elsewhere(&self) -> Result<Option<Vec<Elsewhere>>, ContentError> {
         Ok(None)
     }
@@ -104,10 +119,10 @@ pub trait Contents: Send + Sync {
     /// Opens one regular file of `tree`, the tree that these contents belong to.
     ///
     /// # Errors
-    /// [`ContentError`] if it can't be opened, is gone, or is not what the tree says.
+    /// [`ContentError`] if it can't be opened, has been removed, or differs from the tree.
     fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError>;
 
-    /// The devices on which bytes of files lie that an image shall refer to.
+    /// The devices that store bytes to which an image is to refer.
     fn devices(&self) -> Vec<ExtraDevice> {
         Vec::new()
     }

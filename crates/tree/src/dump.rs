@@ -1,4 +1,4 @@
-//! What does a whole tree look like as text, one line for each name?
+//! Writes a whole tree as canonical text, one line for each name.
 //!
 //! A line has these fields, separated by a space, `-` where a field has no meaning:
 //!
@@ -9,13 +9,14 @@
 //! The mode is octal without the type; a directory has no size; xattrs are `name=hex` with commas between
 //! them; `first` is the first path of the same inode where that isn't this path itself. In paths, targets and
 //! names of xattrs each byte that isn't a visible ASCII character, and each of `\ , =`, is written `\xNN`.
-//! Lines are in ascending order of their paths' bytes, and the root is `/`. `tests/golden/tree.py`
-//! makes the same from a directory.
+//! Lines are in ascending order of their paths' bytes, and the root is `/`. `tests/golden/tree.py` writes the same text
+//! for a directory.
 
 use std::{
     collections::HashMap,
     fmt,
     io::{self, Write},
+    path::Path,
 };
 
 use sha2::{Digest, Sha256};
@@ -26,13 +27,25 @@ use crate::{
 
 /// Why a tree can't be written as text.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DumpError {
-    /// A file's bytes can't be had.
+    /// A file's bytes can't be read.
     #[error(transparent)]
     Content(#[from] ContentError),
     /// The text can't be written.
     #[error("cannot write the text")]
     Write(#[source] io::Error),
+}
+
+impl DumpError {
+    /// The path of the file that can't be read.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Content(error) => Some(error.path()),
+            Self::Write(_) => None,
+        }
+    }
 }
 
 /// Writes the canonical text of a tree, with the SHA-256 of each regular file's bytes.
@@ -99,7 +112,8 @@ fn update_with_zeros(sha: &mut Sha256, mut length: u64) {
     static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
     while length > 0 {
         let count = usize::try_from(length).map_or(ZEROS.len(), |left| left.min(ZEROS.len()));
-        sha.update(ZEROS.get(..count).unwrap_or_default());
+        let (zeros, _) = ZEROS.split_at(count);
+        sha.update(zeros);
         length -= count as u64;
     }
 }
@@ -186,7 +200,7 @@ fn write_xattrs(f: &mut fmt::Formatter<'_>, xattrs: &[Xattr]) -> fmt::Result {
     Ok(())
 }
 
-/// Bytes as they stand in a line.
+/// Prints bytes with the escapes of a line.
 struct Field<'a>(&'a [u8]);
 
 impl fmt::Display for Field<'_> {
@@ -210,11 +224,10 @@ impl fmt::Display for Hex<'_> {
     }
 }
 
-/// Goes through all names in ascending order of the bytes of their paths.
+/// Visits all names in ascending order of the bytes of their paths.
 ///
-/// That is not the order of [`Tree::walk`]: `a.b` sorts between the directory `a` and its entry `a/b`. So each
-/// directory is met twice among its parent's entries, under its name for itself, and with a slash behind
-/// the name for what is in it.
+/// That is not the order of [`Tree::walk`]: `a.b` sorts between the directory `a` and its entry `a/b`. So each directory
+/// appears twice among its parent's entries: by its name for itself, and with a slash after the name for its entries.
 struct PathOrder<'a> {
     tree: &'a Tree,
     stack: Vec<Level<'a>>,
@@ -265,7 +278,7 @@ impl<'a> PathOrder<'a> {
         self.stack.push(Level { entries, prefix });
     }
 
-    /// The next path, with a slash before each name, and where it leads.
+    /// The next path, with a slash before each name, and its inode.
     fn advance(&mut self) -> Option<(&[u8], InodeIndex)> {
         if !std::mem::replace(&mut self.started, true) {
             return Some((b"/", InodeIndex::ROOT));
@@ -308,7 +321,7 @@ mod tests {
     const HELLO: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
 
     #[test]
-    fn every_field_stands_in_its_place() {
+    fn every_field_is_written_in_order() {
         let mut tree = Tree::new(Metadata::default());
         let mut contents = MemoryContents::default();
         let root = InodeIndex::ROOT;

@@ -23,7 +23,7 @@ impl<'a> Filesystem<'a> {
     /// Opens one regular file of the tree.
     ///
     /// # Errors
-    /// [`ContentError`] if it cannot be opened, is gone, or is not what the tree says.
+    /// [`ContentError`] if it can't be opened, has been removed, or differs from the tree.
     pub fn open(self, inode: InodeIndex) -> Result<Box<dyn Content + 'a>, ContentError> {
         self.contents.open(self.tree, inode)
     }

@@ -1,8 +1,29 @@
-//! What does one file know of itself, whatever its name?
+//! Defines [`Inode`], one file of a tree: attributes, type, and what only that type has.
 
 use std::collections::BTreeMap;
 
-use crate::{InodeIndex, Name, XattrSet};
+use crate::{Name, XattrSet};
+
+/// An inode's number in its tree. The root is number 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct InodeIndex(pub(crate) u32);
+
+impl InodeIndex {
+    /// The root directory.
+    pub const ROOT: Self = Self(0);
+
+    /// The next number.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+
+    /// The number, as an index of a table with one row for each inode.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// A moment in seconds since 1970 (negative before) and nanoseconds (below 10⁹) after that second.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -16,13 +37,13 @@ pub struct Timestamp {
 /// A device number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Rdev {
-    /// Which driver.
+    /// The number of the driver.
     pub major: u32,
-    /// Which of its devices.
+    /// The number of the device at the driver.
     pub minor: u32,
 }
 
-/// The attributes that every kind of file has.
+/// The attributes that files of every type have.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Metadata {
     /// Permission bits with setuid, setgid and sticky: the low twelve bits of `st_mode`.
@@ -57,30 +78,30 @@ impl Directory {
         self.entries.get(name).copied()
     }
 
-    /// How many names there are.
+    /// The number of names, without `.` and `..`.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is no name.
+    /// Whether there is no name but `.` and `..`.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 }
 
-/// What a file is, with what only that kind has.
+/// The type of a file, with what only files of that type have.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// Names that lead to inodes.
     Directory(Directory),
-    /// Bytes, had through [`crate::Contents`].
+    /// Bytes, which [`crate::Contents`] reads.
     Regular {
-        /// How many.
+        /// How many bytes, holes included.
         size: u64,
     },
-    /// A path to go on with.
+    /// The symlink's target.
     Symlink(Box<[u8]>),
     /// A device read and written byte by byte.
     CharDevice(Rdev),
@@ -99,7 +120,7 @@ impl Kind {
         Self::Directory(Directory::default())
     }
 
-    /// The kind's name as `find -printf %y` and `stat` abbreviate it: one of `d f l c b p s`.
+    /// The type's letter as `find -printf %y` prints it: one of `d f l c b p s`.
     #[must_use]
     pub const fn letter(&self) -> char {
         match self {
@@ -114,12 +135,12 @@ impl Kind {
     }
 }
 
-/// One file: its attributes, its kind, and where it was first named.
+/// One file: its attributes, its type, and its first name.
 #[derive(Clone, Debug)]
 pub struct Inode {
-    /// The attributes that every kind has.
+    /// The attributes that files of every type have.
     pub metadata: Metadata,
-    /// What it is.
+    /// The type.
     pub kind: Kind,
     pub(crate) links: u32,
     pub(crate) parent: InodeIndex,
@@ -127,13 +148,13 @@ pub struct Inode {
 }
 
 impl Inode {
-    /// An inode that is in no tree, as if it had one name.
+    /// An inode outside any tree, with a link count of one.
     #[must_use]
     pub const fn nameless(metadata: Metadata, kind: Kind) -> Self {
         Self { metadata, kind, links: 1, parent: InodeIndex::ROOT, name: None }
     }
 
-    /// The directory, if it is one.
+    /// The names in it, if it is a directory.
     #[must_use]
     pub const fn as_directory(&self) -> Option<&Directory> {
         match &self.kind {

@@ -1,7 +1,7 @@
 //! What is a filesystem tree, apart from any format?
 //!
-//! A [`Tree`] holds names, attributes and links; the bytes of its regular files stay where they are
-//! and are had through [`Contents`]. Both together are what a source gives and a builder takes.
+//! A [`Tree`] holds names, attributes and links; the bytes of its regular files stay where they are stored, and
+//! [`Contents`] reads them. Both together are a [`Filesystem`], which sources make and builders and exports take.
 #![forbid(unsafe_code)]
 
 mod content;
@@ -19,9 +19,9 @@ pub use content::{Content, ContentError, Contents, DataRange, Elsewhere, ExtraDe
 pub use diff::{Aspects, Change, DiffError, DiffOptions, Difference, Side, diff};
 pub use dump::{DumpError, dump};
 pub use filesystem::Filesystem;
-pub use inode::{Directory, Inode, Kind, Metadata, Rdev, Timestamp};
+pub use inode::{Directory, Inode, InodeIndex, Kind, Metadata, Rdev, Timestamp};
 pub use memory::{MemoryContents, MemoryError};
-pub use name::{DisplayPath, Name, NameError};
+pub use name::{DisplayPath, Name, NameError, push_name};
 pub use pieces::{Piece, Pieces};
-pub use tree::{InodeIndex, Tree, TreeError, Visit, Walk};
+pub use tree::{Tree, TreeError, Visit, Walk};
 pub use xattr::{Xattr, XattrPool, XattrSet};

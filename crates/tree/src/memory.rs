@@ -1,4 +1,4 @@
-//! How is content served that lies in memory?
+//! Defines [`MemoryContents`], contents that are held in memory.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,7 +13,7 @@ use crate::{
 
 /// The bytes of a tree's regular files, all in memory: for trees made by a program, and for tests.
 ///
-/// A regular file that nothing was inserted for is a single hole of its size.
+/// A regular file for which nothing was inserted is a single hole of its size.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryContents {
     files: HashMap<InodeIndex, File>,
@@ -22,7 +22,7 @@ pub struct MemoryContents {
 #[derive(Clone, Debug, Default)]
 struct File {
     size: u64,
-    /// Stretches of data by their position, without overlaps; what lies between them is a hole.
+    /// Stretches of data by their position, without overlaps; holes are between them.
     data: BTreeMap<u64, Box<[u8]>>,
 }
 
@@ -37,8 +37,7 @@ impl MemoryContents {
 
     /// Sets a file's size and its stretches of data, each with its position; all else is holes.
     ///
-    /// The stretches come in ascending order, none overlaps another or goes past the size; those
-    /// that do are left out.
+    /// The stretches must be in ascending order. One that overlaps the one before it or ends after `size` is left out.
     pub fn insert_sparse<'a>(
         &mut self,
         inode: InodeIndex,
@@ -76,20 +75,21 @@ impl MemoryContents {
     }
 }
 
-/// Why bytes can't be had from memory.
+/// Why bytes can't be read from memory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MemoryError {
-    /// The inode is no regular file.
+    /// The inode is not a regular file.
     #[error("not a regular file")]
     NotRegular,
-    /// Bytes past the end were asked for.
-    #[error("bytes {start} to {end} asked for, but its size is {size}")]
+    /// Bytes past the end were requested.
+    #[error("bytes {start} to {end} requested, but its size is {size}")]
     PastEnd {
-        /// The first of them.
+        /// The first byte requested.
         start: u64,
-        /// One past the last.
+        /// The first byte after them.
         end: u64,
-        /// How many bytes the file has.
+        /// The file's size in bytes.
         size: u64,
     },
 }
@@ -132,7 +132,7 @@ impl MemoryContent<'_> {
         })
     }
 
-    /// The stretch that begins at or before `position`.
+    /// The last stretch that starts at or before `position`.
     fn stretch_before(&self, position: u64) -> Option<(u64, &[u8])> {
         let (start, bytes) = self.data.range(..=position).next_back()?;
         Some((*start, bytes))
@@ -169,9 +169,10 @@ impl Content for MemoryContent<'_> {
     }
 }
 
-/// Copies what two stretches of one file have in common.
+/// Copies the part that two stretches of one file have in common.
 fn copy_overlap(to: &mut [u8], to_start: u64, from: &[u8], from_start: u64) {
     let start = to_start.max(from_start);
+    // A stretch that ends before the other starts has nothing in common with it.
     let skip = |own: u64| usize::try_from(start - own).unwrap_or(usize::MAX);
     let to = to.get_mut(skip(to_start)..).unwrap_or_default();
     let from = from.get(skip(from_start)..).unwrap_or_default();
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_to_what_the_tree_says() {
+    fn sizes_and_types_must_be_those_of_the_tree() {
         let (mut tree, mut contents, file) = sparse();
         contents.insert(file, *b"short");
         assert!(matches!(contents.open(&tree, file), Err(ContentError::Changed { .. })));

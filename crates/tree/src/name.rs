@@ -1,4 +1,4 @@
-//! What may a file be called, and how is its path shown?
+//! Defines [`Name`], one name in a directory, and how paths are joined and printed.
 
 use std::{borrow::Borrow, fmt, sync::Arc};
 
@@ -6,10 +6,11 @@ use std::{borrow::Borrow, fmt, sync::Arc};
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(Arc<[u8]>);
 
-/// Why bytes are no name.
+/// Why bytes are not a valid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NameError {
-    /// It has no byte at all, or is `.` or `..`.
+    /// It is empty, `.` or `..`.
     #[error("the name {} is reserved", DisplayPath(.0))]
     Reserved(Box<[u8]>),
     /// It has more than 255 bytes.
@@ -24,10 +25,10 @@ impl Name {
     /// The most bytes that a name can have.
     pub const MAX: usize = 255;
 
-    /// Takes `bytes` as a name if they can be one.
+    /// Makes a name of `bytes`.
     ///
     /// # Errors
-    /// [`NameError`] says which rule they break.
+    /// [`NameError`] if they are not a valid name.
     pub fn new(bytes: &[u8]) -> Result<Self, NameError> {
         if matches!(bytes, b"" | b"." | b"..") {
             return Err(NameError::Reserved(bytes.into()));
@@ -48,6 +49,14 @@ impl Name {
     }
 }
 
+/// Appends a name to a path, after a slash if the path is not empty.
+pub fn push_name(path: &mut Vec<u8>, name: &[u8]) {
+    if !path.is_empty() {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+}
+
 impl Borrow<[u8]> for Name {
     fn borrow(&self) -> &[u8] {
         &self.0
@@ -60,8 +69,8 @@ impl fmt::Debug for Name {
     }
 }
 
-/// Shows the bytes of a path on one line: printable UTF-8 as it is, a backslash doubled, all else as
-/// `\xHH`, so that different bytes never look the same and no terminal obeys them.
+/// Prints the bytes of a path on one line: printable UTF-8 unchanged, a backslash doubled, all else as `\xHH`, so that
+/// different bytes never look the same and none controls a terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct DisplayPath<'a>(pub &'a [u8]);
 

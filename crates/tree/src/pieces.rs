@@ -1,50 +1,50 @@
-//! How is a file's content gone through from front to end, in large pieces and past its holes?
+//! Defines [`Pieces`], which reads a range of a file from start to end and skips its holes.
 
 use std::ops::Range;
 
 use crate::{Content, ContentError, DataRange};
 
-/// A stretch of a file as [`Pieces`] gives it.
+/// A stretch of a file as [`Pieces`] returns it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Piece<'a> {
     /// These bytes.
     Data {
-        /// Where they lie in the file.
+        /// The position of the first one in the file.
         position: u64,
-        /// At most a buffer full of them, at least one.
+        /// At least one, at most as many as fit the buffer.
         bytes: &'a [u8],
     },
     /// Zeros that are not stored.
     Hole {
-        /// Where they lie in the file.
+        /// The position of the first one in the file.
         position: u64,
-        /// How many, at least one.
+        /// Their number, at least one.
         length: u64,
     },
 }
 
-/// Reads a range of a file piece by piece into a buffer of the caller; a hole is one piece, whatever its length.
+/// Reads a range of a file in pieces, through a buffer of the caller. A hole is one piece of any length.
 pub struct Pieces<'a> {
     content: &'a dyn Content,
     buffer: &'a mut [u8],
     position: u64,
     end: u64,
-    /// Up to here there is data.
+    /// There is data from `position` up to here.
     data_end: u64,
 }
 
 impl<'a> Pieces<'a> {
-    /// Goes through `range`, which must lie inside the file's size, with a `buffer` of at least one byte.
+    /// Starts to read `range`, which must be within the file's size, with a `buffer` of at least one byte.
     #[must_use]
     pub fn new(content: &'a dyn Content, range: Range<u64>, buffer: &'a mut [u8]) -> Self {
         debug_assert!(!buffer.is_empty(), "no piece fits into an empty buffer");
         Self { content, buffer, position: range.start, end: range.end, data_end: range.start }
     }
 
-    /// The next piece; none at the end of the range.
+    /// The next piece; `None` at the end of the range.
     ///
     /// # Errors
-    /// [`ContentError`] if the content can't be had.
+    /// [`ContentError`] if the content can't be read.
     pub fn advance(&mut self) -> Result<Option<Piece<'_>>, ContentError> {
         let position = self.position;
         if position >= self.end {
@@ -63,14 +63,14 @@ impl<'a> Pieces<'a> {
         self.read(position).map(Some)
     }
 
-    /// Ranges always move forward; were one not to, this ends the loop all the same.
+    /// Makes progress even if an implementation of [`Content`] returns a range that ends where it starts.
     fn forward(&self, end: u64) -> u64 {
         end.max(self.position.saturating_add(1)).min(self.end)
     }
 
     fn read(&mut self, position: u64) -> Result<Piece<'_>, ContentError> {
-        let left = usize::try_from(self.data_end - position).unwrap_or(usize::MAX);
-        let length = left.min(self.buffer.len());
+        let left = usize::try_from(self.data_end - position);
+        let length = left.map_or(self.buffer.len(), |left| left.min(self.buffer.len()));
         let (bytes, _) = self.buffer.split_at_mut(length);
         self.content.read_at(bytes, position)?;
         self.position = position.saturating_add(length as u64);

@@ -1,35 +1,15 @@
-//! Which names lead to which files?
+//! Defines [`Tree`], the names and inodes of a filesystem, and [`Walk`], which visits them in canonical order.
 
-use crate::{Directory, Inode, Kind, Metadata, Name, XattrPool};
-
-/// An inode's number in its tree. The root is number 0.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct InodeIndex(u32);
-
-impl InodeIndex {
-    /// The root directory.
-    pub const ROOT: Self = Self(0);
-
-    /// The number that follows.
-    #[must_use]
-    pub const fn next(self) -> Self {
-        Self(self.0.saturating_add(1))
-    }
-
-    /// The number, to index a table with one row an inode.
-    #[must_use]
-    pub const fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+use crate::{Directory, Inode, InodeIndex, Kind, Metadata, Name, Xattr, XattrPool};
 
 /// Why a name could not be added to a tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TreeError {
-    /// What should hold the name is no directory.
+    /// The parent is not a directory.
     #[error("its parent is not a directory")]
     NotADirectory,
-    /// The name is there already.
+    /// The directory has the name already.
     #[error("the name {0:?} is there twice")]
     Exists(Name),
     /// Only files other than directories can have more than one name.
@@ -42,8 +22,8 @@ pub enum TreeError {
 
 /// A filesystem tree without the bytes of its files.
 ///
-/// Inodes are numbered in the order in which they were added. An inode that lost its last name stays
-/// in its place but is no longer reached from the root.
+/// Inodes are numbered in the order in which they were added. An inode that lost its last name keeps its
+/// number but is no longer reached from the root.
 #[derive(Clone, Debug)]
 pub struct Tree {
     inodes: Vec<Inode>,
@@ -52,7 +32,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree of one empty directory, its root.
+    /// Makes a tree of one empty directory, its root.
     #[must_use]
     pub fn new(root: Metadata) -> Self {
         let root = Inode {
@@ -68,7 +48,7 @@ impl Tree {
     /// Adds an inode under its first name.
     ///
     /// # Errors
-    /// [`TreeError`] if `parent` is no directory or has the name already.
+    /// [`TreeError`] if `parent` is not a directory or has the name already.
     pub fn add(
         &mut self,
         parent: InodeIndex,
@@ -76,18 +56,19 @@ impl Tree {
         metadata: Metadata,
         kind: Kind,
     ) -> Result<InodeIndex, TreeError> {
-        let number = u32::try_from(self.inodes.len()).map_err(|_full| TreeError::Full)?;
-        let inode = InodeIndex(number);
+        // The largest number is kept free for `next_index`.
+        let number = u32::try_from(self.inodes.len()).ok().filter(|number| *number < u32::MAX);
+        let inode = InodeIndex(number.ok_or(TreeError::Full)?);
         let is_directory = matches!(kind, Kind::Directory(_));
         self.enter(parent, name.clone(), inode, is_directory)?;
         self.inodes.push(Inode { metadata, kind, links: 1, parent, name: Some(name) });
         Ok(inode)
     }
 
-    /// Gives an inode that is no directory one more name.
+    /// Adds a name to an inode that is not a directory.
     ///
     /// # Errors
-    /// [`TreeError`] if `parent` is no directory or has the name, or `inode` is a directory.
+    /// [`TreeError`] if `parent` is not a directory or has the name already, or `inode` is a directory.
     pub fn link(
         &mut self,
         parent: InodeIndex,
@@ -106,7 +87,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes a name and says what it led to. The inode keeps its number.
+    /// Removes a name and returns the inode that had it, which keeps its number. `None`: there is no such name.
     pub fn remove(&mut self, parent: InodeIndex, name: &[u8]) -> Option<InodeIndex> {
         let Kind::Directory(directory) = &mut self.get_mut(parent).kind else {
             return None;
@@ -145,19 +126,26 @@ impl Tree {
     pub fn get(&self, inode: InodeIndex) -> &Inode {
         #[expect(
             clippy::indexing_slicing,
-            reason = "indexes are made by this tree only and never removed"
+            reason = "only this tree makes its indexes, and inodes are never removed"
         )]
         &self.inodes[inode.index()]
     }
 
-    /// An inode of this tree, to change its attributes.
+    /// An inode of this tree, mutable.
     #[must_use]
     pub fn get_mut(&mut self, inode: InodeIndex) -> &mut Inode {
         #[expect(
             clippy::indexing_slicing,
-            reason = "indexes are made by this tree only and never removed"
+            reason = "only this tree makes its indexes, and inodes are never removed"
         )]
         &mut self.inodes[inode.index()]
+    }
+
+    /// Sets one extended attribute of an inode, in place of any of the same name.
+    pub fn add_xattr(&mut self, inode: InodeIndex, name: &[u8], value: &[u8]) {
+        let mut xattrs = self.xattrs.get(self.get(inode).metadata.xattrs).to_vec();
+        xattrs.push(Xattr { name: name.into(), value: value.into() });
+        self.get_mut(inode).metadata.xattrs = self.xattrs.intern(xattrs);
     }
 
     /// All inodes in the order of their numbers, also those that lost their names.
@@ -165,20 +153,19 @@ impl Tree {
         self.inodes.iter_mut()
     }
 
-    /// The number behind all others, which no inode of this tree has.
+    /// The number that the next inode gets.
     #[must_use]
     pub fn next_index(&self) -> InodeIndex {
-        // `add` makes no more inodes than this.
-        InodeIndex(u32::try_from(self.inodes.len()).unwrap_or(u32::MAX))
+        InodeIndex(u32::try_from(self.inodes.len()).expect("`add` refuses more inodes"))
     }
 
-    /// How many inodes there are, also those that lost their names.
+    /// The number of inodes, also those that lost their names.
     #[must_use]
     pub fn len(&self) -> usize {
         self.inodes.len()
     }
 
-    /// Never: every tree has its root.
+    /// Always false: every tree has its root.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         false
@@ -197,13 +184,13 @@ impl Tree {
         names.join(&b'/')
     }
 
-    /// The inode's first name; none for the root.
+    /// The inode's first name; `None` for the root.
     #[must_use]
     pub fn name(&self, inode: InodeIndex) -> Option<&Name> {
         self.get(inode).name.as_ref()
     }
 
-    /// What a path of names leads to, symbolic links not followed; slashes at either end don't count.
+    /// The inode at a path from the root. Symbolic links are not followed; slashes at either end are ignored.
     #[must_use]
     pub fn find(&self, path: &[u8]) -> Option<InodeIndex> {
         path.split(|byte| *byte == b'/')
@@ -211,31 +198,30 @@ impl Tree {
             .try_fold(InodeIndex::ROOT, |at, name| self.get(at).as_directory()?.get(name))
     }
 
-    /// Every name in the tree in canonical order: a directory's own entry, then each of its entries in
-    /// ascending order of bytes, a subdirectory's entries directly behind its own. The root comes
-    /// first, without a name.
+    /// Visits every name in canonical order: a directory's own entry, then each of its entries in ascending order of bytes,
+    /// a subdirectory's entries directly after its own. The root comes first, without a name.
     #[must_use]
     pub fn walk(&self) -> Walk<'_> {
         Walk { tree: self, stack: Vec::new(), started: false }
     }
 }
 
-/// A name met by [`Tree::walk`].
+/// A name that [`Tree::walk`] visits.
 #[derive(Clone, Copy, Debug)]
 pub struct Visit<'a> {
-    /// The directory that holds the name; for the root itself.
+    /// The directory that holds the name; the root is its own parent.
     pub parent: InodeIndex,
-    /// The name; none for the root.
+    /// The name; `None` for the root.
     pub name: Option<&'a Name>,
-    /// Where it leads.
+    /// The inode that has the name.
     pub inode: InodeIndex,
-    /// Directories above it.
+    /// The number of directories above it.
     pub depth: usize,
 }
 
 type Entries<'a> = std::collections::btree_map::Iter<'a, Name, InodeIndex>;
 
-/// Iterates over [`Tree::walk`].
+/// The iterator that [`Tree::walk`] returns.
 #[derive(Debug)]
 pub struct Walk<'a> {
     tree: &'a Tree,
@@ -276,6 +262,7 @@ impl<'a> Iterator for Walk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DisplayPath;
 
     fn name(name: &str) -> Name {
         Name::new(name.as_bytes()).unwrap()
@@ -310,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_no_filesystem_has() {
+    fn refuses_names_twice_and_links_of_directories() {
         let mut tree = sample();
         let (b, f) = (tree.find(b"b").unwrap(), tree.find(b"a").unwrap());
         let again = tree.add(b, name("f"), Metadata::default(), Kind::Fifo);
@@ -321,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn removing_takes_names_away_and_leaves_numbers() {
+    fn removing_a_name_keeps_numbers() {
         let mut tree = sample();
         let root = InodeIndex::ROOT;
         let f = tree.find(b"a").unwrap();
@@ -330,6 +317,4 @@ mod tests {
         assert_eq!(tree.remove(root, b"b"), None);
         assert_eq!(tree.walk().count(), 2);
     }
-
-    use crate::DisplayPath;
 }

@@ -1,4 +1,4 @@
-//! Which extended attributes are there, each set kept once however many files have it?
+//! Defines [`XattrPool`], the sets of extended attributes of a tree, each stored once for all files that have it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ impl XattrSet {
     /// The set without any attribute.
     pub const EMPTY: Self = Self(0);
 
-    /// The set's number in its pool, counted in order of first use.
+    /// The set's number in its pool, in order of first use.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -42,7 +42,10 @@ impl Default for XattrPool {
 }
 
 impl XattrPool {
-    /// The set of these attributes, in whatever order they come; of two with one name the later counts.
+    /// The set of these attributes, which may be in any order; of two with one name the later counts.
+    ///
+    /// # Panics
+    /// If there are more than 2³² different sets, which take more memory than any machine has.
     pub fn intern(&mut self, mut xattrs: Vec<Xattr>) -> XattrSet {
         xattrs.reverse();
         xattrs.sort_by(|a, b| a.name.cmp(&b.name));
@@ -51,7 +54,7 @@ impl XattrPool {
         if let Some(number) = self.numbers.get(&set) {
             return XattrSet(*number);
         }
-        let number = u32::try_from(self.sets.len()).unwrap_or(u32::MAX);
+        let number = u32::try_from(self.sets.len()).expect("fewer than 2³² sets fit in memory");
         self.sets.push(Arc::clone(&set));
         self.numbers.insert(set, number);
         XattrSet(number)
@@ -63,19 +66,19 @@ impl XattrPool {
         self.sets.get(set.index()).map_or(&[], |set| set)
     }
 
-    /// All sets in the order of their numbers.
+    /// All sets in ascending order of their numbers.
     #[must_use]
     pub fn sets(&self) -> impl ExactSizeIterator<Item = &[Xattr]> {
         self.sets.iter().map(|set| &**set)
     }
 
-    /// How many different sets there are, the empty one included.
+    /// The number of different sets, the empty one included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.sets.len()
     }
 
-    /// Whether no file can have any attribute.
+    /// Whether there is only the empty set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 1
@@ -91,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_sets_are_one_in_any_order() {
+    fn equal_sets_have_one_number_in_any_order() {
         let mut pool = XattrPool::default();
         let one = pool.intern(vec![xattr("user.b", "2"), xattr("user.a", "1")]);
         let two = pool.intern(vec![xattr("user.a", "1"), xattr("user.b", "2")]);

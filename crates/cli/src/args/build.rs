@@ -312,17 +312,16 @@ impl Words {
         let workers = super::workers(self.work.workers);
         let options = self.options()?;
         let adjust = self.attributes.adjust(super::source_date_epoch()?)?;
-        let read = source::Options {
-            exclude: Excludes::new(&self.content.exclude)
-                .map_err(|error| super::one_line(&error))?,
-            xattrs: self.content.xattrs == Switch::On,
-            dereference_hard_links: self.content.dereference_hard_links,
-            aufs: self.content.aufs,
-            spool_dir: lith::temporary_directory(&self.image),
-            spool_memory: memory.spool,
-            workers,
-            ..source::Options::default()
-        };
+        let exclude = Excludes::new(&self.content.exclude);
+        let exclude = exclude.map_err(|error| super::one_line(&error))?;
+        let read = source::Options::with(|read| {
+            read.exclude = exclude;
+            read.xattrs = self.content.xattrs == Switch::On;
+            read.dereference_hard_links = self.content.dereference_hard_links;
+            read.aufs = self.content.aufs;
+            read.spool_dir = lith::temporary_directory(&self.image);
+            (read.spool_memory, read.workers) = (memory.spool, workers);
+        });
         let summary = self.work.summary();
         let work = Work { workers, memory: memory.builder, verify: !self.work.no_verify };
         let (source, devices, image) = (self.source, self.content.devices, self.image);

@@ -74,7 +74,9 @@ impl From<Aspect> for Aspects {
 impl Diff {
     /// How to compare.
     pub(crate) fn options(&self) -> DiffOptions {
-        let ignore = self.ignore.iter().map(|aspect| Aspects::from(*aspect)).collect();
-        DiffOptions { ignore, workers: super::workers(self.workers) }
+        DiffOptions::with(|options| {
+            options.ignore = self.ignore.iter().map(|aspect| Aspects::from(*aspect)).collect();
+            options.workers = super::workers(self.workers);
+        })
     }
 }

@@ -59,13 +59,14 @@ pub(crate) struct Extract {
 impl Extract {
     /// How to extract.
     pub(crate) fn options(&self) -> ExtractOptions {
-        let owners = match (self.owner, self.no_owner) {
-            (true, _) => Owners::Keep,
-            (false, true) => Owners::Own,
-            (false, false) => Owners::Auto,
-        };
-        let existing = if self.overwrite { Existing::Overwrite } else { Existing::Refuse };
-        let (xattrs, workers) = (!self.no_xattrs, super::workers(self.workers));
-        ExtractOptions { existing, owners, xattrs, workers, ..ExtractOptions::default() }
+        ExtractOptions::with(|options| {
+            options.owners = match (self.owner, self.no_owner) {
+                (true, _) => Owners::Keep,
+                (false, true) => Owners::Own,
+                (false, false) => Owners::Auto,
+            };
+            options.existing = if self.overwrite { Existing::Overwrite } else { Existing::Refuse };
+            (options.xattrs, options.workers) = (!self.no_xattrs, super::workers(self.workers));
+        })
     }
 }

@@ -6,7 +6,7 @@ use lith::{
     builder::{Compression, Files, Rule},
     codec::Compressor,
     format::addr::BlockBits,
-    source::ExtendedRegex,
+    transform::ExtendedRegex,
 };
 
 use super::value::Size;

@@ -2,12 +2,16 @@
 
 use std::{
     io::{self, IsTerminal},
-    sync::mpsc::{self, RecvTimeoutError, Sender},
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError, Sender},
+    },
     thread::{self, JoinHandle},
     time::Duration,
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lith::observer::Progress;
 
 /// Work that ends sooner shows no progress.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -31,6 +35,15 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
+    /// Shows `progress` under the name `what`.
+    pub(crate) fn of(is_wanted: bool, what: &'static str, progress: &Arc<Progress>) -> Self {
+        let progress = Arc::clone(progress);
+        Self::new(is_wanted, move || {
+            let (done, total) = (progress.done(), progress.total());
+            Position { what, done, total }
+        })
+    }
+
     /// Shows what `look` says about the work.
     pub(crate) fn new(is_wanted: bool, look: impl Fn() -> Position + Send + 'static) -> Self {
         if !is_wanted || !io::stderr().is_terminal() {

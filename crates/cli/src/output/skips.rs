@@ -8,20 +8,37 @@ use std::{
     },
 };
 
-use lith::export::{Observer, Skipped};
+use lith::{
+    export::{ExportObserver, Skipped},
+    observer::{Observer, Phase, Progress},
+};
 
 /// Lines that are kept to be told; more would help nobody.
 const TOLD: usize = 100;
 
-/// Follows an export: counts bytes, and keeps what was skipped until the end.
+/// Follows an export: keeps its progress, and what was skipped until the end.
 #[derive(Debug, Default)]
 pub(crate) struct Skips {
-    bytes: Arc<AtomicU64>,
+    progress: Arc<Progress>,
     lines: Mutex<Vec<String>>,
     count: AtomicU64,
 }
 
 impl Observer for Skips {
+    fn begin(&self, phase: Phase) {
+        self.progress.begin(phase);
+    }
+
+    fn expect(&self, bytes: u64) {
+        self.progress.expect(bytes);
+    }
+
+    fn advance(&self, bytes: u64) {
+        self.progress.advance(bytes);
+    }
+}
+
+impl ExportObserver for Skips {
     fn skipped(&self, skipped: &Skipped) {
         self.count.fetch_add(1, Ordering::Relaxed);
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -29,16 +46,12 @@ impl Observer for Skips {
             lines.push(skipped.to_string());
         }
     }
-
-    fn advanced(&self, bytes: u64) {
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
 }
 
 impl Skips {
-    /// The bytes that have been exported, to look at later.
-    pub(crate) fn bytes(&self) -> Arc<AtomicU64> {
-        Arc::clone(&self.bytes)
+    /// How far the export is, for a progress bar.
+    pub(crate) const fn progress(&self) -> &Arc<Progress> {
+        &self.progress
     }
 
     /// Tells on standard error what a program of this name skipped.
@@ -72,10 +85,10 @@ mod tests {
     fn many_lines_become_a_number() {
         let skips = Skips::default();
         for number in (0..103_u8).rev() {
-            skips.skipped(&Skipped { path: [b'a', number].into(), what: What::Owner, cause: None });
+            skips.skipped(&Skipped::new(&[b'a', number], What::Owner, None));
         }
-        skips.advanced(7);
-        assert_eq!(skips.bytes().load(Ordering::Relaxed), 7);
+        skips.advance(7);
+        assert_eq!(skips.progress().done(), 7);
         let text = skips.text("lith");
         assert_eq!(text.lines().count(), 101);
         assert!(text.ends_with("\nlith: 3 more not kept\n"), "{text}");

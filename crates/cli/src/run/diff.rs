@@ -1,17 +1,21 @@
 //! How are differences between two trees told?
 
 use std::{
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     path::Path,
+    sync::Arc,
 };
 
-use lith::tree::{self, Difference};
+use lith::{
+    observer::Progress,
+    tree::{self, Difference},
+};
 
 use super::trees;
 use crate::{
     args::diff::Diff,
     exit::{self, Outcome},
-    output::{self, Stdout, difference::Record, json},
+    output::{self, Stdout, difference::Record, json, progress::Bar},
 };
 
 /// Compares two trees.
@@ -24,9 +28,13 @@ pub(crate) fn run(request: &Diff) -> anyhow::Result<Outcome> {
     let b = trees::open(&request.b, &[], &trees::everything())?;
     let mut listing = Listing { request, output: output::stdout()?, count: 0, failed: None };
     let (left, right) = (a.filesystem(), b.filesystem());
-    let result = tree::diff(left, right, &request.options(), &mut |difference| {
+    let progress = Arc::new(Progress::default());
+    // Differences on the same terminal would mix with the bar.
+    let bar = Bar::of(!request.quiet && !io::stdout().is_terminal(), "comparing", &progress);
+    let result = tree::diff(left, right, &request.options(), &*progress, &mut |difference| {
         listing.tell(&difference);
     });
+    drop(bar);
     listing.failed.map_or(Ok(()), Err)?;
     listing.output.flush()?;
     result?;

@@ -1,9 +1,6 @@
 //! How does an image become a tar?
 
-use std::{
-    io::{self, IsTerminal, Write},
-    sync::atomic::Ordering,
-};
+use std::io::{self, IsTerminal, Write};
 
 use anyhow::Context;
 use lith::{
@@ -15,13 +12,7 @@ use super::trees;
 use crate::{
     args::tar::Tar,
     exit::Outcome,
-    output::{
-        self,
-        error::Place,
-        progress::{Bar, Position},
-        skips::Skips,
-        target::Target,
-    },
+    output::{self, error::Place, progress::Bar, skips::Skips, target::Target},
 };
 
 /// Writes an image, or parts of it, as a tar.
@@ -46,21 +37,16 @@ fn write(
     selection: &Selection,
     skips: &Skips,
 ) -> anyhow::Result<()> {
-    let (bytes, total) = (skips.bytes(), trees::size_if_all(source, &request.paths));
-    let _bar = Bar::new(!request.quiet, move || Position {
-        what: "writing",
-        done: bytes.load(Ordering::Relaxed),
-        total,
-    });
-    let tree = source.filesystem();
+    let _bar = Bar::of(!request.quiet, "writing", skips.progress());
+    let fs = source.filesystem();
     let Some(path) = &request.output else {
         let mut output = output::stdout()?;
-        export::write_tar(tree, selection, &mut output, skips)?;
+        export::write_tar(fs, selection, &mut output, skips)?;
         return Ok(output.flush()?);
     };
     let mut target =
         Target::create(path).with_context(|| format!("{}: cannot create", Place(path)))?;
-    let written = export::write_tar(tree, selection, &mut target, skips);
+    let written = export::write_tar(fs, selection, &mut target, skips);
     written.with_context(|| Place(path).to_string())?;
     target.commit().with_context(|| format!("{}: cannot put into place", Place(path)))
 }

@@ -12,7 +12,6 @@ use lith::{
     export::Selection,
     reader::{self, Image},
     source::{self, Opened, Options, Source},
-    tree::Kind,
 };
 
 use super::subject::{self, Subject};
@@ -62,20 +61,5 @@ pub(crate) fn select(
 
 /// Options that take everything, of a source that is only looked at.
 pub(crate) fn everything() -> Options {
-    Options { spool_dir: std::env::temp_dir(), ..Options::default() }
-}
-
-/// Bytes in all regular files of a tree if no paths are chosen, else 0: unknown.
-pub(crate) fn size_if_all(source: &Source, paths: &[OsString]) -> u64 {
-    if paths.is_empty() { content_bytes(source) } else { 0 }
-}
-
-/// Bytes in all regular files of a tree, those of several names once.
-pub(crate) fn content_bytes(source: &Source) -> u64 {
-    let files = source.tree.walk().map(|visit| source.tree.get(visit.inode));
-    let sizes = files.map(|inode| match inode.kind {
-        Kind::Regular { size } => size / u64::from(inode.nlink().max(1)),
-        _ => 0,
-    });
-    sizes.fold(0, u64::saturating_add)
+    Options::with(|options| options.spool_dir = std::env::temp_dir())
 }

@@ -1,102 +1,28 @@
-//! How does a file get its owner, xattrs, mode and time, with no more calls than it needs?
+//! Sets the owner, xattrs, mode and time of a new file, with as few system calls as possible.
 
-use std::{
-    fs,
-    os::fd::{AsRawFd, BorrowedFd},
-};
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use lith_tree::{Inode, Kind, Timestamp, Xattr};
 use rustix::{
     fs::{
         AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, Uid, XattrFlags, chmod,
-        chownat, fchmod, fchown, fgetxattr, fremovexattr, fsetxattr, fstat, futimens, lremovexattr,
-        lsetxattr, openat, utimensat,
+        chownat, fchmod, fchown, fremovexattr, fsetxattr, futimens, lremovexattr, lsetxattr,
+        openat, utimensat,
     },
     io::Errno,
-    process::{getegid, geteuid},
 };
 
-use super::{ExtractError, ExtractOptions, Extraction, Owners, Permissions};
+use super::{
+    ExtractError,
+    extraction::Extraction,
+    path::join,
+    process::{Certain, DEFAULT_ACL},
+};
 use crate::What;
 
-/// What the extracting process is and does to files it makes.
-pub(super) struct Process {
-    uid: u32,
-    gid: u32,
-    /// None where it can't be told without changing it.
-    umask: Option<u16>,
-    sets_owners: bool,
-    masks: bool,
-}
-
-impl Process {
-    pub(super) fn new(options: &ExtractOptions) -> Self {
-        let uid = geteuid().as_raw();
-        Self {
-            uid,
-            gid: getegid().as_raw(),
-            umask: umask(),
-            sets_owners: match options.owners {
-                Owners::Auto => uid == 0,
-                Owners::Keep => true,
-                Owners::Own => false,
-            },
-            masks: options.permissions == Permissions::Masked,
-        }
-    }
-}
-
-fn umask() -> Option<u16> {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let value = status.lines().find_map(|line| line.strip_prefix("Umask:"));
-    u16::from_str_radix(value?.trim(), 8).ok()
-}
-
-/// What is certain about a file that was just made, so that it need not be set.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Certain {
-    mode: Option<u16>,
-    owner: Option<(u32, u32)>,
-    has_no_acl: bool,
-}
-
-/// What a directory does to files made in it.
-#[derive(Clone, Copy)]
-pub(super) struct Inheritance {
-    /// Whether they get the process's own user and group.
-    is_own: bool,
-    /// Whether they may get an ACL.
-    gives_acl: bool,
-}
-
-impl Inheritance {
-    pub(super) fn of(directory: BorrowedFd<'_>, process: &Process) -> Self {
-        let is_own = fstat(directory)
-            .is_ok_and(|status| status.st_uid == process.uid && status.st_gid == process.gid);
-        let mut none = [0_u8; 0];
-        let acl = fgetxattr(directory, DEFAULT_ACL, &mut none);
-        let gives_acl = !matches!(acl, Err(Errno::NODATA | Errno::NOTSUP));
-        Self { is_own, gives_acl }
-    }
-}
-
-impl Process {
-    /// What is certain about a file made with `mode`.
-    pub(super) fn certain(&self, mode: u16, inheritance: Inheritance) -> Certain {
-        let Inheritance { is_own, gives_acl } = inheritance;
-        let keeps_mode = is_own && !gives_acl && mode & self.umask.unwrap_or(0o777) == 0;
-        Certain {
-            mode: keeps_mode.then_some(mode),
-            owner: is_own.then_some((self.uid, self.gid)),
-            has_no_acl: !gives_acl,
-        }
-    }
-}
-
 const ACCESS_ACL: &str = "system.posix_acl_access";
-const DEFAULT_ACL: &str = "system.posix_acl_default";
 
-/// The mode that a file is made with. One that has xattrs is kept writable until these are set.
+/// The mode with which a file is created. A file with xattrs stays writable until these are set.
 pub(super) const fn mode_at_first(inode: &Inode, xattrs: &[Xattr]) -> u16 {
     match xattrs {
         [] => inode.metadata.permissions & 0o777,
@@ -104,18 +30,18 @@ pub(super) const fn mode_at_first(inode: &Inode, xattrs: &[Xattr]) -> u16 {
     }
 }
 
-/// A file that was made, by what its attributes are set through.
+/// A new file, as system calls that set attributes take it.
 #[derive(Clone, Copy)]
 pub(super) enum Handle<'a> {
-    /// Open.
+    /// Its open descriptor.
     Open(BorrowedFd<'a>),
-    /// Named in an open directory, and never followed if it is a symbolic link.
+    /// Its name in an open directory; a symbolic link is not followed.
     Named(BorrowedFd<'a>, &'a [u8]),
 }
 
 impl Handle<'_> {
     fn set_owner(self, uid: u32, gid: u32) -> Result<(), Errno> {
-        // The kernel takes the highest number as "leave as it is".
+        // The kernel takes the highest number as "don't change".
         if uid == u32::MAX || gid == u32::MAX {
             return Err(Errno::INVAL);
         }
@@ -169,13 +95,13 @@ impl Handle<'_> {
     }
 }
 
-/// A path to a name in an open directory. The calls for xattrs that take both are newer than most kernels.
+/// A path to a name in an open directory. The system calls for xattrs that take directory and name came with Linux 6.13.
 fn path_through_proc(directory: BorrowedFd<'_>, name: &[u8]) -> Vec<u8> {
     let directory = format!("/proc/self/fd/{}/", directory.as_raw_fd());
     [directory.as_bytes(), name].concat()
 }
 
-/// Where `/proc` is not mounted, what goes through it can't be had.
+/// Without `/proc` mounted, a path through it does not exist, which means that the operation is not supported.
 fn needs_proc(result: Result<(), Errno>) -> Result<(), Errno> {
     result.map_err(|errno| match errno {
         Errno::NOENT => Errno::NOTSUP,
@@ -183,20 +109,22 @@ fn needs_proc(result: Result<(), Errno>) -> Result<(), Errno> {
     })
 }
 
-/// A file that gets its attributes.
+/// A file whose attributes are set.
 pub(super) struct Subject<'a> {
     pub(super) extraction: &'a Extraction<'a>,
     pub(super) inode: &'a Inode,
     pub(super) handle: Handle<'a>,
-    /// The path of its directory, and its name there.
-    pub(super) path: (&'a [u8], &'a [u8]),
+    /// The path of its directory in the tree.
+    pub(super) parent: &'a [u8],
+    /// Its name there; empty for the directory itself.
+    pub(super) name: &'a [u8],
 }
 
 impl Subject<'_> {
-    /// Sets all attributes, but for those that are `certain`.
+    /// Sets all attributes except those that are `certain`.
     ///
-    /// The owner comes first since setting it clears setuid and capabilities, the mode after the xattrs since they
-    /// need a writable file, and the time last.
+    /// The owner comes first because setting it clears setuid and capabilities, the mode after the xattrs because they
+    /// need a writable file, and the time last because all others change it.
     pub(super) fn set_all(&self, certain: Certain) -> Result<(), ExtractError> {
         let owner = self.set_owner(certain.owner)?;
         let is_symlink = matches!(self.inode.kind, Kind::Symlink(_));
@@ -212,7 +140,7 @@ impl Subject<'_> {
         Ok(())
     }
 
-    /// Sets the owner and says which one it certainly is then.
+    /// Sets the owner, and returns the owner that is certain afterwards.
     fn set_owner(&self, certain: Option<(u32, u32)>) -> Result<Option<(u32, u32)>, ExtractError> {
         let (uid, gid) = (self.inode.metadata.uid, self.inode.metadata.gid);
         let wanted = Some((uid, gid));
@@ -224,7 +152,7 @@ impl Subject<'_> {
         Ok(if done { wanted } else { certain })
     }
 
-    /// Takes away what a file may have from the directory that it was made in. Mostly there is nothing.
+    /// Removes ACLs that the file inherited from its directory. Errors don't matter: mostly there are none.
     fn remove_acls(&self) {
         _ = self.handle.remove_xattr(ACCESS_ACL);
         if self.inode.as_directory().is_some() {
@@ -267,7 +195,7 @@ impl Subject<'_> {
         self.inode.metadata.permissions & !mask
     }
 
-    /// The mode without a setuid or setgid that would lend the rights of another than the tree's owner.
+    /// The mode without a setuid or setgid that would grant rights of a different user than the tree's owner.
     fn safe_mode(&self, mode: u16, owner: Option<(u32, u32)>) -> u16 {
         let metadata = &self.inode.metadata;
         if matches!(self.inode.kind, Kind::Directory(_)) {
@@ -279,7 +207,7 @@ impl Subject<'_> {
         mode & !unsafe_bits
     }
 
-    /// Whether it was done; what isn't permitted is skipped.
+    /// Whether the attribute was set; one that isn't permitted is skipped.
     fn check(
         &self,
         result: Result<(), Errno>,
@@ -292,34 +220,27 @@ impl Subject<'_> {
                 self.skip(what, Some(errno));
                 Ok(false)
             }
-            Err(errno) => Err(self.extraction.error(action, &self.whole_path(), errno)),
+            Err(errno) => Err(self.extraction.error(action, &self.path(), errno)),
         }
     }
 
     fn skip(&self, what: What, errno: Option<Errno>) {
-        let path = self.whole_path();
+        let path = self.path();
         let cause = errno.map(Into::into);
         self.extraction.counter.skipped(&path, what, cause);
     }
 
-    fn whole_path(&self) -> Vec<u8> {
-        super::join(self.path.0, self.path.1)
+    fn path(&self) -> Vec<u8> {
+        if self.name.is_empty() { self.parent.to_vec() } else { join(self.parent, self.name) }
     }
 }
 
-/// Whether the process is not permitted what it asked for, or the filesystem has no such thing.
+/// Whether the process is not permitted an operation, or the filesystem doesn't support it.
 pub(super) const fn is_refusal(errno: Errno) -> bool {
     matches!(errno, Errno::PERM | Errno::ACCESS | Errno::NOTSUP | Errno::INVAL)
 }
 
-/// Whether an xattr is too large for the filesystem, which says so in the words of a full disk.
+/// Whether an xattr is too large for the filesystem; some report that as a full disk.
 const fn is_unfit(errno: Errno) -> bool {
     matches!(errno, Errno::NOSPC | Errno::TOOBIG | Errno::RANGE)
-}
-
-impl Extraction<'_> {
-    /// The xattrs that a file gets.
-    pub(super) fn xattrs(&self, inode: &Inode) -> &[Xattr] {
-        if self.options.xattrs { self.fs.tree.xattrs.get(inode.metadata.xattrs) } else { &[] }
-    }
 }

@@ -1,4 +1,4 @@
-//! How are directories below the destination opened, and none outside of it?
+//! Opens directories below the destination, and none outside of it.
 
 use std::{
     fs, io,
@@ -12,25 +12,25 @@ use rustix::{
     io::Errno,
 };
 
-use super::{Existing, ExtractError, path_of};
+use super::{Existing, ExtractError, path::path_of};
 
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// The destination, opened once; from then on its name doesn't matter.
+/// The destination, opened once; its name is not used again.
 pub(super) struct Beneath {
     root: OwnedFd,
     path: PathBuf,
-    /// Whether the kernel can resolve a whole path at once and refuse symbolic links on the way.
+    /// Whether the kernel has `openat2`, which resolves a whole path and refuses symbolic links in it.
     resolves: AtomicBool,
 }
 
 impl Beneath {
-    /// The longest path that the kernel takes in one call, with room for the NUL.
+    /// Bytes of the longest path that is passed to one system call; the kernel takes 4096 with the NUL.
     const PATH_MAX: usize = 4000;
 
-    /// Opens the destination, making it if need be, and says whether that was so. Its own path may lead over
-    /// symbolic links.
+    /// Opens the destination, which is created if it doesn't exist, and returns whether it was created. Its own path may
+    /// contain symbolic links.
     pub(super) fn open(path: &Path, existing: Existing) -> Result<(Self, bool), ExtractError> {
         let error = |action| {
             let path = path.to_owned();
@@ -49,15 +49,15 @@ impl Beneath {
         Ok((beneath, is_new))
     }
 
-    /// Where a path of the tree lies, to be shown.
-    pub(super) fn place(&self, path: &[u8]) -> PathBuf {
+    /// Where in the destination a path of the tree is, for messages.
+    pub(super) fn destination_of(&self, path: &[u8]) -> PathBuf {
         self.path.join(path_of(path))
     }
 
     /// Opens the directory at a path of the tree.
     ///
     /// # Errors
-    /// What the kernel says, also if any name on the way is not a directory itself.
+    /// That of the kernel, also if a name in the path is not a directory itself.
     pub(super) fn open_directory(&self, path: &[u8]) -> Result<OwnedFd, Errno> {
         if path.is_empty() {
             return openat(&self.root, ".", DIRECTORY, Mode::empty());
@@ -65,9 +65,9 @@ impl Beneath {
         let (first, mut rest) = split_path(path, Self::PATH_MAX);
         let mut directory = self.open_below(self.root.as_fd(), first)?;
         while !rest.is_empty() {
-            let (next, behind) = split_path(rest, Self::PATH_MAX);
+            let (next, after) = split_path(rest, Self::PATH_MAX);
             directory = self.open_below(directory.as_fd(), next)?;
-            rest = behind;
+            rest = after;
         }
         Ok(directory)
     }
@@ -84,7 +84,7 @@ impl Beneath {
     }
 }
 
-/// Makes a directory with those above it; false if it is there.
+/// Creates a directory and those above it; false if it exists.
 fn make(path: &Path) -> io::Result<bool> {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => fs::create_dir_all(parent)?,
@@ -103,8 +103,8 @@ fn split_path(path: &[u8], limit: usize) -> (&[u8], &[u8]) {
         return (path, &[]);
     }
     let is_slash = |byte: &u8| *byte == b'/';
-    let head = path.get(..limit).unwrap_or(path);
-    let cut = head.iter().rposition(is_slash);
+    let (within_limit, _) = path.split_at(limit);
+    let cut = within_limit.iter().rposition(is_slash);
     let cut = cut.or_else(|| path.iter().position(is_slash));
     let (first, rest) = path.split_at(cut.unwrap_or(path.len()));
     (first, rest.strip_prefix(b"/").unwrap_or(rest))
@@ -115,7 +115,7 @@ fn open_resolving(directory: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Err
     openat2(directory, path, DIRECTORY, Mode::empty(), resolve)
 }
 
-/// Opens one name after the other; none of them is `..` or can lead elsewhere.
+/// Opens one name after the other; a name is never `..`, and a symbolic link is refused.
 fn open_each(directory: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
     let mut at = None;
     for name in path.split(|byte| *byte == b'/') {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn no_way_leads_over_a_symbolic_link() {
+    fn symbolic_links_in_a_path_are_refused() {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir_all(place.path().join("in/a/b")).unwrap();
         fs::create_dir_all(place.path().join("out/b")).unwrap();

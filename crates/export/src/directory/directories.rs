@@ -1,4 +1,4 @@
-//! How are directories made first, and finished last?
+//! Makes all directories first, and sets their attributes last.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -8,14 +8,15 @@ use rustix::{
 };
 
 use super::{
-    Existing, ExtractError, Extraction,
-    attributes::{Certain, Handle, Subject},
-    join,
-    plan::Directory,
-    plan::Plan,
+    Existing, ExtractError,
+    attributes::{Handle, Subject},
+    extraction::Extraction,
+    path::join,
+    plan::{Directory, Plan},
+    process::Certain,
 };
 
-/// Makes all directories of the plan, open to their owner only, and notes which were there already.
+/// Makes all directories of the plan, with permissions for their owner only, and notes which ones are new.
 pub(super) fn make(
     extraction: &Extraction<'_>,
     plan: &mut Plan<'_>,
@@ -44,7 +45,7 @@ struct Parent {
 }
 
 impl Parent {
-    /// The parent of `directory`, opened unless it is the one before.
+    /// The parent of `directory`, opened unless it is the previous one.
     fn reuse<'a>(
         open: &'a mut Option<Self>,
         extraction: &Extraction<'_>,
@@ -62,7 +63,7 @@ impl Parent {
     }
 }
 
-/// Makes a directory; false if it is there already.
+/// Makes a directory; false if it exists.
 fn make_one(
     extraction: &Extraction<'_>,
     parent: &Parent,
@@ -87,7 +88,7 @@ fn make_one(
     }
 }
 
-/// Gives the plan's directories their attributes, the deepest first.
+/// Sets the attributes of the plan's directories, the deepest first.
 pub(super) fn finish(extraction: &Extraction<'_>, plan: &Plan<'_>) -> Result<(), ExtractError> {
     let own = plan.directories.iter().rev();
     for directory in own.filter(|directory| directory.owns_attributes) {
@@ -97,16 +98,10 @@ pub(super) fn finish(extraction: &Extraction<'_>, plan: &Plan<'_>) -> Result<(),
             extraction,
             inode: extraction.fs.tree.get(directory.inode),
             handle: Handle::Open(fd.as_fd()),
-            path: (&path, b""),
+            parent: &path,
+            name: b"",
         };
         subject.set_all(Certain::default())?;
     }
     Ok(())
-}
-
-impl Extraction<'_> {
-    pub(super) fn open_directory(&self, path: &[u8]) -> Result<OwnedFd, ExtractError> {
-        let opened = self.beneath.open_directory(path);
-        opened.map_err(|errno| self.error("open the directory", path, errno))
-    }
 }

@@ -1,4 +1,4 @@
-//! How do a regular file's bytes get into the destination?
+//! Writes regular files, large ones by several workers.
 
 use std::{
     fs::File,
@@ -10,13 +10,15 @@ use std::{
 use lith_tree::{Piece, Pieces};
 
 use super::{
-    ExtractError, Extraction,
-    attributes::{Certain, Handle},
-    entries::{OpenDirectory, Place},
+    ExtractError,
+    attributes::Handle,
+    extraction::Extraction,
+    place::{OpenDirectory, Place},
     plan::Large,
+    process::Certain,
 };
 
-/// Makes a file with content and attributes; one that can't be finished is removed.
+/// Makes a file with content and attributes; a file that can't be finished is removed.
 pub(super) fn make(place: &Place<'_>, size: u64, buffer: &mut [u8]) -> Result<(), ExtractError> {
     let (fd, certain) = place.make_file()?;
     let file = File::from(fd);
@@ -33,7 +35,7 @@ pub(super) fn make(place: &Place<'_>, size: u64, buffer: &mut [u8]) -> Result<()
     result
 }
 
-/// Writes a range of a file; holes are left out, and the file ends no earlier than the range.
+/// Writes a range of a file, except its holes. The file is then at least as long as the end of the range.
 fn write(
     place: &Place<'_>,
     file: &File,
@@ -56,11 +58,11 @@ fn write(
     if written < range.end {
         grow(place, file, range.end)?;
     }
-    counter.advanced(range.end - range.start);
+    counter.advance(range.end - range.start);
     Ok(())
 }
 
-/// Makes a file that ends with a hole long enough. Other workers may have written behind it already.
+/// Extends a file that ends with a hole. Other workers may have written after the hole already.
 fn grow(place: &Place<'_>, file: &File, end: u64) -> Result<(), ExtractError> {
     let error = |source| place.extraction.io_error("write", &place.path(), source);
     let length = file.metadata().map_err(error)?.len();
@@ -71,24 +73,23 @@ fn grow(place: &Place<'_>, file: &File, end: u64) -> Result<(), ExtractError> {
 }
 
 /// A large file while several workers write it.
-pub(super) struct Shared<'a> {
+pub(super) struct LargeFile<'a> {
     large: &'a Large<'a>,
-    progress: Mutex<Progress>,
+    state: Mutex<State>,
 }
 
 #[derive(Default)]
-struct Progress {
+struct State {
     open: Option<(Arc<File>, Certain)>,
     segments_done: usize,
 }
 
-impl<'a> Shared<'a> {
+impl<'a> LargeFile<'a> {
     pub(super) fn new(large: &'a Large<'a>) -> Self {
-        let progress = Mutex::default();
-        Self { large, progress }
+        Self { large, state: Mutex::default() }
     }
 
-    /// Writes one segment; the first of them makes the file, the last one to be done gives it its attributes.
+    /// Writes one segment. The first call makes the file, the last one to finish sets its attributes.
     pub(super) fn write_segment(
         &self,
         extraction: &Extraction<'_>,
@@ -99,12 +100,12 @@ impl<'a> Shared<'a> {
         let place = Place::new(extraction, &directory, &self.large.entry);
         let file = self.open(&place)?;
         write(&place, &file, range, buffer)?;
-        let mut progress = self.progress();
-        progress.segments_done += 1;
-        if progress.segments_done < self.large.segments {
+        let mut state = self.state();
+        state.segments_done += 1;
+        if state.segments_done < self.large.segments {
             return Ok(());
         }
-        let Some((file, certain)) = progress.open.take() else {
+        let Some((file, certain)) = state.open.take() else {
             return Ok(());
         };
         let result = place.set_attributes(Handle::Open(file.as_fd()), certain);
@@ -116,29 +117,29 @@ impl<'a> Shared<'a> {
     }
 
     fn open(&self, place: &Place<'_>) -> Result<Arc<File>, ExtractError> {
-        let mut progress = self.progress();
-        if let Some((file, _)) = &progress.open {
+        let mut state = self.state();
+        if let Some((file, _)) = &state.open {
             return Ok(Arc::clone(file));
         }
         let (fd, certain) = place.make_file()?;
         let file = Arc::new(File::from(fd));
-        // Once it has its size, segments with holes at their ends need not give it one.
+        // With its final size set here, segments that end with holes need not extend it.
         let error = |source| place.extraction.io_error("write", &place.path(), source);
         let sized = file.set_len(self.large.size).map_err(error);
-        progress.open = Some((Arc::clone(&file), certain));
+        state.open = Some((Arc::clone(&file), certain));
         sized.map(|()| file)
     }
 
-    /// Removes the file if it was begun and not finished.
+    /// Removes the file if it was made and not finished.
     pub(super) fn remove_unfinished(&self, extraction: &Extraction<'_>) {
-        if self.progress().open.is_some()
+        if self.state().open.is_some()
             && let Ok(directory) = OpenDirectory::open(extraction, self.large.entry.parent)
         {
             Place::new(extraction, &directory, &self.large.entry).remove();
         }
     }
 
-    fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! What is made in which order?
+//! Defines [`Plan`], the directories, files and links to make, in order.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -6,7 +6,7 @@ use lith_tree::{InodeIndex, Kind, Name, Tree};
 
 use crate::Selection;
 
-/// A name to be made, and where it leads.
+/// A name to be made, and its inode.
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'a> {
     pub(super) parent: InodeIndex,
@@ -18,22 +18,22 @@ pub(super) struct Entry<'a> {
 pub(super) struct Directory<'a> {
     pub(super) inode: InodeIndex,
     pub(super) parent: InodeIndex,
-    /// None for the root.
+    /// `None` for the root.
     pub(super) name: Option<&'a Name>,
     depth: usize,
-    /// Whether it gets its attributes: if it is chosen, or made now.
+    /// Whether its attributes are set: if it is selected itself, or new.
     pub(super) owns_attributes: bool,
 }
 
-/// A further name of a file, and the name under which it is made.
+/// A further name of a file, and the name by which the file is made.
 pub(super) struct Link<'a> {
     pub(super) entry: Entry<'a>,
     pub(super) first: Entry<'a>,
 }
 
-/// What one worker does at a time.
+/// The unit of work of a worker.
 pub(super) enum Job {
-    /// These of the plan's entries, all in one directory.
+    /// A range of the plan's entries, all in one directory.
     Entries(Range<usize>),
     /// Bytes of one of the plan's large files.
     Segment { large: usize, range: Range<u64> },
@@ -46,10 +46,10 @@ pub(super) struct Large<'a> {
     pub(super) segments: usize,
 }
 
-/// All that is made.
+/// Everything to be made.
 #[derive(Default)]
 pub(super) struct Plan<'a> {
-    /// By depth, and those of one parent next to each other.
+    /// By depth; those of one parent are adjacent.
     pub(super) directories: Vec<Directory<'a>>,
     pub(super) entries: Vec<Entry<'a>>,
     pub(super) large: Vec<Large<'a>>,
@@ -59,13 +59,13 @@ pub(super) struct Plan<'a> {
 
 /// From this size on a file is written by several workers.
 const LARGE: u64 = 16 << 20;
-/// So much of a large file is one job,
+/// Bytes of a large file in one job,
 const SEGMENT: u64 = 4 << 20;
-/// unless that would be more jobs than this; a file of holes can have any size.
+/// unless a file would have more jobs than this: a file of holes can have any size.
 const MAX_SEGMENTS: u64 = 4096;
-/// A job of small files ends with so many of them,
+/// Files in a job of small files at most,
 const JOB_ENTRIES: usize = 64;
-/// or with so many bytes.
+/// and the bytes after which it ends.
 const JOB_BYTES: u64 = 4 << 20;
 
 impl<'a> Plan<'a> {
@@ -90,7 +90,7 @@ impl<'a> Plan<'a> {
             if found.nlink() > 1
                 && let Some(first) = firsts.insert(inode, entry)
             {
-                // The name that stands is the first.
+                // Keep the first name.
                 firsts.insert(inode, first);
                 plan.links.push(Link { entry, first });
                 continue;
@@ -145,7 +145,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// A job of small files that is being put together.
+/// A job of small files while it is collected.
 #[derive(Default)]
 struct Batch {
     parent: Option<InodeIndex>,

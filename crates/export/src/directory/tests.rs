@@ -1,15 +1,19 @@
-//! Is what is extracted what the tree says, and all of it inside the destination?
+//! Tests that extracted files equal the tree, and that all are inside the destination.
 
 use std::{
-    fs,
+    fs, io,
+    num::NonZeroUsize,
     os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink},
     process::Command,
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use lith_observer::{Observer, Phase, Progress};
 use lith_tree::{
-    Aspects, Content, Contents, Filesystem, InodeIndex, Kind, Rdev, Timestamp, Tree, XattrSet,
+    Aspects, Content, ContentError, Contents, Filesystem, InodeIndex, Kind, Rdev, Timestamp, Tree,
+    XattrSet,
 };
+use rustix::io::Errno;
 use tempfile::TempDir;
 
 use super::*;
@@ -245,6 +249,8 @@ fn no_half_written_file_stays() {
 
 /// Cancels after so many bytes.
 struct Cancelling(AtomicU64);
+
+impl ExportObserver for Cancelling {}
 
 impl Observer for Cancelling {
     fn is_cancelled(&self) -> bool {
@@ -496,4 +502,17 @@ fn a_read_only_filesystem_is_named() {
     let destination = mounted.0.path().join("x");
     let error = extract_all(&Sample::new(), &destination, &options(1)).unwrap_err();
     assert!(matches!(error, ExtractError::Io { path, .. } if path == destination));
+}
+
+#[test]
+fn progress_counts_the_bytes_of_selected_files_once() {
+    let sample = Sample::of_everything();
+    let fs = Filesystem::new(&sample.tree, &sample.contents);
+    for workers in [1, 2] {
+        let (place, progress) = (place(), Progress::default());
+        let report =
+            extract(fs, &Selection::all(), place.path(), &options(workers), &progress).unwrap();
+        assert_eq!((progress.phase(), progress.total()), (Phase::Extracting, report.bytes));
+        assert_eq!(progress.done(), report.bytes);
+    }
 }

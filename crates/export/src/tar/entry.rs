@@ -1,33 +1,33 @@
-//! How is an inode's name and metadata written before its content?
+//! Writes the headers of an entry: name and metadata.
 
 use std::io::{self, Write};
 
 use lith_tree::{Inode, Kind, Metadata, Rdev, Xattr};
 use tar::{EntryType, Header};
 
-use super::{padding, pax::Records};
+use super::{block::padding, pax::Records};
 
-/// Seven octal digits: what a header holds of ids and device numbers.
+/// Seven octal digits: the largest id or device number in a header.
 const MAX_ID: u32 = 0o777_7777;
-/// Eleven octal digits: what a header holds of sizes and times.
+/// Eleven octal digits: the largest size or time in a header.
 const MAX_LONG: u64 = 0o777_7777_7777;
 
-/// An entry of a tar, but for its content.
+/// An entry of a tar without its content.
 pub(super) struct Entry<'a> {
     kind: EntryType,
     name: Vec<u8>,
     target: &'a [u8],
     metadata: &'a Metadata,
-    /// Bytes that follow.
+    /// Bytes of content that follow the header.
     size: u64,
     rdev: Option<Rdev>,
     xattrs: &'a [Xattr],
-    /// The size that the file has when it is unpacked, if it is a sparse one.
+    /// The file's size if it is written in the sparse format.
     real_size: Option<u64>,
 }
 
 impl<'a> Entry<'a> {
-    /// The entry of an inode that is no socket.
+    /// The entry of an inode, which must not be a socket: sockets have no form in a tar.
     pub(super) fn new(inode: &'a Inode, path: &[u8], xattrs: &'a [Xattr]) -> Self {
         let mut entry = Self {
             kind: EntryType::Regular,
@@ -53,7 +53,7 @@ impl<'a> Entry<'a> {
         entry
     }
 
-    /// One more name of the inode that stands earlier in the tar as `first`.
+    /// A further name of an inode that precedes it in the tar as `first`.
     pub(super) fn hard_link(inode: &'a Inode, path: &[u8], first: &'a [u8]) -> Self {
         Self {
             kind: EntryType::Link,
@@ -64,7 +64,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Makes it the entry of a sparse file, whose map and data have so many bytes together.
+    /// Makes it the entry of a sparse file, whose map and data have `size` bytes together.
     pub(super) fn make_sparse(&mut self, size: u64) {
         self.real_size = Some(self.size);
         self.size = size;
@@ -99,7 +99,7 @@ impl<'a> Entry<'a> {
             records.add(b"GNU.sparse.minor", b"0");
             records.add(b"GNU.sparse.name", &self.name);
             records.add_number("GNU.sparse.realsize", size);
-            // What a reader that knows nothing of sparse files sees must not pass for the file.
+            // A reader that doesn't know the sparse format must not take map and data for the file.
             put_name(header, &short_name(b"GNUSparseFile.0/", &self.name));
         } else if !put_name(header, &self.name) {
             records.add(b"path", &self.name);
@@ -127,7 +127,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// A number as the header has it: zero if it is too large and stands in a record.
+/// The number for the header: zero if it is too large, and then in a record.
 fn or_record(number: u64, max: u64, key: &str, records: &mut Records) -> u64 {
     if number <= max {
         return number;
@@ -144,8 +144,8 @@ fn device_or_record(number: u32, key: &str, records: &mut Records) -> u32 {
     0
 }
 
-/// Puts a name into a header's two fields for it; false if it doesn't fit or isn't plain ASCII. Then as much of it
-/// is there as fits.
+/// Puts a name into its two fields of a header; false if it doesn't fit or isn't ASCII. The fields then hold as much of it as
+/// fits.
 fn put_name(header: &mut Header, name: &[u8]) -> bool {
     let Some(fields) = header.as_ustar_mut() else {
         return false;
@@ -160,7 +160,7 @@ fn put_name(header: &mut Header, name: &[u8]) -> bool {
     }
 }
 
-/// Cuts a name at a slash into parts that fit; the first is empty if it need not be cut.
+/// Splits a name at a slash into parts that fit; the first is empty if the whole name fits the second field.
 fn split_name(name: &[u8], prefix: usize, rest: usize) -> Option<(&[u8], &[u8])> {
     if name.len() <= rest {
         return Some((b"", name));
@@ -178,7 +178,7 @@ fn put_target(header: &mut Header, target: &[u8]) -> bool {
     fill(&mut fields.linkname, target) && target.is_ascii()
 }
 
-/// Copies what fits, and says whether that is all.
+/// Copies the bytes that fit, and returns whether all did.
 fn fill(field: &mut [u8], bytes: &[u8]) -> bool {
     for (to, from) in field.iter_mut().zip(bytes) {
         *to = *from;
@@ -186,15 +186,15 @@ fn fill(field: &mut [u8], bytes: &[u8]) -> bool {
     bytes.len() <= field.len()
 }
 
-/// A name in `directory` that begins as the last part of `path` does, short enough for a header.
+/// A name in `directory` with the first bytes of the last part of `path`, short enough for a header.
 fn short_name(directory: &[u8], path: &[u8]) -> Vec<u8> {
     let path = path.strip_suffix(b"/").unwrap_or(path);
     let last = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
-    let room = 100 - directory.len();
-    [directory, last.get(..room).unwrap_or(last)].concat()
+    let length = last.len().min(100 - directory.len());
+    [directory, last.split_at(length).0].concat()
 }
 
-/// The header before so many bytes of records.
+/// The header of `length` bytes of records.
 fn pax_header(name: &[u8], length: u64) -> Header {
     let mut header = Header::new_ustar();
     header.set_entry_type(EntryType::XHeader);

@@ -1,12 +1,14 @@
 //! How does a tree become a tar stream?
 //!
-//! In the PAX format: what the ustar header of an entry can't hold stands in a PAX header before it. Entries come in the
+//! In the PAX format: what does not fit the ustar header of an entry is in a PAX header before it. Entries are in the
 //! order of [`Tree::walk`](lith_tree::Tree::walk), directories with a slash at the end of their names and the root as `./`, so that the
 //! same tree always gives the same bytes. All names after the first of one inode are hard links. A file with a hole
-//! of at least a block of 4 KiB is written in the sparse format of GNU tar, version 1.0. Sockets have no
+//! of at least 4 KiB is written in the sparse format of GNU tar, version 1.0. Sockets have no
 //! form in a tar and are skipped.
 
+mod block;
 mod entry;
+mod error;
 mod pax;
 mod sparse;
 
@@ -18,52 +20,29 @@ use std::{
     rc::Rc,
 };
 
-use lith_tree::{Content, ContentError, Filesystem, InodeIndex, Kind, Piece, Pieces, Visit};
+use lith_tree::{Content, Filesystem, InodeIndex, Kind, Piece, Pieces, Visit, push_name};
 
-use crate::{Observer, Report, Selection, What, observer::Counter};
+use crate::{ExportObserver, Report, Selection, What, report::Counter};
+use block::{BLOCK, padding};
 use entry::Entry;
 use sparse::SparseMap;
 
-/// Why a tree can't be written as a tar.
-#[derive(Debug, thiserror::Error)]
-pub enum TarError {
-    /// Who read the stream has gone, as `head` does; nothing to complain about.
-    #[error("the reader of the tar has closed it")]
-    BrokenPipe,
-    /// The stream can't be written.
-    #[error("cannot write the tar")]
-    Write(#[source] io::Error),
-    /// A file's bytes can't be had.
-    #[error(transparent)]
-    Content(#[from] ContentError),
-    /// The observer asked to give up.
-    #[error("cancelled")]
-    Cancelled,
-}
-
-impl TarError {
-    fn writing(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
-            _ => Self::Write(error),
-        }
-    }
-}
+pub use error::TarError;
 
 /// Writes the selected part of a tree to `output` as a tar stream.
 ///
 /// # Errors
-/// [`TarError`]; what was written so far is then no complete tar.
+/// [`TarError`]; the tar is then incomplete.
 pub fn write_tar(
     fs: Filesystem<'_>,
     selection: &Selection,
     output: &mut dyn Write,
-    observer: &dyn Observer,
+    observer: &dyn ExportObserver,
 ) -> Result<Report, TarError> {
     let mut writer = Writer {
         fs,
         output: BufWriter::with_capacity(BUFFER, output),
-        counter: Counter::new(observer),
+        counter: Counter::start(observer, fs.tree, selection),
         firsts: HashMap::new(),
         buffer: vec![0; BUFFER],
     };
@@ -76,23 +55,17 @@ pub fn write_tar(
     writer.finish()
 }
 
-/// Bytes read, and gathered for a write, at once.
+/// Bytes read, and collected for a write, at once.
 const BUFFER: usize = 1 << 20;
 
-/// The size that headers have, and that content is filled up to.
-const BLOCK: usize = 512;
-
-/// Makes `path`, the path of the name visited before, that of this one; `ends` holds where its directories' paths end.
+/// Changes `path` from the previous name's to this one's; `ends` has the lengths of its directories' paths.
 fn extend_path(path: &mut Vec<u8>, ends: &mut Vec<usize>, visit: &Visit<'_>) {
     let Some(name) = visit.name else {
         return;
     };
     ends.truncate(visit.depth.saturating_sub(1));
     path.truncate(ends.last().copied().unwrap_or(0));
-    if !path.is_empty() {
-        path.push(b'/');
-    }
-    path.extend_from_slice(name.as_bytes());
+    push_name(path, name.as_bytes());
     ends.push(path.len());
 }
 
@@ -112,7 +85,7 @@ impl Writer<'_> {
             self.counter.skipped(path, What::Socket, None);
             return Ok(());
         }
-        if self.counter.observer.is_cancelled() {
+        if self.counter.is_cancelled() {
             return Err(TarError::Cancelled);
         }
         if found.as_directory().is_none() && found.nlink() > 1 {
@@ -155,7 +128,7 @@ impl Writer<'_> {
             self.copy(&*content, range.clone())?;
         }
         content.check_unchanged()?;
-        self.counter.advanced(size);
+        self.counter.advance(size);
         let length = stored.iter().map(|range| range.end - range.start).sum();
         self.write_all(padding(length))
     }
@@ -170,7 +143,7 @@ impl Writer<'_> {
                 }
             };
             written.map_err(TarError::writing)?;
-            if self.counter.observer.is_cancelled() {
+            if self.counter.is_cancelled() {
                 return Err(TarError::Cancelled);
             }
         }
@@ -186,16 +159,6 @@ impl Writer<'_> {
         self.write_all(&[0; 2 * BLOCK])?;
         self.output.flush().map_err(TarError::writing)?;
         Ok(self.counter.report())
-    }
-}
-
-/// The zeros that fill up so many bytes to whole blocks.
-fn padding(length: u64) -> &'static [u8] {
-    const ZEROS: [u8; BLOCK] = [0; BLOCK];
-    let over = usize::try_from(length % BLOCK as u64).unwrap_or(0);
-    match over {
-        0 => &[],
-        _ => ZEROS.get(over..).unwrap_or_default(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What does a PAX header say of the entry behind it?
+//! Defines [`Records`], the content of a PAX header.
 
 use lith_tree::Timestamp;
 
@@ -29,7 +29,7 @@ impl Records {
         self.add(key.as_bytes(), decimal(time).as_bytes());
     }
 
-    /// An extended attribute. As its key can't hold `=`, GNU tar writes that, and `%`, as a URL does.
+    /// Adds an extended attribute. A key can't hold `=`, so `=` and `%` are escaped as in a URL, as GNU tar does.
     pub(super) fn add_xattr(&mut self, name: &[u8], value: &[u8]) {
         let mut key = b"SCHILY.xattr.".to_vec();
         for byte in name {
@@ -56,7 +56,7 @@ fn decimal(Timestamp { sec, nsec }: Timestamp) -> String {
     if nsec == 0 {
         return sec.to_string();
     }
-    // Nanoseconds count upwards from the second below, but digits go away from zero.
+    // Nanoseconds count up from the second below, but decimal digits count away from zero.
     let (sign, whole, fraction) = if sec < 0 {
         ("-", sec.saturating_add(1).unsigned_abs(), 1_000_000_000_u32.saturating_sub(nsec))
     } else {

@@ -1,24 +1,23 @@
-//! Where in a file is data, in the form of GNU tar's sparse format 1.0?
+//! Defines [`SparseMap`], the map of a file's data in the sparse format 1.0 of GNU tar.
 
 use std::ops::Range;
 
 use lith_tree::{Content, ContentError, DataRange};
 
-use super::{BLOCK, padding};
+use super::block::{BLOCK, padding};
 
-/// Holes from this size on are kept; smaller ones are written as zeros. No filesystem's blocks are smaller
-/// in practice.
+/// The size from which on holes are kept; smaller ones are written as zeros. Filesystems with smaller blocks are rare.
 const SMALLEST_HOLE: u64 = 4096;
 
 /// The stretches of data in a file that has holes.
 pub(super) struct SparseMap {
     size: u64,
-    /// In ascending order, beginning and ending between blocks or at the end of the file.
+    /// In ascending order; each starts and ends between blocks or at the end of the file.
     pub(super) data: Vec<Range<u64>>,
 }
 
 impl SparseMap {
-    /// The map of a file; none if it has no hole that is kept.
+    /// The map of a file; `None` if it has no hole that is kept.
     pub(super) fn of(content: &dyn Content, size: u64) -> Result<Option<Self>, ContentError> {
         let mut map = Self { size, data: Vec::new() };
         let mut position = 0;
@@ -36,7 +35,7 @@ impl SparseMap {
         Ok((map.stored() < size).then_some(map))
     }
 
-    /// Adds a stretch, widened to whole blocks: GNU tar reads each one from a block of its own.
+    /// Adds a stretch, extended to whole blocks: GNU tar reads each stretch from a block of its own.
     fn add(&mut self, data: Range<u64>) {
         let block = BLOCK as u64;
         let start = data.start - data.start % block;
@@ -48,10 +47,10 @@ impl SparseMap {
         }
     }
 
-    /// The map as it stands before the data: decimal numbers, each on a line, filled up to whole blocks.
+    /// The map as it precedes the data: decimal numbers, each on a line, padded to whole blocks.
     pub(super) fn encode(&self) -> Vec<u8> {
         let data = self.data.iter().map(|data| (data.start, data.end - data.start));
-        // A hole at the end is told by an empty stretch behind it.
+        // An empty stretch at the end of the file marks a hole there.
         let ends_with_hole = self.data.last().is_none_or(|data| data.end < self.size);
         let last = ends_with_hole.then_some((self.size, 0));
         let count = self.data.len() + usize::from(ends_with_hole);
@@ -63,7 +62,7 @@ impl SparseMap {
         bytes
     }
 
-    /// How many bytes of data there are.
+    /// Bytes of data.
     pub(super) fn stored(&self) -> u64 {
         self.data.iter().map(|data| data.end - data.start).sum()
     }

@@ -1,20 +1,21 @@
-//! How do listings become a tree?
+//! Assembles listings of directories into a tree.
 
 use std::{collections::HashMap, vec};
 
-use lith_tree::{InodeIndex, Kind, Metadata, Name, Tree, TreeError};
+use lith_tree::{InodeIndex, Kind, Metadata, Name, Tree, TreeError, push_name};
 
-use super::scan::{Entry, EntryKind, Listing};
+use super::scan::{Entry, Listing};
 use crate::seen::Seen;
 
-/// Why listings are no tree: the path at fault, from the root, and the reason.
+/// Why listings can't be assembled: the path concerned, from the root, and the reason.
 pub(super) type AssembleError = (Vec<u8>, TreeError);
 
 /// A directory whose entries are being added.
 struct Level {
     directory: InodeIndex,
     entries: vec::IntoIter<Entry>,
-    first_child: usize,
+    /// The number of the next subdirectory's listing.
+    next_child: usize,
 }
 
 /// Adds listings to a tree, in the order of the tree's walk.
@@ -23,11 +24,11 @@ struct Assembler {
     seen: Vec<Seen>,
     listings: Vec<Listing>,
     stack: Vec<Level>,
-    /// The inodes that have several names, by device and inode number.
+    /// The inodes with several names, by device and inode number.
     shared: HashMap<(u64, u64), InodeIndex>,
 }
 
-/// Makes the tree, and what was seen of each inode, from the root's attributes and all listings.
+/// Assembles the tree of the root's attributes and all listings. Also returns what was seen of each inode.
 pub(super) fn assemble(
     root: Metadata,
     listings: Vec<Listing>,
@@ -43,8 +44,9 @@ pub(super) fn assemble(
     while let Some(level) = assembler.stack.last_mut() {
         match level.entries.next() {
             Some(entry) => {
-                let (parent, first_child) = (level.directory, level.first_child);
-                assembler.add(parent, first_child, entry)?;
+                let (parent, child) = (level.directory, level.next_child);
+                level.next_child += usize::from(matches!(entry.kind, Kind::Directory(_)));
+                assembler.add(parent, child, entry)?;
             }
             None => drop(assembler.stack.pop()),
         }
@@ -61,36 +63,33 @@ impl Assembler {
         self.stack.push(Level {
             directory,
             entries: listing.entries.into_iter(),
-            first_child: listing.first_child,
+            next_child: listing.first_child,
         });
     }
 
+    /// Adds an entry; `listing` is the number of its listing if it is a directory.
     fn add(
         &mut self,
         parent: InodeIndex,
-        first_child: usize,
+        listing: usize,
         entry: Entry,
     ) -> Result<(), AssembleError> {
         let name = entry.name.clone();
-        let subdirectory = match entry.kind {
-            EntryKind::Directory(number) => Some(first_child + number),
-            _ => None,
-        };
         let inode = self.enter(parent, entry).map_err(|error| (self.path(parent, &name), error))?;
-        if let Some(listing) = subdirectory {
+        if self.tree.get(inode).as_directory().is_some() {
             self.descend(inode, listing);
         }
         Ok(())
     }
 
-    /// Adds an inode, or a name to one that is there.
+    /// Adds an inode, or a name to an inode that has others.
     fn enter(&mut self, parent: InodeIndex, entry: Entry) -> Result<InodeIndex, TreeError> {
         if let Some(inode) = entry.shared.and_then(|id| self.shared.get(&id)) {
             self.tree.link(parent, entry.name, *inode)?;
             return Ok(*inode);
         }
         let metadata = Metadata { xattrs: self.tree.xattrs.intern(entry.xattrs), ..entry.metadata };
-        let inode = self.tree.add(parent, entry.name, metadata, entry.kind.into())?;
+        let inode = self.tree.add(parent, entry.name, metadata, entry.kind)?;
         self.seen.push(entry.seen);
         if let Some(id) = entry.shared {
             self.shared.insert(id, inode);
@@ -100,21 +99,7 @@ impl Assembler {
 
     fn path(&self, parent: InodeIndex, name: &Name) -> Vec<u8> {
         let mut path = self.tree.path(parent);
-        crate::exclude::push_name(&mut path, name.as_bytes());
+        push_name(&mut path, name.as_bytes());
         path
-    }
-}
-
-impl From<EntryKind> for Kind {
-    fn from(kind: EntryKind) -> Self {
-        match kind {
-            EntryKind::Directory(_) => Self::directory(),
-            EntryKind::Regular { size } => Self::Regular { size },
-            EntryKind::Symlink(target) => Self::Symlink(target),
-            EntryKind::CharDevice(rdev) => Self::CharDevice(rdev),
-            EntryKind::BlockDevice(rdev) => Self::BlockDevice(rdev),
-            EntryKind::Fifo => Self::Fifo,
-            EntryKind::Socket => Self::Socket,
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! How is a file below a directory opened, however long its path, without following symbolic links?
+//! Opens files below a directory by paths of any length, without following symbolic links.
 
 use std::{
     ffi::OsStr,
@@ -16,23 +16,23 @@ use rustix::{
 
 use crate::limits::PATH_MAX;
 
-/// The flags that every directory is opened with to be listed.
+/// The flags by which directories are opened to be listed.
 pub(super) const LIST: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 const PASS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// A directory that paths start from.
+/// The directory at which paths start.
 #[derive(Debug)]
 pub(super) struct Root {
     fd: OwnedFd,
     path: PathBuf,
-    /// Whether the kernel can check a whole path for symbolic links (Linux 5.6, not in every sandbox).
-    /// Otherwise paths are gone through name by name.
+    /// Whether the kernel has `openat2`, which checks a whole path for symbolic links (Linux 5.6, not in every sandbox).
+    /// Otherwise names are opened one by one.
     whole_paths: bool,
 }
 
 impl Root {
-    /// Opens the directory at `path`, which may itself be reached by symbolic links.
+    /// Opens the directory at `path`, which may contain symbolic links.
     pub(super) fn open(path: &Path) -> Result<Self> {
         let fd = openat(CWD, path, LIST, Mode::empty())?;
         let probe = openat2(&fd, ".", PASS, Mode::empty(), ResolveFlags::NO_SYMLINKS);
@@ -44,23 +44,23 @@ impl Root {
         let mut above = None;
         let mut rest = path;
         loop {
-            let (piece, behind) = first_piece(rest, self.whole_paths);
+            let (part, after) = first_part(rest, self.whole_paths);
             let at = above.as_ref().map_or(self.fd.as_fd(), OwnedFd::as_fd);
-            let Some(behind) = behind else {
-                return self.open_piece(at, piece, flags);
+            let Some(after) = after else {
+                return self.open_part(at, part, flags);
             };
-            above = Some(self.open_piece(at, piece, PASS)?);
-            rest = behind;
+            above = Some(self.open_part(at, part, PASS)?);
+            rest = after;
         }
     }
 
-    fn open_piece(&self, at: BorrowedFd<'_>, piece: &[u8], flags: OFlags) -> Result<OwnedFd> {
-        let piece = if piece.is_empty() { b"." } else { piece };
+    fn open_part(&self, at: BorrowedFd<'_>, part: &[u8], flags: OFlags) -> Result<OwnedFd> {
+        let part = if part.is_empty() { b"." } else { part };
         loop {
             let opened = if self.whole_paths {
-                openat2(at, piece, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+                openat2(at, part, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
             } else {
-                openat(at, piece, flags | OFlags::NOFOLLOW, Mode::empty())
+                openat(at, part, flags | OFlags::NOFOLLOW, Mode::empty())
             };
             if opened.as_ref().err() != Some(&Errno::INTR) {
                 return opened;
@@ -73,7 +73,7 @@ impl Root {
         &self.path
     }
 
-    /// What to call the file at `path` below the root.
+    /// The path of the file at `path` below the root, for messages.
     pub(super) fn full_path(&self, path: &[u8]) -> PathBuf {
         if path.is_empty() {
             return self.path.clone();
@@ -88,15 +88,15 @@ impl AsFd for Root {
     }
 }
 
-/// Cuts off as much of a path as one system call takes, and gives what comes behind, if anything does.
-fn first_piece(path: &[u8], whole_paths: bool) -> (&[u8], Option<&[u8]>) {
+/// Splits off as much of a path as one system call takes. Also returns the rest; `None` if that was the whole path.
+fn first_part(path: &[u8], whole_paths: bool) -> (&[u8], Option<&[u8]>) {
     let slash = |byte: &u8| *byte == b'/';
     let cut = if !whole_paths {
         path.iter().position(slash)
     } else if path.len() < PATH_MAX {
         None
     } else {
-        let start = path.get(..PATH_MAX).unwrap_or(path);
+        let (start, _) = path.split_at(PATH_MAX);
         start.iter().rposition(slash)
     };
     cut.and_then(|cut| Some((path.get(..cut)?, Some(path.get(cut + 1..)?)))).unwrap_or((path, None))
@@ -107,20 +107,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_paths_are_cut_at_slashes() {
-        assert_eq!(first_piece(b"a/b", true), (&b"a/b"[..], None));
-        assert_eq!(first_piece(b"a/b", false), (&b"a"[..], Some(&b"b"[..])));
-        assert_eq!(first_piece(b"", true), (&b""[..], None));
+    fn long_paths_are_split_at_slashes() {
+        assert_eq!(first_part(b"a/b", true), (&b"a/b"[..], None));
+        assert_eq!(first_part(b"a/b", false), (&b"a"[..], Some(&b"b"[..])));
+        assert_eq!(first_part(b"", true), (&b""[..], None));
         let long = [&[b'x'; 250][..]; 40].join(&b'/');
         let mut rest = &long[..];
-        let mut pieces = Vec::new();
-        while let (piece, Some(behind)) = first_piece(rest, true) {
-            assert!(piece.len() < PATH_MAX && piece.len() > PATH_MAX - 256);
-            pieces.push(piece);
-            rest = behind;
+        let mut parts = Vec::new();
+        while let (part, Some(after)) = first_part(rest, true) {
+            assert!(part.len() < PATH_MAX && part.len() > PATH_MAX - 256);
+            parts.push(part);
+            rest = after;
         }
-        pieces.push(rest);
-        assert_eq!(pieces.join(&b'/'), long);
+        parts.push(rest);
+        assert_eq!(parts.join(&b'/'), long);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! How are the bytes of files in a directory had?
+//! Reads the bytes of files of a scanned directory.
 
 use std::{
     fs::File,
@@ -18,7 +18,7 @@ use rustix::{
 use super::beneath::Root;
 use crate::seen::{Seen, is_dense};
 
-/// Never waits, should a FIFO have taken the file's place.
+/// `NONBLOCK`, so that opening never waits, even if a FIFO has replaced the file.
 const READ: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOFOLLOW)
@@ -31,7 +31,7 @@ pub(super) struct DirectoryContents {
     root: Root,
     /// By inode.
     seen: Vec<Seen>,
-    /// Whether files may still be opened without marking them as read. Only their owner may.
+    /// Whether files are opened without changing their access time. Only their owner may do that.
     quiet: AtomicBool,
 }
 
@@ -67,6 +67,7 @@ impl Contents for DirectoryContents {
             Err(errno) => return Err(io_error(path, "read the attributes", errno)),
         };
         let content = FileContent {
+            // An inode that was added to the tree later differs from any file.
             seen: self.seen.get(inode.index()).copied().unwrap_or_default(),
             dense: is_dense(&stat),
             file,
@@ -99,8 +100,7 @@ impl FileContent {
         io_error(self.path.clone(), action, errno)
     }
 
-    /// Where the next hole or data begins; the end if there is none, `unknown` if the filesystem does
-    /// not know about holes.
+    /// Where the next hole or data starts; the end if there is none, `unknown` if the filesystem does not support the query.
     fn seek(&self, target: SeekFrom, unknown: u64) -> Result<u64, ContentError> {
         match seek(self.file.as_fd(), target) {
             Ok(found) => Ok(found.min(self.size)),
@@ -148,9 +148,9 @@ impl Content for FileContent {
 
 fn cannot_open(path: PathBuf, errno: Errno) -> ContentError {
     let what = match errno {
-        Errno::NOENT | Errno::NOTDIR => "is gone",
-        Errno::LOOP => "a symbolic link has taken its place",
-        Errno::NXIO => "is no regular file any more",
+        Errno::NOENT | Errno::NOTDIR => "was removed",
+        Errno::LOOP => "was replaced by a symbolic link",
+        Errno::NXIO => "is no longer a regular file",
         _ => return io_error(path, "open", errno),
     };
     ContentError::Changed { path, what: what.to_owned() }

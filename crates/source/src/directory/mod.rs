@@ -1,8 +1,8 @@
 //! How does a directory on disk become a tree?
 //!
-//! Directories are listed by a few threads, each in one go: names, then one `stat` and one `listxattr` a
-//! file. When all are listed the tree is made from them in the order of its walk, so that nothing
-//! depends on the threads or on the order in which the filesystem lists names.
+//! A few threads list directories: all names, then one `stat` and one `listxattr` for each file. When all are listed the tree is
+//! assembled in the order of its walk, so that the result depends neither on the threads nor on the order in which the
+//! filesystem lists names.
 
 mod assemble;
 mod beneath;
@@ -15,14 +15,14 @@ use std::{io, path::Path};
 
 use rustix::{fs::fstat, io::Errno};
 
-use crate::{Options, Source, SourceError, open::cannot};
+use crate::{Options, Source, SourceError, error::cannot};
 use beneath::Root;
 use contents::DirectoryContents;
 
 /// Reads the tree below the directory at `path`, other filesystems mounted there included.
 ///
 /// # Errors
-/// [`SourceError`] names the file that could not be read, or vanished while the others were.
+/// [`SourceError`] names the file that can't be read, or was removed meanwhile.
 pub fn directory(path: &Path, options: &Options) -> Result<Source, SourceError> {
     let refused = |action| move |errno: Errno| cannot(action, path)(io::Error::from(errno));
     let root = Root::open(path).map_err(refused("open"))?;

@@ -1,4 +1,4 @@
-//! Which directories are still to be listed, and by which thread?
+//! Lists all directories below a root, in several threads.
 
 use std::{
     num::NonZeroUsize,
@@ -20,7 +20,7 @@ struct Job {
 }
 
 struct State {
-    /// The last is taken first, so that few are waiting at any time.
+    /// The last one is taken first, so that few wait at any time.
     jobs: Vec<Job>,
     listings: Vec<Listing>,
     busy: usize,
@@ -52,7 +52,7 @@ pub(super) fn scan_all(
     let helpers = options.workers.min(NonZeroUsize::MIN.saturating_add(SCANNERS - 1));
     thread::scope(|scope| {
         for _ in 1..helpers.get() {
-            // Without helpers it only takes longer.
+            // Without this thread the others do its work.
             let _ = thread::Builder::new().spawn_scoped(scope, || queue.work(root, options));
         }
         queue.work(root, options);
@@ -78,7 +78,7 @@ impl Queue {
         self.lock().notes.merge(scanner.notes);
     }
 
-    /// The next directory; none when all are listed or one failed.
+    /// The next directory; `None` when all are listed or one failed.
     fn take(&self) -> Option<Job> {
         let mut state = self.lock();
         loop {

@@ -1,4 +1,4 @@
-//! What is in a directory, before it is a tree?
+//! Lists directories: names, attributes and xattrs of their entries.
 
 use std::{
     ffi::CStr,
@@ -7,7 +7,7 @@ use std::{
     os::unix::ffi::OsStrExt,
 };
 
-use lith_tree::{Metadata, Name, Rdev, Xattr};
+use lith_tree::{Kind, Metadata, Name, Rdev, Xattr, push_name};
 use rustix::{
     fs::{AtFlags, FileType, RawDir, Stat, major, minor, readlinkat, statat},
     io::Errno,
@@ -19,13 +19,12 @@ use super::{
 };
 use crate::{
     Options, SourceError,
-    exclude::push_name,
     limits::PATH_MAX,
     note::Notes,
     seen::{Seen, size_of},
 };
 
-/// Bytes of directory entries that are read at once.
+/// Bytes of directory entries read at once.
 const ENTRIES: usize = 32 << 10;
 
 /// One directory's entries in ascending order of their names' bytes.
@@ -50,22 +49,7 @@ pub(super) struct Entry {
     pub(super) seen: Seen,
     /// Device and inode number of a file that has several names.
     pub(super) shared: Option<(u64, u64)>,
-    pub(super) kind: EntryKind,
-}
-
-/// What a file is.
-#[derive(Debug)]
-pub(super) enum EntryKind {
-    /// The n-th subdirectory in its listing.
-    Directory(usize),
-    Regular {
-        size: u64,
-    },
-    Symlink(Box<[u8]>),
-    CharDevice(Rdev),
-    BlockDevice(Rdev),
-    Fifo,
-    Socket,
+    pub(super) kind: Kind,
 }
 
 /// Lists directories, one after the other.
@@ -97,13 +81,13 @@ impl<'a> Scanner<'a> {
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Ok(Listing {
             xattrs,
-            subdirectories: number_subdirectories(&mut entries, path),
+            subdirectories: subdirectories(&entries, path),
             entries,
             first_child: 0,
         })
     }
 
-    /// Looks at one name, unless it is to be left out.
+    /// Reads the attributes of one name; `None` if it is excluded.
     fn entry(&mut self, place: &mut Place<'_>, name: &CStr) -> Result<Option<Entry>, SourceError> {
         let bytes = name.to_bytes();
         if bytes == b"." || bytes == b".." || self.options.exclude.excludes(place.parent, bytes) {
@@ -115,7 +99,7 @@ impl<'a> Scanner<'a> {
         let kind = kind(place.fd, name, &stat)
             .map_err(|errno| self.error(&place.path, "read the link", errno))?;
         let xattrs = match kind {
-            EntryKind::Directory(_) => Vec::new(),
+            Kind::Directory(_) => Vec::new(),
             _ => self.xattrs(Target::Path(&place.system_path), &place.path)?,
         };
         let name = Name::new(bytes).map_err(|source| SourceError::Name {
@@ -132,7 +116,7 @@ impl<'a> Scanner<'a> {
         }))
     }
 
-    /// The extended attributes of one file, if they are wanted.
+    /// The extended attributes of one file, if the options request them.
     pub(super) fn xattrs(
         &mut self,
         target: Target<'_>,
@@ -155,20 +139,20 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The directory being listed, and the paths of the name in it that is looked at.
+/// The directory being listed, and the paths of the current name in it.
 struct Place<'a> {
     fd: BorrowedFd<'a>,
     parent: &'a [u8],
     /// From the root, for messages.
     path: Vec<u8>,
-    /// What system calls that take no directory reach the file by.
+    /// The path for system calls that take no directory.
     system_path: Vec<u8>,
     system_parent: usize,
 }
 
 impl<'a> Place<'a> {
     fn new(parent: &'a [u8], root: &Root, fd: &'a OwnedFd) -> Self {
-        // A path is resolved in half the time of a detour through /proc, but it has a limit.
+        // Resolving a path takes half the time of going through /proc, but its length is limited.
         let mut system_path = root.path().as_os_str().as_bytes().to_vec();
         push_name(&mut system_path, parent);
         if system_path.len() + 1 + Name::MAX >= PATH_MAX {
@@ -192,31 +176,29 @@ impl<'a> Place<'a> {
     }
 }
 
-fn number_subdirectories(entries: &mut [Entry], parent: &[u8]) -> Vec<Box<[u8]>> {
-    let mut paths = Vec::new();
-    for entry in entries {
-        if let EntryKind::Directory(number) = &mut entry.kind {
-            *number = paths.len();
-            let mut path = parent.to_vec();
-            push_name(&mut path, entry.name.as_bytes());
-            paths.push(path.into_boxed_slice());
-        }
-    }
-    paths
+/// The paths of the entries that are directories.
+fn subdirectories(entries: &[Entry], parent: &[u8]) -> Vec<Box<[u8]>> {
+    let is_directory = |entry: &&Entry| matches!(entry.kind, Kind::Directory(_));
+    let path = |entry: &Entry| {
+        let mut path = parent.to_vec();
+        push_name(&mut path, entry.name.as_bytes());
+        path.into_boxed_slice()
+    };
+    entries.iter().filter(is_directory).map(path).collect()
 }
 
-fn kind(parent: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> rustix::io::Result<EntryKind> {
+fn kind(parent: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> rustix::io::Result<Kind> {
     Ok(match FileType::from_raw_mode(stat.st_mode) {
-        FileType::Directory => EntryKind::Directory(0),
+        FileType::Directory => Kind::directory(),
         FileType::Symlink => {
             let target = readlinkat(parent, name, Vec::new())?;
-            EntryKind::Symlink(target.into_bytes().into())
+            Kind::Symlink(target.into_bytes().into())
         }
-        FileType::CharacterDevice => EntryKind::CharDevice(rdev(stat)),
-        FileType::BlockDevice => EntryKind::BlockDevice(rdev(stat)),
-        FileType::Fifo => EntryKind::Fifo,
-        FileType::Socket => EntryKind::Socket,
-        FileType::RegularFile | FileType::Unknown => EntryKind::Regular { size: size_of(stat) },
+        FileType::CharacterDevice => Kind::CharDevice(rdev(stat)),
+        FileType::BlockDevice => Kind::BlockDevice(rdev(stat)),
+        FileType::Fifo => Kind::Fifo,
+        FileType::Socket => Kind::Socket,
+        FileType::RegularFile | FileType::Unknown => Kind::Regular { size: size_of(stat) },
     })
 }
 
@@ -224,17 +206,16 @@ fn rdev(stat: &Stat) -> Rdev {
     Rdev { major: major(stat.st_rdev), minor: minor(stat.st_rdev) }
 }
 
-fn shared(stat: &Stat, kind: &EntryKind, options: &Options) -> Option<(u64, u64)> {
-    let one_name = stat.st_nlink < 2
-        || options.dereference_hard_links
-        || matches!(kind, EntryKind::Directory(_));
+fn shared(stat: &Stat, kind: &Kind, options: &Options) -> Option<(u64, u64)> {
+    let one_name =
+        stat.st_nlink < 2 || options.dereference_hard_links || matches!(kind, Kind::Directory(_));
     (!one_name).then_some((stat.st_dev, stat.st_ino))
 }
 
-/// The attributes that `stat` tells.
+/// The attributes that `stat` returns.
 pub(super) fn metadata(stat: &Stat) -> Metadata {
     Metadata {
-        permissions: u16::try_from(stat.st_mode & 0o7777).unwrap_or(0),
+        permissions: u16::try_from(stat.st_mode & 0o7777).expect("twelve bits"),
         uid: stat.st_uid,
         gid: stat.st_gid,
         mtime: Seen::new(stat).mtime(),

@@ -1,4 +1,4 @@
-//! Which extended attributes does a file on disk have?
+//! Reads the extended attributes of files on disk.
 
 use std::os::fd::BorrowedFd;
 
@@ -10,15 +10,15 @@ use rustix::{
 
 use crate::{limits, namespace, note::NoteKind};
 
-/// Most files have no attribute and most values are short; the kernel allocates what it is offered.
+/// Most files have no attribute and most values are short; the kernel allocates a buffer of the size that it is passed.
 const USUAL: usize = 1024;
 
-/// A file whose attributes are wanted.
+/// A file whose attributes are read.
 #[derive(Clone, Copy)]
 pub(super) enum Target<'a> {
     /// An open file.
     Fd(BorrowedFd<'a>),
-    /// A path, its last name not followed.
+    /// A path, whose last name is not followed if it is a symbolic link.
     Path(&'a [u8]),
 }
 
@@ -38,7 +38,7 @@ impl Target<'_> {
     }
 }
 
-/// Reads attributes; keeps its buffers from one file to the next.
+/// Reads attributes, with the same buffers for all files.
 #[derive(Debug, Default)]
 pub(super) struct XattrReader {
     names: Vec<u8>,
@@ -46,14 +46,14 @@ pub(super) struct XattrReader {
 }
 
 impl XattrReader {
-    /// The attributes that have a place in the format; the names of others go to `note`.
+    /// The attributes that the format can store; the names of others go to `note`.
     pub(super) fn read(
         &mut self,
         target: Target<'_>,
         mut note: impl FnMut(NoteKind),
     ) -> Result<Vec<Xattr>> {
         let mut xattrs = Vec::new();
-        let names = match with_room(&mut self.names, |buffer| target.list(buffer)) {
+        let names = match with_buffer(&mut self.names, |buffer| target.list(buffer)) {
             Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(xattrs),
             names => names?,
         };
@@ -62,8 +62,8 @@ impl XattrReader {
                 note(NoteKind::Xattr(name.into()));
                 continue;
             }
-            match with_room(&mut self.value, |buffer| target.get(name, buffer)) {
-                // Removed since it was listed.
+            match with_buffer(&mut self.value, |buffer| target.get(name, buffer)) {
+                // Removed after it was listed.
                 Err(Errno::NODATA) => {}
                 value => xattrs.push(Xattr { name: name.into(), value: value?.into() }),
             }
@@ -72,8 +72,8 @@ impl XattrReader {
     }
 }
 
-/// Calls with a small buffer and, if that is not enough, with the largest.
-fn with_room(buffer: &mut Vec<u8>, call: impl Fn(&mut [u8]) -> Result<usize>) -> Result<&[u8]> {
+/// Calls with a small buffer and, if that is too small, with one of the largest size.
+fn with_buffer(buffer: &mut Vec<u8>, call: impl Fn(&mut [u8]) -> Result<usize>) -> Result<&[u8]> {
     buffer.resize(USUAL, 0);
     let length = match call(buffer) {
         Err(Errno::RANGE) => {
@@ -82,5 +82,5 @@ fn with_room(buffer: &mut Vec<u8>, call: impl Fn(&mut [u8]) -> Result<usize>) ->
         }
         length => length?,
     };
-    Ok(buffer.get(..length).unwrap_or_default())
+    Ok(buffer.split_at(length).0)
 }

@@ -1,4 +1,4 @@
-//! How are the bytes of an image's files had?
+//! Reads the bytes of an image's files.
 
 use std::{
     ffi::OsStr,
@@ -24,15 +24,18 @@ pub(super) struct ImageContents {
     pub(super) nids: Vec<Nid>,
     /// The image's own path.
     pub(super) path: PathBuf,
-    /// The devices to refer to, if files shall stay where they are.
+    /// The devices to refer to, if an image is to refer to the files.
     pub(super) referred: Option<Referred>,
 }
 
 impl Contents for ImageContents {
     fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
         let path = self.path.join(OsStr::from_bytes(&tree.path(inode)));
-        let nid = self.nids.get(inode.index()).copied().unwrap_or_default();
-        match self.image.inode(nid).and_then(|inode| self.image.file(&inode)) {
+        let Some(nid) = self.nids.get(inode.index()) else {
+            let what = "was added after the image was read".to_owned();
+            return Err(ContentError::Changed { path, what });
+        };
+        match self.image.inode(*nid).and_then(|inode| self.image.file(&inode)) {
             Ok(file) => Ok(Box::new(ImageFile { file, path, referred: self.referred.as_ref() })),
             Err(error) => Err(content_error(&path, error)),
         }

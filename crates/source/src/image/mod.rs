@@ -1,33 +1,34 @@
-//! How does an EROFS image become a tree?
+//! How does an EROFS image become a tree? Defines [`image()`], which walks it.
 
 mod contents;
 mod referred;
 
-use std::{collections::HashMap, path::Path, sync::Arc, vec};
+use std::{collections::HashMap, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, sync::Arc, vec};
 
 use lith_format::{addr::Nid, file_type::FileType, inode::InodeData};
 use lith_reader::{DirEntry, Image, Inode};
 use lith_tree::{
     DisplayPath, InodeIndex, Kind, Metadata, Name, NameError, Rdev, Timestamp, Tree, TreeError,
-    Xattr,
+    Xattr, push_name,
 };
 
-use crate::{Data, Note, NoteKind, Options, Source, exclude::push_name, namespace, note::Notes};
+use crate::{Data, Note, NoteKind, Options, Source, namespace, note::Notes};
 use contents::ImageContents;
 use referred::Referred;
 
-/// Nanoseconds are below this; a damaged inode may say more.
+/// The most nanoseconds; a corrupt inode may have more.
 const NSEC_MAX: u32 = 999_999_999;
 
-/// Why an image is no tree. Paths are from its root.
+/// Why an image can't be read as a tree. Paths are from its root.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ImageError {
     /// An inode or a directory can't be read.
     #[error("{}: cannot be read from the image", DisplayPath(path))]
     Read {
-        /// What was read.
+        /// The file.
         path: Vec<u8>,
-        /// Why it can't be.
+        /// The error of the reader.
         source: Box<lith_reader::Error>,
     },
     /// A directory is inside itself or has two names.
@@ -35,9 +36,9 @@ pub enum ImageError {
     DirectoryTwice {
         /// Its NID.
         nid: Nid,
-        /// The path that it was met at first; empty for the root.
+        /// Its first path; empty for the root.
         first: Vec<u8>,
-        /// The path that it was met at again.
+        /// Its second path.
         second: Vec<u8>,
     },
     /// A file has an impossible name.
@@ -48,8 +49,8 @@ pub enum ImageError {
         /// What is wrong with the name.
         source: NameError,
     },
-    /// A file does not fit into the tree.
-    #[error("{}: has no place in the tree", DisplayPath(path))]
+    /// A file can't be added to the tree.
+    #[error("{}: cannot be added to the tree", DisplayPath(path))]
     Tree {
         /// The file.
         path: Vec<u8>,
@@ -58,16 +59,29 @@ pub enum ImageError {
     },
 }
 
-/// Takes what an image holds; `path` is what to call it in errors about the bytes of its files.
+impl ImageError {
+    /// The path of the file concerned, from the image's root.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Read { path, .. }
+            | Self::DirectoryTwice { second: path, .. }
+            | Self::Name { path, .. }
+            | Self::Tree { path, .. } => Path::new(OsStr::from_bytes(path)),
+        }
+    }
+}
+
+/// Reads the tree of an image; `path` is its name in errors about the bytes of its files.
 ///
 /// # Errors
-/// [`ImageError`] names the first path that can't be read or makes no sense.
+/// [`ImageError`] names the first path that can't be read or is corrupt.
 pub fn image(image: Arc<Image>, path: &Path, options: &Options) -> Result<Source, ImageError> {
     let root = image.root().map_err(cannot_read(b""))?;
     image_below(image, &root, path, options)
 }
 
-/// As [`image()`], but takes only what is in a directory, which becomes the root.
+/// As [`image()`], but reads only one directory, which becomes the root.
 ///
 /// # Errors
 /// As [`image()`].
@@ -83,7 +97,7 @@ pub fn image_below(
     Ok(source(image, path, options, parts))
 }
 
-/// As [`image()`], but takes only one file, which is no directory. It gets a name in a root without attributes.
+/// As [`image()`], but reads only one file, which is not a directory. It gets a name in a root without attributes.
 ///
 /// # Errors
 /// As [`image()`].
@@ -114,7 +128,7 @@ fn source(
 /// A directory whose entries are being added.
 struct Level {
     directory: InodeIndex,
-    /// Bytes of its path.
+    /// The length of its path.
     path: usize,
     entries: vec::IntoIter<DirEntry>,
 }
@@ -125,10 +139,10 @@ struct Walker<'a> {
     tree: Tree,
     /// By inode.
     nids: Vec<Nid>,
-    /// What was met already.
+    /// The inodes visited so far.
     known: HashMap<Nid, InodeIndex>,
     stack: Vec<Level>,
-    /// The path of what is being added: one for all levels, since a chain of directories can be long.
+    /// The path of the file being added: one for all levels, because a chain of directories can be long.
     path: Vec<u8>,
     notes: Notes,
 }
@@ -171,7 +185,7 @@ impl<'a> Walker<'a> {
         Ok((self.tree, self.nids, self.notes.into_vec()))
     }
 
-    /// Adds the name that the path ends with, and for a new directory what is in it.
+    /// Adds the last name of the path, and descends into a new directory.
     fn add(&mut self, parent: InodeIndex, entry: &DirEntry) -> Result<(), ImageError> {
         let named = Name::new(&entry.name);
         let name = named.map_err(|source| ImageError::Name { path: self.path.clone(), source })?;
@@ -183,13 +197,13 @@ impl<'a> Walker<'a> {
             return Err(ImageError::DirectoryTwice { nid, first, second: self.path.clone() });
         }
         if let Some(known) = known.filter(|_| !self.options.dereference_hard_links) {
-            return self.tree.link(parent, name, known).map_err(|source| self.no_place(source));
+            return self.tree.link(parent, name, known).map_err(|source| self.not_added(source));
         }
         let inode = self.image.inode(entry.nid).map_err(cannot_read(&self.path))?;
         self.add_inode(parent, name, &inode)
     }
 
-    /// Adds what was not met before, under the name that the path ends with.
+    /// Adds a new inode by the last name of the path.
     fn add_inode(
         &mut self,
         parent: InodeIndex,
@@ -198,7 +212,7 @@ impl<'a> Walker<'a> {
     ) -> Result<(), ImageError> {
         let (metadata, kind) = (self.metadata(inode)?, self.kind(inode)?);
         let added = self.tree.add(parent, name, metadata, kind);
-        let index = added.map_err(|source| self.no_place(source))?;
+        let index = added.map_err(|source| self.not_added(source))?;
         self.nids.push(inode.nid);
         self.known.insert(inode.nid, index);
         if inode.file_type == FileType::Directory {
@@ -207,14 +221,14 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    fn no_place(&self, source: TreeError) -> ImageError {
+    fn not_added(&self, source: TreeError) -> ImageError {
         ImageError::Tree { path: self.path.clone(), source }
     }
 
     fn descend(&mut self, directory: InodeIndex, inode: &Inode) -> Result<(), ImageError> {
         let entries = self.image.read_dir(inode).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let mut entries = entries.map_err(cannot_read(&self.path))?;
-        // They are in order already, unless the image is damaged.
+        // They are sorted already, unless the image is corrupt.
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         let path = self.path.len();
         self.stack.push(Level { directory, path, entries: entries.into_iter() });

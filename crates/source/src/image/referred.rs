@@ -1,7 +1,7 @@
-//! Where do the bytes of an image's files lie, for another image to refer to?
+//! Locates the bytes of an image's files, for another image to refer to them.
 //!
-//! Of an image without extra devices all of it is one device of the other image. One with extra devices, as an index
-//! of a tar has, passes them on; what such an image holds itself can't be referred to.
+//! An image without extra devices is one device of the other image. An image with extra devices, as the index of a tar,
+//! passes on these; the bytes that it stores itself can't be referred to.
 
 use lith_format::{
     addr::BlockBits,
@@ -44,7 +44,7 @@ impl Referred {
         self.slots.iter().map(device).collect()
     }
 
-    /// Where a file lies, if all of it is stored as it is and in whole blocks.
+    /// Where a file is stored, if all of it is uncompressed and in whole blocks; else `None`.
     pub(super) fn stretches(&self, file: &File<'_>) -> Result<Option<Vec<Elsewhere>>, Error> {
         let mut stretches: Vec<Elsewhere> = Vec::new();
         for extent in file.extents() {
@@ -58,19 +58,19 @@ impl Referred {
                 _ => return Ok(None),
             };
             match stretches.last_mut() {
-                Some(last) if goes_on(last, place) => last.len += extent.len,
+                Some(last) if continues(last, place) => last.len += extent.len,
                 _ => stretches.push(Elsewhere { place, len: extent.len }),
             }
         }
         Ok((!stretches.is_empty()).then_some(stretches))
     }
 
-    /// The number of the device and the byte on it.
+    /// The index of the device and the byte on it.
     fn number(&self, at: DevicePa) -> Option<(usize, u64)> {
         match usize::from(at.device).checked_sub(1) {
             Some(number) => Some((number, at.pa.0)),
             None if self.slots.is_empty() => Some((0, at.pa.0)),
-            // One file may hold all devices, one behind the other.
+            // One file may hold all devices, consecutively.
             None => self.slots.iter().enumerate().find_map(|(number, slot)| {
                 let start = slot.uniaddr.to_pa(self.block).filter(|start| start.0 > 0)?;
                 let relative = at.pa.0.checked_sub(start.0)?;
@@ -84,8 +84,8 @@ fn bytes(blocks: u64, block: BlockBits) -> u64 {
     blocks.saturating_mul(block.size().into())
 }
 
-/// Whether a stretch's next byte lies at `place`.
-fn goes_on(last: &Elsewhere, place: Option<(usize, u64)>) -> bool {
+/// Whether a stretch's next byte is at `place`.
+fn continues(last: &Elsewhere, place: Option<(usize, u64)>) -> bool {
     match (last.place, place) {
         (Some((one, at)), Some((other, next))) => {
             one == other && at.checked_add(last.len) == Some(next)

@@ -1,14 +1,14 @@
-//! How does an ACL's text become the attribute that Linux keeps?
+//! Converts an ACL's text to the attribute in which Linux stores it.
 
 use super::{error::Refusal, pax::decimal};
 
-/// The version that the attribute begins with.
+/// The version at the start of the attribute.
 const VERSION: u32 = 2;
 
-/// An identity where none has a meaning.
+/// The identity of entries without one.
 const NO_ID: u32 = u32::MAX;
 
-/// The tags, in the order that Linux keeps entries in.
+/// The tags, in the order of entries in the attribute.
 const USER_OBJ: u16 = 0x01;
 const USER: u16 = 0x02;
 const GROUP_OBJ: u16 = 0x04;
@@ -19,20 +19,20 @@ const OTHER: u16 = 0x20;
 /// Tag, permissions, identity.
 type Entry = (u16, u16, u32);
 
-/// Takes the text of an access ACL. None is kept for one that says no more than the permission bits.
+/// Converts the text of an access ACL. `None` if it is equivalent to the permission bits.
 pub(super) fn access(text: &[u8]) -> Result<Option<Box<[u8]>>, Refusal> {
     let entries = parse(text)?;
     let minimal = |entry: &Entry| matches!(entry.0, USER_OBJ | GROUP_OBJ | OTHER);
     Ok((!entries.iter().all(minimal)).then(|| encode(&entries)))
 }
 
-/// Takes the text of a directory's default ACL.
+/// Converts the text of a directory's default ACL.
 pub(super) fn default(text: &[u8]) -> Result<Option<Box<[u8]>>, Refusal> {
     let entries = parse(text)?;
     Ok((!entries.is_empty()).then(|| encode(&entries)))
 }
 
-/// Entries `tag:who:permissions`, or with the number of who behind, one a line or between commas.
+/// Entries `tag:who:permissions`, optionally with `:` and the number of `who`, separated by newlines or commas.
 fn parse(text: &[u8]) -> Result<Vec<Entry>, Refusal> {
     let mut entries = text
         .split(|byte| matches!(byte, b'\n' | b','))
@@ -69,7 +69,7 @@ fn entry(text: &[u8]) -> Result<Entry, Refusal> {
     }
 }
 
-/// Somebody's number: given as such, given behind, or that of root, which is the same everywhere.
+/// The number of a user or group: `number`, else `who` if that is a number, else 0 for root, which is the same on all systems.
 fn id(who: &[u8], number: Option<&[u8]>) -> Result<u32, Refusal> {
     let parse = |digits| decimal(digits).and_then(|id| u32::try_from(id).ok());
     number
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_of_gnu_tar_and_star_is_the_same_acl() {
+    fn texts_of_gnu_tar_and_star_are_the_same_acl() {
         let gnu = b"user::rw-\nuser:1000:r--\ngroup::r--\ngroup:0:-wx\nmask::rwx\nother::r--\n";
         let star = b"user::rw-,user:joe:r--:1000,group::r--,group:root:-wx:0,other::r--,mask::rwx";
         let expected: Vec<Entry> = vec![
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_number_is_named() {
+    fn an_entry_without_a_number_is_named() {
         let name = Refusal::AclName(b"joe"[..].into());
         assert_eq!(access(b"user:joe:rwx"), Err(name));
         for entry in ["user:1", "owner::rwx", "mask:3:r--", "user::rwz"] {

@@ -1,23 +1,23 @@
-//! How does a tree forget in which order its files came?
+//! Copies a tree in the order of its walk, so that inode numbers don't depend on the order of members.
 
 use lith_tree::{InodeIndex, Kind, Metadata, Tree, TreeError, Visit, XattrSet};
 
-use super::contents::Stored;
+use super::stored::Stored;
 use crate::Options;
 
-/// Copies a tree in the order of its walk, without what is excluded and without inodes that have no name.
+/// Copies a tree in the order of its walk, without excluded files and inodes without a name.
 struct Copier<'a> {
     from: &'a Tree,
     stored: &'a [Stored],
     options: &'a Options,
     tree: Tree,
     copied: Vec<Stored>,
-    /// By the old numbers.
+    /// The new numbers, by the old ones.
     inodes: Vec<Option<InodeIndex>>,
     sets: Vec<Option<XattrSet>>,
 }
 
-/// The same tree and the places of its files' data, numbered as a scanned directory would be.
+/// Copies a tree and where the data of its files are. Inodes are numbered as in a scanned directory.
 pub(super) fn canonical(
     from: &Tree,
     stored: &[Stored],

@@ -1,4 +1,4 @@
-//! How are the bytes of a tar's members had?
+//! Reads the bytes of a tar's members.
 
 use std::{io, os::unix::ffi::OsStringExt, path::PathBuf};
 
@@ -8,34 +8,17 @@ use lith_tree::{
 
 use super::{
     input::Store,
-    place::SparseData,
     sparse::{Stretch, are_aligned},
+    stored::{SparseData, Stored},
 };
 
-/// Where a file's data are in the store.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Stored {
-    /// It is no regular file.
-    Nothing,
-    /// In one piece.
-    Whole {
-        /// Where that begins.
-        at: u64,
-    },
-    /// In the pieces that a map lists.
-    Sparse {
-        /// The map's number.
-        map: usize,
-    },
-}
-
-/// Gives the data of a tar's members.
+/// Opens the data of a tar's members.
 pub(super) struct TarContents {
     pub(super) store: Store,
-    /// By inode.
+    /// Where the data are, by inode.
     pub(super) stored: Vec<Stored>,
     pub(super) maps: Vec<SparseData>,
-    /// How long the tar is, if the files shall stay there.
+    /// The length of the tar, if an image is to refer to it.
     pub(super) referred: Option<u64>,
 }
 
@@ -56,7 +39,7 @@ impl Contents for TarContents {
             _ => None,
         };
         let Some(data) = data else {
-            return Err(ContentError::Changed { path, what: "was no regular file".to_owned() });
+            return Err(ContentError::Changed { path, what: "was not a regular file".to_owned() });
         };
         let referred = self.referred.is_some();
         Ok(Box::new(MemberContent { store, path, size, data, referred }))
@@ -80,7 +63,7 @@ struct MemberContent<'a> {
     path: PathBuf,
     size: u64,
     data: Data<'a>,
-    /// Whether the data shall stay in the tar.
+    /// Whether an image is to refer to the data in the tar.
     referred: bool,
 }
 
@@ -95,7 +78,7 @@ impl MemberContent<'_> {
         })
     }
 
-    /// Where the data are in the tar, and the holes between.
+    /// Where the data are in the tar, and the holes between them.
     fn stretches(&self) -> Vec<Elsewhere> {
         let data = match self.data {
             Data::Whole(at) => return vec![Elsewhere { place: Some((0, at)), len: self.size }],
@@ -121,7 +104,7 @@ impl MemberContent<'_> {
         ContentError::Io { path: self.path.clone(), action, source }
     }
 
-    /// Fills `buf` with zeros and the data of all stretches that meet it.
+    /// Fills `buf` with zeros and the data of all stretches in its range.
     fn read_sparse(
         &self,
         buf: &mut [u8],
@@ -131,16 +114,17 @@ impl MemberContent<'_> {
         let end = position.saturating_add(buf.len() as u64);
         buf.fill(0);
         let first = data.stretches.partition_point(|stretch| stretch.end() <= position);
-        let meeting = data.stretches.iter().skip(first);
-        for stretch in meeting.take_while(|stretch| stretch.at < end) {
+        let following = data.stretches.iter().skip(first);
+        for stretch in following.take_while(|stretch| stretch.at < end) {
             let from = stretch.at.max(position);
             let to = stretch.end().min(end);
-            let room = usize::try_from(from - position)
+            let part = usize::try_from(from - position)
                 .ok()
                 .zip(usize::try_from(to - position).ok())
-                .and_then(|(from, to)| buf.get_mut(from..to));
+                .and_then(|(from, to)| buf.get_mut(from..to))
+                .expect("the stretch is in the buffer's range");
             let at = data.at + stretch.stored + (from - stretch.at);
-            self.read_store(room.unwrap_or_default(), at)?;
+            self.read_store(part, at)?;
         }
         Ok(())
     }
@@ -186,7 +170,7 @@ impl Content for MemberContent<'_> {
     }
 }
 
-/// What lies at a position of a sparse file, stretches without a gap between taken together.
+/// The range at a position of a sparse file; adjacent stretches are one range.
 fn range_at(stretches: &[Stretch], position: u64, size: u64) -> DataRange {
     let first = stretches.partition_point(|stretch| stretch.end() <= position);
     let mut rest = stretches.iter().skip(first);

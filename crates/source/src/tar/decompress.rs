@@ -1,4 +1,4 @@
-//! How is a compressed tar read?
+//! Decompresses a tar.
 
 use std::io::{self, BufReader, Read};
 
@@ -11,10 +11,10 @@ use liblzma::{
 
 use crate::{detect::Compression, limits};
 
-/// Bytes that are read at once.
+/// Bytes read at once.
 const BUFFER: usize = 128 << 10;
 
-/// Decodes a stream, or several of them one behind the other.
+/// Decodes one stream, or several consecutive ones.
 pub(super) fn decoder<'a>(
     compression: Compression,
     reader: impl Read + 'a,

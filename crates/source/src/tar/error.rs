@@ -1,30 +1,31 @@
-//! What can be wrong with a tar?
+//! Defines why a tar can't be read as a tree.
 
 use std::fmt;
 
 use lith_tree::{DisplayPath, NameError, TreeError};
 
-/// Why a tar does not become a tree. Positions count the bytes of the tar, after decompression.
+/// Why a tar can't be read as a tree. Positions count the bytes of the tar after decompression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TarError {
     /// It ends too early.
     #[error("the tar ends too early, at byte {position}, inside {}", In(*part, member))]
     Truncated {
         /// Where it ends.
         position: u64,
-        /// What is cut.
+        /// What is truncated.
         part: Part,
-        /// The member, or the last one before if its name is not known; empty if there is none.
+        /// The member, or the preceding one if its name is unknown; empty if there is none.
         member: Box<[u8]>,
     },
-    /// It breaks the rules of its format.
-    #[error("the tar is damaged at byte {position}, in {}", In(*part, member))]
+    /// It violates the rules of its format.
+    #[error("the tar is corrupt at byte {position}, in {}", In(*part, member))]
     Damaged {
-        /// Where the damage begins, at most a header before.
+        /// Where the member or its first extension header starts.
         position: u64,
-        /// What is damaged.
+        /// What is corrupt.
         part: Part,
-        /// The member, or the last one before if its name is not known; empty if there is none.
+        /// The member, or the preceding one if its name is unknown; empty if there is none.
         member: Box<[u8]>,
         /// What is wrong.
         source: Damage,
@@ -32,7 +33,7 @@ pub enum TarError {
     /// A member is well-formed but can't be part of a tree.
     #[error("the tar's member {} is refused", DisplayPath(member))]
     Refused {
-        /// The member's name as the tar has it.
+        /// The member's name in the tar.
         member: Box<[u8]>,
         /// Why.
         source: Refusal,
@@ -42,7 +43,7 @@ pub enum TarError {
 /// A part of a tar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// A header, or an extended header, of a member whose name is not known yet.
+    /// A header, or an extended header, of a member whose name is unknown.
     NextHeader,
     /// The header of a member.
     Header,
@@ -52,7 +53,7 @@ pub enum Part {
     EndMarker,
 }
 
-/// Shows where a part belongs: to a member, or behind one.
+/// Prints a part and its member, or the member before it.
 struct In<'a>(Part, &'a [u8]);
 
 impl fmt::Display for In<'_> {
@@ -66,22 +67,23 @@ impl fmt::Display for In<'_> {
         match part {
             Part::Header | Part::Data => write!(f, " of {}", DisplayPath(member)),
             Part::NextHeader | Part::EndMarker if member.is_empty() => Ok(()),
-            Part::NextHeader | Part::EndMarker => write!(f, " behind {}", DisplayPath(member)),
+            Part::NextHeader | Part::EndMarker => write!(f, " after {}", DisplayPath(member)),
         }
     }
 }
 
-/// A broken rule of the format.
+/// How a tar violates the rules of its format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Damage {
-    /// The header's bytes don't add up to what it says.
+    /// The sum of the header's bytes is not its checksum.
     #[error("the header's checksum is wrong: its bytes add up to {expected}")]
     Checksum {
-        /// What the bytes add up to.
+        /// The sum of the bytes.
         expected: u32,
     },
-    /// A field is no number, or one that makes no sense there.
-    #[error("the field {field} has {}, no possible number", DisplayPath(found))]
+    /// A field is not a number, or is out of range.
+    #[error("the field {field} has {}, not a valid number", DisplayPath(found))]
     Number {
         /// The field's name.
         field: &'static str,
@@ -89,104 +91,105 @@ pub enum Damage {
         found: Box<[u8]>,
     },
     /// A record of an extended header does not have the form `length key=value`.
-    #[error("byte {at} of the extended header begins no record")]
+    #[error("byte {at} of the extended header is not the start of a record")]
     Record {
-        /// Where in the extended header it begins.
+        /// Where it starts in the extended header.
         at: usize,
     },
     /// An extended attribute has an impossible name, coding or size.
     #[error("the extended attribute {} has an impossible name, coding or size", DisplayPath(.0))]
     Xattr(Box<[u8]>),
-    /// A global header sets what each member must have for itself.
+    /// A global header has a field that each member must have itself.
     #[error("a global header sets {} for all members", DisplayPath(.0))]
     Global(Box<[u8]>),
-    /// Extended headers come without a member.
+    /// No member follows an extended header.
     #[error("no member follows an extended header")]
     NothingFollows,
-    /// One block of zeros stands between members.
-    #[error("a single block of zeros stands between members")]
+    /// A single block of zeros is between members.
+    #[error("a single block of zeros is between members")]
     LoneZeros,
-    /// Something is larger than can be believed.
+    /// Something is larger than the limit for untrusted data.
     #[error("{what} has {found}, more than {limit}")]
     TooLarge {
         /// What: `the path`, `the extended header`.
         what: &'static str,
-        /// How large it is.
+        /// Its size.
         found: u64,
-        /// How large it may be.
+        /// The largest size allowed.
         limit: u64,
     },
     /// A sparse file's stretches of data overlap or are out of order.
-    #[error("the sparse file's data at {at} begin before {end}, where the stretch before ends")]
+    #[error("the sparse file's data at {at} start before {end}, where the previous stretch ends")]
     SparseOrder {
-        /// Where a stretch begins.
+        /// Where a stretch starts.
         at: u64,
-        /// Where the one before ends.
+        /// Where the previous one ends.
         end: u64,
     },
-    /// A sparse file has data behind its end.
-    #[error("the sparse file's data of {length} bytes at {at} pass its size {size}")]
+    /// A sparse file has data after its end.
+    #[error("the sparse file's data of {length} bytes at {at} end after its size {size}")]
     SparsePastEnd {
-        /// Where a stretch begins.
+        /// Where a stretch starts.
         at: u64,
-        /// How long it is.
+        /// Its length in bytes.
         length: u64,
         /// The file's size.
         size: u64,
     },
-    /// A sparse file's list of stretches does not fit the data that follow.
+    /// The stretches of a sparse file don't add up to the data that follow.
     #[error("the sparse file's stretches have {listed} bytes, its member {stored}")]
     SparseSum {
         /// The sum of the stretches.
         listed: u64,
-        /// The bytes that follow.
+        /// The number of bytes that follow.
         stored: u64,
     },
-    /// A sparse file's list of stretches is cut short or has too many numbers.
+    /// The list of stretches of a sparse file is truncated or has too many numbers.
     #[error("the sparse file's list of stretches is incomplete")]
     SparseList,
 }
 
 /// Why a member can't be part of a tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Refusal {
     /// Its path has a component `..`.
     #[error("{} has a component \"..\"", DisplayPath(.0))]
     ParentDir(Box<[u8]>),
-    /// A component of its path is no name.
+    /// A component of its path is not a valid name.
     #[error("its path is impossible")]
     Name(#[source] NameError),
-    /// Its path leads through a file that is no directory.
+    /// A component of its path is not a directory.
     #[error("{} is not a directory", DisplayPath(.0))]
     NotADirectory(Box<[u8]>),
-    /// It takes the name of a directory that has entries.
+    /// It has the name of a directory with entries.
     #[error("it would replace a directory that is not empty")]
     NotEmpty,
-    /// It is the root but no directory.
+    /// It is the root but not a directory.
     #[error("the root must be a directory")]
     Root,
-    /// It is a hard link to nothing.
+    /// It is a hard link to a missing file.
     #[error("it is a hard link to {}, which is not in the tar", DisplayPath(.0))]
     LinkToNothing(Box<[u8]>),
     /// It is a hard link to a directory.
     #[error("it is a hard link to {}, a directory", DisplayPath(.0))]
     LinkToDirectory(Box<[u8]>),
-    /// It is a symbolic link that leads nowhere, or has a NUL byte inside.
+    /// It is a symbolic link whose target is empty or has a NUL byte.
     #[error("its target {} is impossible", DisplayPath(.0))]
     SymlinkTarget(Box<[u8]>),
-    /// An ACL names somebody without a number.
+    /// An ACL names a user or group without a number.
     #[error(
         "its ACL names {} without a number; store ACLs as attributes too: tar --xattrs --xattrs-include='*'",
         DisplayPath(.0)
     )]
     AclName(Box<[u8]>),
-    /// An ACL has an entry that is none.
-    #[error("its ACL has the entry {}", DisplayPath(.0))]
+    /// An ACL has a malformed entry.
+    #[error("its ACL has the malformed entry {}", DisplayPath(.0))]
     AclEntry(Box<[u8]>),
-    /// It is a piece of a file that continues in another volume.
+    /// It is a part of a file that continues in another volume.
     #[error("it continues in another volume of the tar")]
     MultiVolume,
-    /// It is sparse in a form that is not known.
+    /// It is sparse in an unknown format.
     #[error("its sparse format {major}.{minor} is unknown")]
     SparseVersion {
         /// The format's major version.
@@ -194,17 +197,15 @@ pub enum Refusal {
         /// The format's minor version.
         minor: u64,
     },
-    /// It is sparse, and its data can't be referred to.
-    #[error(
-        "its stretches of data can't be referred to, since they are no whole blocks of 512 bytes"
-    )]
+    /// It is sparse, and an image can't refer to its data.
+    #[error("its data can't be referred to, because they are not whole blocks of 512 bytes")]
     SparseUnaligned,
-    /// It does not fit into the tree.
-    #[error("it has no place in the tree")]
+    /// It can't be added to the tree.
+    #[error("it cannot be added to the tree")]
     Tree(#[source] TreeError),
 }
 
-/// What is wrong with a member, before it is known where that is.
+/// What is wrong with a member, without its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Flaw {
     Damage(Damage),

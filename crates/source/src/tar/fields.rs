@@ -1,4 +1,4 @@
-//! What do a member's header and its extended headers say together?
+//! Combines the fields of a member's header with its extended headers.
 
 use std::mem;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::namespace::{ACL_ACCESS, ACL_DEFAULT};
 
-/// What every kind of file has.
+/// The attributes that files of every type have.
 pub(super) fn metadata(header: &MemberHeader, overrides: &Overrides) -> Result<Metadata, Damage> {
     let uid = overrides.uid.map_or_else(|| header.uid(), Ok)?;
     let gid = overrides.gid.map_or_else(|| header.gid(), Ok)?;
@@ -26,7 +26,7 @@ pub(super) fn metadata(header: &MemberHeader, overrides: &Overrides) -> Result<M
     })
 }
 
-/// A symbolic link's target, if it can be one.
+/// Checks the target of a symbolic link.
 pub(super) fn target(target: Vec<u8>) -> Result<Box<[u8]>, Refusal> {
     if target.is_empty() || target.contains(&0) {
         return Err(Refusal::SymlinkTarget(target.into()));
@@ -34,7 +34,7 @@ pub(super) fn target(target: Vec<u8>) -> Result<Box<[u8]>, Refusal> {
     Ok(target.into())
 }
 
-/// A device's number.
+/// The number of a device.
 pub(super) fn rdev(header: &MemberHeader, overrides: &Overrides) -> Result<Rdev, Damage> {
     let rdev = header.rdev()?;
     Ok(Rdev {
@@ -48,7 +48,7 @@ pub(super) fn stored_size(header: &MemberHeader, overrides: &Overrides) -> Resul
     overrides.size.map_or_else(|| header.size(), Ok)
 }
 
-/// The attributes; an ACL's text counts only without the attribute itself.
+/// The extended attributes. An ACL's text is used only without an attribute of that ACL.
 pub(super) fn xattrs(overrides: &mut Overrides) -> Result<Vec<Xattr>, Refusal> {
     let mut xattrs = mem::take(&mut overrides.xattrs);
     let has = |xattrs: &[Xattr], name: &[u8]| xattrs.iter().any(|xattr| *xattr.name == *name);

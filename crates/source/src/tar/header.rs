@@ -1,4 +1,4 @@
-//! What does a tar's 512-byte header say?
+//! Defines [`MemberHeader`], the 512-byte header of a member.
 
 use lith_tree::{Rdev, Timestamp};
 use tar::Header;
@@ -12,7 +12,7 @@ pub(super) const BLOCK: usize = 512;
 /// One block of a tar.
 pub(super) type Block = [u8; BLOCK];
 
-/// The header of a member, its checksum verified.
+/// The header of a member with a verified checksum.
 pub(super) struct MemberHeader(Header);
 
 /// Whether a block is a member's header, by its checksum.
@@ -26,7 +26,7 @@ pub(crate) fn is_header(block: &[u8]) -> bool {
 }
 
 impl MemberHeader {
-    /// Takes a block as a header.
+    /// Verifies the checksum of a header.
     pub(super) fn new(block: &Block) -> Result<Self, Damage> {
         let mut header = Header::new_old();
         header.as_mut_bytes().copy_from_slice(block);
@@ -57,7 +57,7 @@ impl MemberHeader {
 
     pub(super) fn permissions(&self) -> Result<u16, Damage> {
         let field = &self.0.as_old().mode;
-        let mode = number(field).map(|mode| u16::try_from(mode & 0o7777).unwrap_or(0));
+        let mode = number(field).map(|mode| u16::try_from(mode & 0o7777).expect("twelve bits"));
         mode.ok_or_else(|| bad("mode", field))
     }
 
@@ -75,7 +75,7 @@ impl MemberHeader {
         Ok(Timestamp { sec, nsec: 0 })
     }
 
-    /// The device number; 0:0 in a header of a form that has none.
+    /// The device number; 0:0 in a header of a format without one.
     pub(super) fn rdev(&self) -> Result<Rdev, Damage> {
         let (major, minor) = match (self.0.as_ustar(), self.0.as_gnu()) {
             (Some(ustar), _) => (&ustar.dev_major, &ustar.dev_minor),
@@ -85,18 +85,16 @@ impl MemberHeader {
         Ok(Rdev { major: id("devmajor", major)?, minor: id("devminor", minor)? })
     }
 
-    /// What a header of GNU's old sparse form says: the file's size, its first stretches, and whether a
-    /// block with more of them follows.
+    /// The fields of GNU's old sparse format: the file's size, its first stretches, and whether a block with more of them
+    /// follows.
     pub(super) fn gnu_sparse(&self) -> Result<(u64, &[u8], bool), Damage> {
         let bytes = self.0.as_bytes();
-        let field = bytes.get(483..495).unwrap_or_default();
-        let stretches = bytes.get(386..482).unwrap_or_default();
-        let more = bytes.get(482).is_some_and(|flag| *flag != 0);
-        Ok((size("realsize", field)?, stretches, more))
+        let size = size("realsize", &bytes[483..495])?;
+        Ok((size, &bytes[386..482], bytes[482] != 0))
     }
 }
 
-/// Whether the checksum fits, counted with unsigned bytes or, as some old programs do, with signed ones.
+/// Whether the checksum is right, as a sum of unsigned bytes or, as some old programs write it, of signed ones.
 fn is_sound(header: &Header) -> bool {
     let Some(stated) = number(&header.as_old().cksum) else {
         return false;
@@ -113,8 +111,8 @@ fn sum(header: &Header, value: impl Fn(u8) -> i32) -> i32 {
     sum_of(header.as_bytes()) - sum_of(&header.as_old().cksum) + spaces
 }
 
-/// A numeric field: octal digits between spaces and NULs, nothing at all (0), or a big-endian number in
-/// two's complement behind a first bit that is set (the second is its sign).
+/// A numeric field: octal digits between spaces and NULs, empty (0), or a first bit that is set and then a big-endian number
+/// in two's complement.
 pub(super) fn number(field: &[u8]) -> Option<i64> {
     match field {
         [first, rest @ ..] if *first & 0x80 != 0 => {
@@ -148,7 +146,7 @@ fn id(name: &'static str, field: &[u8]) -> Result<u32, Damage> {
     number(field).and_then(id_of).ok_or_else(|| bad(name, field))
 }
 
-/// A number of 32 bits; negative ones stand for large ones, as -2 for `nobody`.
+/// A number of 32 bits; negative numbers mean large ones, as -2 for `nobody`.
 pub(super) fn id_of(number: i64) -> Option<u32> {
     u32::try_from(number).ok().or_else(|| i32::try_from(number).ok().map(i32::cast_unsigned))
 }
@@ -183,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_wrap_only_as_far_as_they_have_bits() {
+    fn ids_of_more_than_32_bits_are_refused() {
         assert_eq!(id_of(-2), Some(0xffff_fffe));
         assert_eq!(id_of(0xffff_ffff), Some(0xffff_ffff));
         assert_eq!(id_of(0x1_0000_0000), None);
@@ -191,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn both_checksums_count_and_no_other() {
+    fn only_the_two_checksums_are_right() {
         let mut header = Header::new_ustar();
         header.as_mut_bytes()[..2].copy_from_slice(b"\xffa");
         for (signed, expected) in [(false, true), (true, true)] {

@@ -1,4 +1,4 @@
-//! Where do a tar's bytes come from, and where are its members' data found later?
+//! Reads the bytes of a tar, and defines where the data of its members are read later.
 
 use std::{
     fs::File,
@@ -16,25 +16,25 @@ use super::{
 use crate::{
     SourceError,
     detect::Compression,
-    open::cannot,
+    error::cannot,
     seen::{Seen, size_of},
 };
 
-/// Bytes of a file that are read at once: a header, its extended headers and small data.
+/// Bytes of a file read at once: a header, its extended headers and small data.
 const WINDOW: usize = 4096;
 
-/// Bytes that are skipped at once.
+/// Bytes read at once from a stream.
 const SKIP: usize = 64 << 10;
 
-/// Why bytes of a tar can't be had.
+/// Why bytes of a tar can't be read.
 pub(super) enum InputError {
     /// It has no more.
     Ended,
-    /// They could not be read or kept.
+    /// They can't be read or stored.
     Source(SourceError),
 }
 
-/// A tar, read from its beginning to its end.
+/// A tar that is read from start to end.
 pub(super) struct Input<'a> {
     path: &'a Path,
     position: u64,
@@ -46,21 +46,21 @@ enum From<'a> {
     Stream { reader: Box<dyn Read + 'a>, compression: Option<Compression>, spool: Option<Spool> },
 }
 
-/// A file that stays where it is.
+/// A tar in a regular file.
 struct FileInput {
     store: FileStore,
-    /// Bytes from `window_at` on.
+    /// Bytes of the tar from `window_at` on.
     window: Vec<u8>,
     window_at: u64,
 }
 
-/// Where members' data are found when the tar has been read.
+/// Where the data of members are after the tar was read.
 pub(super) enum Store {
     /// In the tar itself.
     File(FileStore),
     /// In a spool.
     Spool(Spool),
-    /// In the tar, which can't be read again.
+    /// In a tar that can't be read again.
     Gone,
 }
 
@@ -68,7 +68,7 @@ pub(super) enum Store {
 pub(super) struct FileStore {
     file: File,
     path: PathBuf,
-    /// Where in the file the tar begins.
+    /// Where the tar starts in the file.
     start: u64,
     size: u64,
     seen: Seen,
@@ -93,7 +93,7 @@ impl<'a> Input<'a> {
         })
     }
 
-    /// A stream that is read once; its members' data are kept in `spool`, or not at all.
+    /// A stream that is read once; the data of its members are stored in `spool`, or skipped.
     pub(super) fn stream(
         path: &'a Path,
         reader: Box<dyn Read + 'a>,
@@ -103,17 +103,17 @@ impl<'a> Input<'a> {
         Self { path, position: 0, from: From::Stream { reader, compression, spool } }
     }
 
-    /// Whether members' data can be had later.
+    /// Whether the data of members can be read later.
     pub(super) const fn keeps_data(&self) -> bool {
         !matches!(self.from, From::Stream { spool: None, .. })
     }
 
-    /// How many bytes have been taken.
+    /// The number of bytes read or skipped.
     pub(super) const fn position(&self) -> u64 {
         self.position
     }
 
-    /// The next block; none if the tar ends right here.
+    /// The next block; `None` if the tar ends here.
     pub(super) fn block(&mut self) -> Result<Option<Block>, InputError> {
         let mut block = [0; BLOCK];
         match self.take(&mut block)? {
@@ -123,16 +123,16 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// The next `length` bytes and the rest of their last block. Takes memory only as bytes come.
+    /// The next `length` bytes; skips the rest of their last block. Allocates memory only as bytes are read, since `length` is
+    /// untrusted.
     pub(super) fn bytes(&mut self, length: u64) -> Result<Vec<u8>, InputError> {
         let mut bytes = Vec::new();
         let mut left = length;
         while left > 0 {
-            let step = usize::try_from(left).unwrap_or(SKIP).min(SKIP);
+            let step = usize::try_from(left).map_or(SKIP, |left| left.min(SKIP));
             let start = bytes.len();
             bytes.resize(start + step, 0);
-            let room = bytes.get_mut(start..).unwrap_or_default();
-            if self.take(room)? < step {
+            if self.take(bytes.split_at_mut(start).1)? < step {
                 return Err(InputError::Ended);
             }
             left -= step as u64;
@@ -141,7 +141,7 @@ impl<'a> Input<'a> {
         Ok(bytes)
     }
 
-    /// Keeps the next `length` bytes for later, passes the rest of their last block, and says where they are.
+    /// Stores the next `length` bytes, skips the rest of their last block, and returns where they are in the store.
     pub(super) fn store(&mut self, length: u64) -> Result<u64, InputError> {
         let From::Stream { reader, compression, spool: Some(spool) } = &mut self.from else {
             let at = self.position;
@@ -163,7 +163,7 @@ impl<'a> Input<'a> {
         Ok(at)
     }
 
-    /// Passes `length` bytes and the rest of their last block.
+    /// Skips `length` bytes and the rest of their last block.
     pub(super) fn skip(&mut self, length: u64) -> Result<(), InputError> {
         self.pass(length)?;
         self.pad(length)
@@ -184,9 +184,8 @@ impl<'a> Input<'a> {
         let mut left = length;
         let mut buffer = [0; 8192];
         while left > 0 {
-            let step = usize::try_from(left).unwrap_or(SKIP).min(buffer.len());
-            let room = buffer.get_mut(..step).unwrap_or_default();
-            if self.take(room)? < step {
+            let step = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
+            if self.take(buffer.split_at_mut(step).0)? < step {
                 return Err(InputError::Ended);
             }
             left -= step as u64;
@@ -194,8 +193,8 @@ impl<'a> Input<'a> {
         Ok(())
     }
 
-    /// Reads to the end, so that whoever writes to a pipe can finish and a compressed stream's own checksum is
-    /// verified. Says whether anything but zeros was left.
+    /// Reads to the end, so that the writer of a pipe can finish and the checksum of a compressed stream is verified. Returns
+    /// whether anything but zeros was left.
     pub(super) fn drain(&mut self) -> Result<bool, InputError> {
         let mut buffer = vec![0; SKIP];
         let mut found = false;
@@ -209,7 +208,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Fills `buf` as far as there are bytes.
+    /// Fills `buf` and returns how many bytes there were.
     fn take(&mut self, buf: &mut [u8]) -> Result<usize, InputError> {
         let (got, compression) = match &mut self.from {
             From::File(file) => (file.take(buf, self.position), None),
@@ -221,7 +220,7 @@ impl<'a> Input<'a> {
         Ok(got)
     }
 
-    /// Where the members' data are, and how long the tar is, which was read to its end.
+    /// Where the data of members are, and the length of the tar, which was read to its end.
     pub(super) fn into_store(self) -> (Store, u64) {
         match self.from {
             From::File(file) => {
@@ -244,22 +243,22 @@ impl FileInput {
         if buf.len() > WINDOW {
             return self.store.read(buf, position);
         }
-        if self.seen_from(position).len() < buf.len() {
+        if self.window_from(position).len() < buf.len() {
             self.window.resize(WINDOW, 0);
             let got = self.store.read(&mut self.window, position)?;
             self.window.truncate(got);
             self.window_at = position;
         }
-        let seen = self.seen_from(position);
-        let got = seen.len().min(buf.len());
-        for (to, from) in buf.iter_mut().zip(seen) {
+        let known = self.window_from(position);
+        let got = known.len().min(buf.len());
+        for (to, from) in buf.iter_mut().zip(known) {
             *to = *from;
         }
         Ok(got)
     }
 
-    /// What the window has from `position` on.
-    fn seen_from(&self, position: u64) -> &[u8] {
+    /// The bytes of the window from `position` on.
+    fn window_from(&self, position: u64) -> &[u8] {
         let start = position.checked_sub(self.window_at);
         let start = start.and_then(|start| usize::try_from(start).ok());
         start.and_then(|start| self.window.get(start..)).unwrap_or_default()
@@ -267,23 +266,23 @@ impl FileInput {
 }
 
 impl FileStore {
-    /// How long the tar is.
+    /// The length of the tar in bytes.
     const fn length(&self) -> u64 {
         self.size.saturating_sub(self.start)
     }
 
-    /// Fills `buf` from `position` in the tar on as far as there are bytes.
+    /// Fills `buf` from `position` in the tar on, and returns how many bytes there were.
     fn read(&self, buf: &mut [u8], position: u64) -> io::Result<usize> {
-        let left = usize::try_from(self.length().saturating_sub(position)).unwrap_or(usize::MAX);
-        let length = left.min(buf.len());
-        let room = buf.get_mut(..length).unwrap_or_default();
-        self.file.read_exact_at(room, self.start + position)?;
+        let left = usize::try_from(self.length().saturating_sub(position));
+        let length = left.map_or(buf.len(), |left| left.min(buf.len()));
+        let (buf, _) = buf.split_at_mut(length);
+        self.file.read_exact_at(buf, self.start + position)?;
         Ok(length)
     }
 }
 
 impl Store {
-    /// Fills `buf` with members' data.
+    /// Fills `buf` with data of members.
     pub(super) fn read_at(&self, buf: &mut [u8], position: u64) -> io::Result<()> {
         match self {
             Self::File(store) => store.file.read_exact_at(buf, store.start + position),
@@ -292,7 +291,7 @@ impl Store {
         }
     }
 
-    /// What is different about the tar's file since it was opened, with its path.
+    /// The path of the tar's file and the attribute that changed since it was opened; `None`: none has.
     pub(super) fn difference(&self) -> io::Result<Option<(&Path, String)>> {
         let Self::File(store) = self else {
             return Ok(None);

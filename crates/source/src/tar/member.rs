@@ -1,12 +1,10 @@
-//! Which members does a tar have, all their headers taken together?
+//! Reads the members of a tar, each with all its headers.
 //!
-//! The crate `tar` knows where a header's fields lie and is used for that; it is not used to go through
-//! the members. It splits extended headers at newlines, so attributes and ACLs with a newline inside
-//! are lost; it knows neither PAX sparse members nor global headers nor fractions of seconds; it hides
-//! the map of a sparse member behind a reader, while data here are read in place later; and it takes the
-//! end of the file for the end of the tar. The crate `tar-core` gives positions and maps, but loses an
-//! extended header in front of a global one, and takes neither times before 1970 nor attributes whose
-//! names are not UTF-8.
+//! The crate `tar` is used for the layout of headers, but not to iterate over members. It splits extended headers at newlines, so
+//! attributes and ACLs with a newline are lost; it knows neither PAX sparse members nor global headers nor fractions of seconds;
+//! it does not expose the map of a sparse member, whose data are read in place later here; and it takes the end of the file for the
+//! end of the tar. The crate `tar-core` has positions and maps, but loses an extended header before a global one, and supports
+//! neither times before 1970 nor attributes whose names are not UTF-8.
 
 use std::{mem, path::Path};
 
@@ -25,7 +23,7 @@ use crate::{Data, Options, SourceError, TarEnd, limits};
 /// One member of a tar.
 #[derive(Debug)]
 pub(super) struct Member {
-    /// As the tar has it.
+    /// As it is in the tar.
     pub(super) path: Vec<u8>,
     pub(super) kind: MemberKind,
     /// Without its extended attributes.
@@ -33,7 +31,7 @@ pub(super) struct Member {
     pub(super) xattrs: Vec<Xattr>,
 }
 
-/// What a member is.
+/// The type of a member.
 #[derive(Debug)]
 pub(super) enum MemberKind {
     Directory,
@@ -42,41 +40,41 @@ pub(super) enum MemberKind {
         /// Where its data are in the store.
         at: u64,
         map: Option<SparseMap>,
-        /// The type flag, if it is one that is not known.
+        /// The type flag, if it is unknown.
         unknown: Option<u8>,
     },
     HardLink(Vec<u8>),
-    /// A file that is neither a directory nor has data.
+    /// Any other file without data.
     Special(Kind),
-    /// Something that is no file, with its type flag.
+    /// Not a file, with its type flag.
     Nothing(u8),
 }
 
-/// Goes through a tar's members.
+/// Iterates over the members of a tar.
 pub(super) struct Members<'a> {
     path: &'a Path,
     input: Input<'a>,
     options: &'a Options,
     global: Overrides,
     global_bytes: u64,
-    /// The last member's name, or that of the one whose data are read.
+    /// The name of the current member, or of the last one.
     last: Vec<u8>,
     /// Whether the tar ended without a marker.
     unmarked: bool,
 }
 
-/// What a tar's end says, and where its members' data are.
+/// What is known at the end of a tar.
 pub(super) struct End {
     /// Whether anything but zeros follows.
     pub(super) trailing: bool,
     /// Whether there is no end marker.
     pub(super) unmarked: bool,
     pub(super) store: Store,
-    /// How long the tar is.
+    /// The length of the tar in bytes.
     pub(super) length: u64,
 }
 
-/// What stands in front of a member.
+/// The extension headers of a member.
 #[derive(Default)]
 struct Extensions {
     overrides: Option<Overrides>,
@@ -85,19 +83,19 @@ struct Extensions {
     count: u32,
 }
 
-/// What the input or the data can do wrong.
-enum Fault {
+/// Why a member can't be read.
+enum MemberError {
     Input(InputError),
     Flaw(Flaw),
 }
 
-impl From<InputError> for Fault {
+impl From<InputError> for MemberError {
     fn from(error: InputError) -> Self {
         Self::Input(error)
     }
 }
 
-impl<F: Into<Flaw>> From<F> for Fault {
+impl<F: Into<Flaw>> From<F> for MemberError {
     fn from(flaw: F) -> Self {
         Self::Flaw(flaw.into())
     }
@@ -116,28 +114,28 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The next member; none behind the end marker.
+    /// The next member; `None` at the end marker.
     pub(super) fn next(&mut self) -> Result<Option<Member>, SourceError> {
         let start = self.input.position();
         let mut extensions = Extensions::default();
         let header = self.header(&mut extensions);
-        let header = header.map_err(|fault| self.error(fault, Part::NextHeader, start))?;
+        let header = header.map_err(|error| self.error(error, Part::NextHeader, start))?;
         let Some(header) = header else {
             return Ok(None);
         };
         let overrides = extensions.overrides.take().unwrap_or_else(|| self.global.clone());
         self.last = path(&header, &mut extensions, &overrides);
         let member = self.member(&header, extensions, overrides);
-        member.map(Some).map_err(|fault| {
-            let part = match fault {
-                Fault::Input(_) => Part::Data,
-                Fault::Flaw(_) => Part::Header,
+        member.map(Some).map_err(|error| {
+            let part = match error {
+                MemberError::Input(_) => Part::Data,
+                MemberError::Flaw(_) => Part::Header,
             };
-            self.error(fault, part, start)
+            self.error(error, part, start)
         })
     }
 
-    /// Reads what is behind the end marker.
+    /// Reads to the end of the input, after the end marker.
     pub(super) fn finish(mut self) -> Result<End, SourceError> {
         let start = self.input.position();
         let rest = self.input.drain();
@@ -146,8 +144,8 @@ impl<'a> Members<'a> {
         Ok(End { trailing, unmarked: self.unmarked, store, length })
     }
 
-    /// The next header that is a member's own; those before it go to `extensions`.
-    fn header(&mut self, extensions: &mut Extensions) -> Result<Option<MemberHeader>, Fault> {
+    /// The next header of a member itself; preceding extension headers go to `extensions`.
+    fn header(&mut self, extensions: &mut Extensions) -> Result<Option<MemberHeader>, MemberError> {
         loop {
             let Some(block) = self.input.block()? else {
                 self.unmarked = self.options.tar_end == TarEnd::Anywhere && extensions.count == 0;
@@ -173,7 +171,7 @@ impl<'a> Members<'a> {
     }
 
     /// Checks the end marker, whose first block was read.
-    fn end(&mut self, extensions: &Extensions) -> Result<(), Fault> {
+    fn end(&mut self, extensions: &Extensions) -> Result<(), MemberError> {
         if extensions.overrides.is_some() || extensions.path.is_some() || extensions.link.is_some()
         {
             return Err(Damage::NothingFollows.into());
@@ -184,13 +182,13 @@ impl<'a> Members<'a> {
         }
     }
 
-    fn local(&mut self, extensions: &mut Extensions, size: u64) -> Result<(), Fault> {
+    fn local(&mut self, extensions: &mut Extensions, size: u64) -> Result<(), MemberError> {
         let records = self.extension("the extended header", size, limits::EXTENSION)?;
         let overrides = extensions.overrides.get_or_insert_with(|| self.global.clone());
         Ok(overrides.apply_all(&records)?)
     }
 
-    fn global(&mut self, size: u64) -> Result<(), Fault> {
+    fn global(&mut self, size: u64) -> Result<(), MemberError> {
         let records = self.extension("the global header", size, limits::GLOBAL)?;
         self.global_bytes += size;
         if self.global_bytes > limits::GLOBAL {
@@ -200,14 +198,19 @@ impl<'a> Members<'a> {
         Ok(self.global.apply_global(&records)?)
     }
 
-    fn long_name(&mut self, what: &'static str, size: u64) -> Result<Vec<u8>, Fault> {
+    fn long_name(&mut self, what: &'static str, size: u64) -> Result<Vec<u8>, MemberError> {
         let mut name = self.extension(what, size, limits::PATH)?;
         let end = name.iter().position(|byte| *byte == 0);
         name.truncate(end.unwrap_or(name.len()));
         Ok(name)
     }
 
-    fn extension(&mut self, what: &'static str, size: u64, limit: u64) -> Result<Vec<u8>, Fault> {
+    fn extension(
+        &mut self,
+        what: &'static str,
+        size: u64,
+        limit: u64,
+    ) -> Result<Vec<u8>, MemberError> {
         if size > limit {
             return Err(too_large(what, size, limit));
         }
@@ -219,7 +222,7 @@ impl<'a> Members<'a> {
         header: &MemberHeader,
         extensions: Extensions,
         mut overrides: Overrides,
-    ) -> Result<Member, Fault> {
+    ) -> Result<Member, MemberError> {
         let longest = overrides.link.as_ref().map_or(0, Vec::len).max(self.last.len());
         if longest as u64 > limits::PATH {
             return Err(too_large("the path", longest as u64, limits::PATH));
@@ -235,16 +238,16 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// What the member is; its data, if it has any, are stored or passed.
+    /// The type of the member. Its data, if it has any, are stored or skipped.
     fn kind(
         &mut self,
         header: &MemberHeader,
         link: Option<Vec<u8>>,
         overrides: &Overrides,
-    ) -> Result<MemberKind, Fault> {
+    ) -> Result<MemberKind, MemberError> {
         let link = || link.unwrap_or_else(|| header.link());
         Ok(match header.flag() {
-            // Whatever size these have, no data follow.
+            // No data follow these, whatever size they have.
             b'1' => MemberKind::HardLink(link()),
             b'2' => MemberKind::Special(Kind::Symlink(target(link())?)),
             b'3' => MemberKind::Special(Kind::CharDevice(rdev(header, overrides)?)),
@@ -256,7 +259,7 @@ impl<'a> Members<'a> {
                 self.skip(header, overrides)?;
                 MemberKind::Nothing(flag)
             }
-            // The names in a directory, of GNU's incremental form.
+            // A directory with a list of its names, in GNU's incremental format.
             b'D' => {
                 self.skip(header, overrides)?;
                 MemberKind::Directory
@@ -269,7 +272,7 @@ impl<'a> Members<'a> {
         })
     }
 
-    fn skip(&mut self, header: &MemberHeader, overrides: &Overrides) -> Result<(), Fault> {
+    fn skip(&mut self, header: &MemberHeader, overrides: &Overrides) -> Result<(), MemberError> {
         Ok(self.input.skip(stored_size(header, overrides)?)?)
     }
 
@@ -278,9 +281,9 @@ impl<'a> Members<'a> {
         header: &MemberHeader,
         overrides: &Overrides,
         unknown: Option<u8>,
-    ) -> Result<MemberKind, Fault> {
+    ) -> Result<MemberKind, MemberError> {
         let stored = stored_size(header, overrides)?;
-        // So did tars without a flag for directories.
+        // In tars of old formats, without a flag for directories.
         if unknown.is_none() && self.last.ends_with(b"/") {
             self.input.skip(stored)?;
             return Ok(MemberKind::Directory);
@@ -306,16 +309,21 @@ impl<'a> Members<'a> {
         Ok(MemberKind::Regular { size, at, map, unknown })
     }
 
-    /// Keeps a sparse member's data. Without that it can only be referred to, which takes whole blocks.
-    fn store_sparse(&mut self, map: &SparseMap, size: u64, stored: u64) -> Result<u64, Fault> {
+    /// Stores the data of a sparse member. If data are not kept, images can only refer to them, in whole blocks.
+    fn store_sparse(
+        &mut self,
+        map: &SparseMap,
+        size: u64,
+        stored: u64,
+    ) -> Result<u64, MemberError> {
         if !self.input.keeps_data() && !map.is_aligned(size) {
             return Err(Refusal::SparseUnaligned.into());
         }
         Ok(self.input.store(stored)?)
     }
 
-    /// The list in front of a sparse member's data (PAX form 1.0), and how many bytes are left behind it.
-    fn sparse_lines(&mut self, stored: u64) -> Result<(Lines, u64), Fault> {
+    /// The list before the data of a sparse member (PAX format 1.0), and the number of bytes after it.
+    fn sparse_lines(&mut self, stored: u64) -> Result<(Lines, u64), MemberError> {
         let mut lines = Lines::default();
         let mut left = stored;
         loop {
@@ -333,7 +341,7 @@ impl<'a> Members<'a> {
         &mut self,
         header: &MemberHeader,
         overrides: &Overrides,
-    ) -> Result<MemberKind, Fault> {
+    ) -> Result<MemberKind, MemberError> {
         let (size, first, mut more) = header.gnu_sparse()?;
         let stored = stored_size(header, overrides)?;
         let mut list = gnu_pairs(first).collect::<Result<Vec<_>, _>>()?;
@@ -344,10 +352,10 @@ impl<'a> Members<'a> {
             }
             let block = self.full_block()?;
             let known = list.len();
-            for pair in gnu_pairs(block.get(..504).unwrap_or_default()) {
+            for pair in gnu_pairs(block.split_at(504).0) {
                 list.push(pair?);
             }
-            more = block.get(504).is_some_and(|flag| *flag != 0);
+            more = block[504] != 0;
             if more && list.len() == known {
                 return Err(Damage::SparseList.into());
             }
@@ -360,32 +368,32 @@ impl<'a> Members<'a> {
         Ok(MemberKind::Regular { size, at, map: Some(map), unknown: None })
     }
 
-    fn full_block(&mut self) -> Result<Block, Fault> {
+    fn full_block(&mut self) -> Result<Block, MemberError> {
         Ok(self.input.block()?.ok_or(InputError::Ended)?)
     }
 
-    /// Says where a fault is.
-    fn error(&self, fault: Fault, part: Part, start: u64) -> SourceError {
+    /// Adds the position to an error.
+    fn error(&self, error: MemberError, part: Part, start: u64) -> SourceError {
         let member = self.last.as_slice().into();
         let position = self.input.position();
-        let source = match fault {
-            Fault::Input(InputError::Source(error)) => return error,
-            Fault::Input(InputError::Ended) => TarError::Truncated {
+        let source = match error {
+            MemberError::Input(InputError::Source(error)) => return error,
+            MemberError::Input(InputError::Ended) => TarError::Truncated {
                 position,
-                // A header that ends before it begins is missing, and with it the end marker.
+                // Without any byte of a header, the end marker is missing.
                 part: if position == start { Part::EndMarker } else { part },
                 member,
             },
-            Fault::Flaw(Flaw::Damage(source)) => {
+            MemberError::Flaw(Flaw::Damage(source)) => {
                 TarError::Damaged { position: start, part, member, source }
             }
-            Fault::Flaw(Flaw::Refusal(source)) => TarError::Refused { member, source },
+            MemberError::Flaw(Flaw::Refusal(source)) => TarError::Refused { member, source },
         };
         SourceError::Tar { path: self.path.to_owned(), source }
     }
 }
 
-/// The path: a sparse member's own, that of an extended header, that of a long name, or the header's.
+/// The path: that of a sparse member's records, else of an extended header, else of a long name, else of the header.
 fn path(header: &MemberHeader, extensions: &mut Extensions, overrides: &Overrides) -> Vec<u8> {
     let sparse = overrides.sparse.name.clone();
     sparse
@@ -394,12 +402,12 @@ fn path(header: &MemberHeader, extensions: &mut Extensions, overrides: &Override
         .unwrap_or_else(|| header.path())
 }
 
-/// A file whose data are not in the tar: a hole.
+/// A file without data in the tar: a hole.
 fn without_data(size: u64, unknown: Option<u8>) -> MemberKind {
     MemberKind::Regular { size, at: 0, map: Some(SparseMap::default()), unknown }
 }
 
-fn too_large(what: &'static str, found: impl Into<u64>, limit: impl Into<u64>) -> Fault {
+fn too_large(what: &'static str, found: impl Into<u64>, limit: impl Into<u64>) -> MemberError {
     let (found, limit) = (found.into(), limit.into());
     Damage::TooLarge { what, found, limit }.into()
 }

@@ -1,11 +1,11 @@
 //! How does a tar become a tree?
 //!
-//! Members are read one by one ([`member`]) and put into their places ([`place`]); then the tree is copied in
-//! the order of its walk ([`canonical`]), so that the members' order leaves no trace. Where members
-//! contradict each other the later one counts, as when a tar is extracted.
+//! Members are read one by one ([`member`]) and added to a tree ([`place`]). Then the tree is copied in the order of its walk
+//! ([`canonical`]), so that it does not depend on the order of members. Of several members with one path the last counts, as when a
+//! tar is extracted.
 //!
-//! Directories that no member describes are 0755, root's, and of 1970-01-01; so is a root that the tar
-//! does not describe. Owners are taken by number, never by name.
+//! Directories without a member, the root included, have mode 0755, owner root and the time 1970-01-01. Owners are read by number, never
+//! by name.
 
 mod acl;
 mod canonical;
@@ -22,6 +22,7 @@ mod place;
 mod raw_copy;
 mod sparse;
 mod spool;
+mod stored;
 mod xattr;
 
 use std::{
@@ -34,8 +35,8 @@ use std::{
 use crate::{
     Data, Options, Source, SourceError,
     detect::{self, Compression, Looks, detect},
+    error::cannot,
     note::NoteKind,
-    open::cannot,
 };
 use contents::TarContents;
 use input::Input;
@@ -47,13 +48,13 @@ use spool::Spool;
 pub use error::{Damage, Part, Refusal, TarError};
 pub(crate) use header::is_header;
 
-/// Reads a tar from a file, compressed or not. A plain tar in a regular file stays where it is, and its
-/// members are read there; of all others, pipes among them, the members' data go into a spool.
+/// Reads a tar from a file, compressed or not. The data of an uncompressed tar in a regular file stay there; those of all others,
+/// pipes included, are copied to a spool.
 ///
-/// `path` is only used to name the tar in errors.
+/// `path` is only the tar's name in errors.
 ///
 /// # Errors
-/// [`SourceError`] names the member that is damaged, cut short or refused.
+/// [`SourceError`] names the member that is corrupt, truncated or refused.
 pub fn tar(mut file: File, path: &Path, options: &Options) -> Result<Source, SourceError> {
     let metadata = file.metadata().map_err(cannot("read the attributes", path))?;
     if !metadata.is_file() || options.raw_copy.is_some() {
@@ -67,12 +68,12 @@ pub fn tar(mut file: File, path: &Path, options: &Options) -> Result<Source, Sou
     }
 }
 
-/// Reads a tar, compressed or not, from a stream. The members' data go into a spool.
+/// Reads a tar, compressed or not, from a stream. The data of its members are copied to a spool.
 ///
-/// `path` is only used to name the tar in errors.
+/// `path` is only the tar's name in errors.
 ///
 /// # Errors
-/// [`SourceError`] names the member that is damaged, cut short or refused.
+/// [`SourceError`] names the member that is corrupt, truncated or refused.
 pub fn tar_stream(
     mut reader: impl Read,
     path: &Path,
@@ -85,13 +86,13 @@ pub fn tar_stream(
     stream(Cursor::new(head).chain(reader), compression, path, options)
 }
 
-/// Bytes of a file from its current position on, which does not move; as many as there are up to `length`.
+/// Up to `length` bytes of a file from its current position on, which does not change.
 pub(crate) fn first_bytes(mut file: &File, length: usize) -> io::Result<Vec<u8>> {
     let start = file.stream_position()?;
     let mut bytes = vec![0; length];
     let mut got = 0;
-    while let Some(room) = bytes.get_mut(got..).filter(|room| !room.is_empty()) {
-        match file.read_at(room, start + got as u64) {
+    while let Some(rest) = bytes.get_mut(got..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(rest, start + got as u64) {
             Ok(0) => break,
             Ok(more) => got += more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -102,7 +103,7 @@ pub(crate) fn first_bytes(mut file: &File, length: usize) -> io::Result<Vec<u8>>
     Ok(bytes)
 }
 
-/// How a tar that begins with these bytes is compressed.
+/// The compression of a tar with these first bytes.
 fn compression(head: &[u8], path: &Path) -> Result<Option<Compression>, SourceError> {
     let found = match detect(head) {
         Looks::Tar => return Ok(None),

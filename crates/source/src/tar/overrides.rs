@@ -1,4 +1,4 @@
-//! What do extended headers say instead of a member's own header?
+//! Defines [`Overrides`], the fields of extended headers that replace those of a member's header.
 
 use lith_tree::{Timestamp, Xattr};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::limits;
 
-/// All that extended headers can say of a member and that a tree has a place for.
+/// The fields of extended headers, as far as a tree can represent them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Overrides {
     pub(super) path: Option<Vec<u8>>,
@@ -29,7 +29,7 @@ pub(super) struct Overrides {
 }
 
 impl Overrides {
-    /// Takes the records of an extended header; later ones count more.
+    /// Applies the records of an extended header; later ones replace earlier ones.
     pub(super) fn apply_all(&mut self, records: &[u8]) -> Result<(), Damage> {
         for record in Records::new(records) {
             let (key, value) = record?;
@@ -38,7 +38,7 @@ impl Overrides {
         Ok(())
     }
 
-    /// Takes the records of a global header.
+    /// Applies the records of a global header.
     pub(super) fn apply_global(&mut self, records: &[u8]) -> Result<(), Damage> {
         for record in Records::new(records) {
             let (key, value) = record?;
@@ -51,7 +51,7 @@ impl Overrides {
         Ok(())
     }
 
-    /// Takes one record. A value without a byte takes back what was said before.
+    /// Applies one record. An empty value removes an earlier one.
     fn apply(&mut self, key: &[u8], value: &[u8]) -> Result<(), Damage> {
         let text = || (!value.is_empty()).then(|| value.to_vec());
         match key {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn later_records_count_and_empty_ones_take_back() {
+    fn later_records_replace_and_empty_ones_remove() {
         let records = [
             record("path", b"a\xff\nb"),
             record("uid", b"7"),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_global_header_can_not_name_all_members_alike() {
+    fn a_global_header_cannot_name_all_members() {
         for key in ["path", "linkpath", "size", "GNU.sparse.map"] {
             let error = Overrides::default().apply_global(&record(key, b"1"));
             assert_eq!(error, Err(Damage::Global(key.as_bytes().into())));

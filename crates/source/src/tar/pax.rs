@@ -1,4 +1,4 @@
-//! What do a tar's extended headers say?
+//! Parses the records of extended headers.
 
 use std::str;
 
@@ -9,8 +9,7 @@ use super::error::Damage;
 /// A key and its value.
 type Record<'a> = (&'a [u8], &'a [u8]);
 
-/// Goes through the records of an extended header, each `length key=value` and a newline. Values may
-/// hold any byte.
+/// Iterates over the records of an extended header, each `length key=value` and a newline. Values may have any byte.
 pub(super) struct Records<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -28,7 +27,7 @@ impl<'a> Iterator for Records<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let at = self.at;
         let rest = self.bytes.get(at..)?;
-        // Some programs fill the rest with NULs.
+        // Some programs pad the header with NULs.
         if rest.iter().all(|byte| *byte == 0) {
             return None;
         }
@@ -41,7 +40,7 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-/// The record that `rest` begins with, and how many bytes it takes.
+/// The record at the start of `rest`, and its length in bytes.
 fn first_record(rest: &[u8]) -> Option<(usize, Record<'_>)> {
     let space = rest.iter().take(20).position(|byte| *byte == b' ')?;
     let length = usize::try_from(decimal(rest.get(..space)?)?).ok()?;
@@ -59,7 +58,7 @@ pub(super) fn decimal(digits: &[u8]) -> Option<u64> {
     str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// A decimal number of seconds, with a sign and a fraction or without; rounded down to nanoseconds.
+/// A decimal number of seconds, optionally with a sign and a fraction; rounded down to nanoseconds.
 pub(super) fn time(value: &[u8]) -> Option<Timestamp> {
     let (negative, value) = match value.strip_prefix(b"-") {
         Some(value) => (true, value),
@@ -101,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn records_that_are_none_are_found() {
+    fn malformed_records_are_found() {
         let broken: [&[u8]; 9] = [
             b"5 a=b\n",
             b"7 a=b\n",

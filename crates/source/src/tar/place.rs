@@ -1,32 +1,30 @@
-//! Where in the tree does each member of a tar belong?
+//! Adds the members of a tar to a tree.
 
 use std::collections::BTreeMap;
 
-use lith_tree::{InodeIndex, Kind, Metadata, Name, Rdev, Tree, Xattr};
+use lith_transform::make_opaque;
+use lith_tree::{InodeIndex, Kind, Metadata, Name, Rdev, Tree, Xattr, push_name};
 
 use super::{
-    contents::Stored,
     error::Refusal,
     member::{Member, MemberKind},
-    sparse::{SparseMap, Stretch},
+    sparse::SparseMap,
+    stored::{SparseData, Stored},
 };
 use crate::{
-    Options,
-    exclude::push_name,
-    namespace,
+    Options, namespace,
     note::{NoteKind, Notes},
-    overlay,
 };
 
-/// What AUFS puts before the name of a file that hides one in a lower layer.
+/// AUFS' prefix of the name of a file that hides one in a lower layer.
 const WHITEOUT: &[u8] = b".wh.";
-/// The name of AUFS' mark for a directory that hides all of the lower layer's entries.
+/// AUFS' name of a file that marks its directory as opaque: it hides all entries of lower layers.
 const OPAQUE: &[u8] = b".wh..wh..opq";
-/// What AUFS puts before the names of its bookkeeping.
+/// AUFS' prefix of the names of its bookkeeping.
 const BOOKKEEPING: &[u8] = b".wh..wh.";
 
-/// What directories get that no member describes: as mkfs does, but with a time that does not depend on
-/// when and in what order the tar is read.
+/// The attributes of directories without a member: those that mkfs.erofs sets, but with a time that depends neither on the
+/// current time nor on the order of members.
 const IMPLIED: Metadata = Metadata {
     permissions: 0o755,
     uid: 0,
@@ -35,26 +33,19 @@ const IMPLIED: Metadata = Metadata {
     xattrs: lith_tree::XattrSet::EMPTY,
 };
 
-/// A tree in the making.
+/// A tree to which members are added.
 pub(super) struct Placer<'a> {
     options: &'a Options,
     pub(super) tree: Tree,
-    /// By inode, where its data are.
+    /// Where the data are, by inode.
     pub(super) stored: Vec<Stored>,
     pub(super) maps: Vec<SparseData>,
     pub(super) notes: Notes,
-    /// Hard links to members that have not come yet: the link's path, the target's.
+    /// Hard links whose target has not been read yet: the link's path, the target's.
     waiting: BTreeMap<Vec<u8>, Vec<u8>>,
-    /// The paths of hidden files, with the attributes of the marks.
+    /// The paths of hidden files, with the attributes of the AUFS whiteouts.
     whiteouts: BTreeMap<Vec<u8>, Metadata>,
     opaque: Vec<InodeIndex>,
-}
-
-/// The data of a sparse file.
-pub(super) struct SparseData {
-    /// Where they begin in the store.
-    pub(super) at: u64,
-    pub(super) stretches: Vec<Stretch>,
 }
 
 /// A refused member's name and the reason.
@@ -74,7 +65,7 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// Puts a member into its place. A later member takes the name of an earlier one.
+    /// Adds a member. It replaces an earlier one of the same path.
     pub(super) fn place(&mut self, member: Member) -> Result<(), Refusal> {
         let path = normal(&member.path)?;
         let xattrs = self.kept(member.xattrs, &path);
@@ -98,7 +89,7 @@ impl<'a> Placer<'a> {
         Ok(())
     }
 
-    /// The attributes that have a place in the format.
+    /// The attributes that the format can store.
     fn kept(&mut self, mut xattrs: Vec<Xattr>, path: &[u8]) -> Vec<Xattr> {
         xattrs.retain(|xattr| {
             let kept = namespace::is_kept(&xattr.name);
@@ -137,7 +128,7 @@ impl<'a> Placer<'a> {
         if self.tree.find(path) == Some(inode) {
             return Ok(());
         }
-        let (parent, name) = self.make_room(path)?;
+        let (parent, name) = self.free_name(path)?;
         self.tree.link(parent, name, inode).map_err(Refusal::Tree)
     }
 
@@ -160,7 +151,7 @@ impl<'a> Placer<'a> {
         Stored::Sparse { map: self.maps.len() - 1 }
     }
 
-    /// Adds an inode under a name that may be taken.
+    /// Adds an inode at a path, in place of any that is there.
     fn replace(
         &mut self,
         path: &[u8],
@@ -168,7 +159,7 @@ impl<'a> Placer<'a> {
         kind: Kind,
         stored: Stored,
     ) -> Result<(), Refusal> {
-        let (parent, name) = self.make_room(path)?;
+        let (parent, name) = self.free_name(path)?;
         self.add(parent, name, metadata, kind)?;
         if let Some(last) = self.stored.last_mut() {
             *last = stored;
@@ -188,8 +179,8 @@ impl<'a> Placer<'a> {
         Ok(inode)
     }
 
-    /// Frees a path, whose directories are made where they are missing.
-    fn make_room(&mut self, path: &[u8]) -> Result<(InodeIndex, Name), Refusal> {
+    /// Removes the name at a path, and adds missing directories above it.
+    fn free_name(&mut self, path: &[u8]) -> Result<(InodeIndex, Name), Refusal> {
         let (parent, name) = split(path);
         if name.is_empty() {
             return Err(Refusal::Root);
@@ -207,7 +198,7 @@ impl<'a> Placer<'a> {
         Ok((parent, name))
     }
 
-    /// The directory at a path, made with those above it where they are missing.
+    /// The directory at a path, which is added with those above it if they are missing.
     fn directory_at(&mut self, path: &[u8]) -> Result<InodeIndex, Refusal> {
         let mut at = InodeIndex::ROOT;
         let mut passed = Vec::new();
@@ -229,7 +220,7 @@ impl<'a> Placer<'a> {
         Ok(at)
     }
 
-    /// Takes a member that is a mark of AUFS; says whether it is one.
+    /// Handles a member if it is a mark of AUFS, and returns whether it is.
     fn place_whiteout(
         &mut self,
         path: &[u8],
@@ -247,7 +238,7 @@ impl<'a> Placer<'a> {
         {
             let mut path = parent.to_vec();
             push_name(&mut path, hidden);
-            // Nobody opens a whiteout.
+            // Overlayfs ignores the permissions of a whiteout.
             self.whiteouts.insert(path, Metadata { permissions: 0, ..metadata });
         } else {
             return Ok(false);
@@ -255,7 +246,7 @@ impl<'a> Placer<'a> {
         Ok(true)
     }
 
-    /// Does what could be done only with all members in place.
+    /// Adds links, whiteouts and opaque marks, which need all other members.
     pub(super) fn finish(&mut self) -> Result<(), Refused> {
         while let Some((path, target)) = self.waiting.pop_first() {
             self.resolve(path, target)?;
@@ -264,12 +255,12 @@ impl<'a> Placer<'a> {
             self.hide(&path, metadata).map_err(|refusal| (path, refusal))?;
         }
         for directory in std::mem::take(&mut self.opaque) {
-            overlay::make_opaque(&mut self.tree, directory);
+            make_opaque(&mut self.tree, directory);
         }
         Ok(())
     }
 
-    /// Follows links to links until a file, and links them all to that.
+    /// Follows a chain of links to its file, and links all of them to that.
     fn resolve(&mut self, path: Vec<u8>, mut target: Vec<u8>) -> Result<(), Refused> {
         let mut links = vec![path];
         while let Some(next) = self.waiting.remove(&target) {
@@ -286,7 +277,7 @@ impl<'a> Placer<'a> {
         Ok(())
     }
 
-    /// What the same tar brings under that name is not hidden; a directory hides the one in lower layers.
+    /// Adds a whiteout, unless the tar has a file of that name. A directory of that name becomes opaque.
     fn hide(&mut self, path: &[u8], metadata: Metadata) -> Result<(), Refusal> {
         match self.tree.find(path) {
             Some(inode) if self.tree.get(inode).as_directory().is_some() => {
@@ -302,7 +293,7 @@ impl<'a> Placer<'a> {
     }
 }
 
-/// A path from the root, without components that mean nothing. One that leads out is refused.
+/// A path from the root without empty and `.` components. One with `..` is refused.
 fn normal(path: &[u8]) -> Result<Vec<u8>, Refusal> {
     let mut normal = Vec::with_capacity(path.len());
     for name in path.split(|byte| *byte == b'/') {
@@ -315,10 +306,10 @@ fn normal(path: &[u8]) -> Result<Vec<u8>, Refusal> {
     Ok(normal)
 }
 
-/// A path's directory and its last name.
+/// The directory of a path, and its last name.
 fn split(path: &[u8]) -> (&[u8], &[u8]) {
     let slash = path.iter().rposition(|byte| *byte == b'/');
-    let (parent, name) = path.split_at_checked(slash.unwrap_or(0)).unwrap_or((b"", path));
+    let (parent, name) = path.split_at(slash.unwrap_or(0));
     (parent, name.strip_prefix(b"/").unwrap_or(name))
 }
 

@@ -1,4 +1,4 @@
-//! How is a tar kept while it is read?
+//! Copies a tar to a file while it is read.
 
 use std::{
     fs::File,
@@ -6,10 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Bytes that are read, and written, at once.
+/// Bytes read and written at once.
 const BUFFER: usize = 128 << 10;
 
-/// A reader that writes to a file all that it reads.
+/// A reader that writes everything it reads to a file.
 pub(super) struct RawCopy<R>(BufReader<Tee<R>>);
 
 struct Tee<R> {
@@ -42,7 +42,7 @@ impl<R: Read> Read for RawCopy<R> {
 impl<R: Read> Read for Tee<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let got = self.reader.read(buf)?;
-        self.file.write_all(buf.get(..got).unwrap_or_default()).map_err(|source| {
+        self.file.write_all(buf.split_at(got).0).map_err(|source| {
             let path = self.path.clone();
             io::Error::new(source.kind(), CopyError { path, source })
         })?;

@@ -1,4 +1,4 @@
-//! Where does the data of a sparse member belong?
+//! Defines [`SparseMap`], where the data of a sparse member are in its file.
 
 use super::{
     error::Damage,
@@ -7,19 +7,19 @@ use super::{
 };
 use crate::limits;
 
-/// Data that are stored one after the other but lie apart in the file.
+/// Contiguous data of a sparse file. Stretches are stored consecutively, with holes between them in the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stretch {
-    /// Where it begins in the file.
+    /// Where it starts in the file.
     pub(super) at: u64,
-    /// How many bytes it has; never 0.
+    /// Its length in bytes; never 0.
     pub(super) length: u64,
     /// Bytes stored before it.
     pub(super) stored: u64,
 }
 
 impl Stretch {
-    /// The first position behind it in the file.
+    /// The first position after it in the file.
     pub(super) const fn end(&self) -> u64 {
         self.at.saturating_add(self.length)
     }
@@ -34,8 +34,8 @@ pub(super) struct SparseMap {
 }
 
 impl SparseMap {
-    /// Takes pairs of position and length, to be those of a file of `size` bytes of which `stored` are
-    /// stored. Each stretch needs a byte there, which bounds how many there can be.
+    /// Makes the map of pairs of position and length, for a file of `size` bytes of which `stored` are stored. Each stretch has at
+    /// least one stored byte, which limits their number.
     pub(super) fn new(
         pairs: impl IntoIterator<Item = (u64, u64)>,
         size: u64,
@@ -53,7 +53,7 @@ impl SparseMap {
         Ok(map)
     }
 
-    /// Whether the stretches are whole blocks of a tar, but for the end of the file of `size` bytes.
+    /// Whether the stretches are whole blocks of a tar, except at the end of the file of `size` bytes.
     pub(super) fn is_aligned(&self, size: u64) -> bool {
         are_aligned(&self.stretches, size)
     }
@@ -75,7 +75,7 @@ impl SparseMap {
     }
 }
 
-/// Whether stretches are whole blocks of a tar, but for the end of the file of `size` bytes.
+/// Whether stretches are whole blocks of a tar, except at the end of the file of `size` bytes.
 pub(super) fn are_aligned(stretches: &[Stretch], size: u64) -> bool {
     let is_whole = |position: u64| position.is_multiple_of(BLOCK as u64);
     stretches.iter().all(|stretch| {
@@ -85,7 +85,7 @@ pub(super) fn are_aligned(stretches: &[Stretch], size: u64) -> bool {
     })
 }
 
-/// The pairs in a block of GNU's old form, up to the first that is blank.
+/// The pairs in a block of GNU's old format, up to the first that is blank.
 pub(super) fn gnu_pairs(bytes: &[u8]) -> impl Iterator<Item = Result<(u64, u64), Damage>> {
     bytes
         .chunks_exact(24)
@@ -94,8 +94,8 @@ pub(super) fn gnu_pairs(bytes: &[u8]) -> impl Iterator<Item = Result<(u64, u64),
         .map(|(at, length)| Ok((size("sparse offset", at)?, size("sparse numbytes", length)?)))
 }
 
-/// Collects the decimal numbers that stand, one a line, before the data of a member in PAX form 1.0: how
-/// many pairs, then the pairs.
+/// Parses the decimal numbers, one on each line, before the data of a member in PAX format 1.0: the number of pairs, then the
+/// pairs.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     pairs: Option<u64>,
@@ -104,11 +104,11 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Takes one more block; says whether that was all.
+    /// Parses one more block; returns whether the list is complete.
     pub(super) fn push(&mut self, block: &[u8]) -> Result<bool, Damage> {
         for byte in block {
             if *byte != b'\n' {
-                // No number has more digits.
+                // No number of 64 bits has more digits.
                 if self.line.len() == 20 {
                     return Err(Damage::SparseList);
                 }
@@ -138,7 +138,7 @@ impl Lines {
     }
 }
 
-/// Takes numbers two by two.
+/// Groups numbers by two.
 pub(super) fn pairs(numbers: &[u64]) -> impl Iterator<Item = (u64, u64)> {
     numbers.chunks_exact(2).filter_map(|pair| match pair {
         [at, length] => Some((*at, *length)),
@@ -146,7 +146,7 @@ pub(super) fn pairs(numbers: &[u64]) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
-/// What the records of an extended header say of a sparse file.
+/// The records of an extended header about a sparse file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SparseRecords {
     pub(super) major: Option<u64>,
@@ -154,12 +154,12 @@ pub(super) struct SparseRecords {
     /// The file's size.
     pub(super) size: Option<u64>,
     pub(super) name: Option<Vec<u8>>,
-    /// Positions and lengths in turn (forms 0.0 and 0.1).
+    /// Positions and lengths in turn (formats 0.0 and 0.1).
     pub(super) numbers: Vec<u64>,
 }
 
 impl SparseRecords {
-    /// Takes a record whose key begins with `GNU.sparse.`, which is not part of `key` here.
+    /// Applies a record whose key is `GNU.sparse.` and then `key`.
     pub(super) fn apply(&mut self, key: &[u8], value: &[u8]) -> Result<(), Damage> {
         let number = |field| match decimal(value) {
             Some(number) if number <= limits::FILE_SIZE => Ok(number),

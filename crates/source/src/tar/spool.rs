@@ -1,4 +1,4 @@
-//! Where do the data of a tar stay that can be read only once?
+//! Defines [`Spool`], which stores the data of a tar that can be read only once.
 
 use std::{
     fs::File,
@@ -9,30 +9,30 @@ use std::{
 
 use crate::SourceError;
 
-/// Bytes that go to the file at once.
-const CHUNK: usize = 128 << 10;
+/// Bytes written to the file at once.
+const BUFFER: usize = 128 << 10;
 
-/// Bytes in memory up to a budget, all further ones in a file without a name that is gone when the spool is.
+/// Bytes in memory up to a budget, all further ones in a file without a name, which is removed with the spool.
 pub(super) struct Spool {
     dir: PathBuf,
     budget: usize,
     memory: Vec<u8>,
     file: Option<File>,
     in_file: u64,
-    chunk: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
-/// Why data did not come into the spool.
+/// Why data can't be added to the spool.
 pub(super) enum SpoolError {
     /// The reader failed.
     Read(io::Error),
-    /// The spool could not be written.
+    /// The spool can't be written.
     Write(SourceError),
 }
 
 impl Spool {
     pub(super) const fn new(dir: PathBuf, budget: usize) -> Self {
-        Self { dir, budget, memory: Vec::new(), file: None, in_file: 0, chunk: Vec::new() }
+        Self { dir, budget, memory: Vec::new(), file: None, in_file: 0, buffer: Vec::new() }
     }
 
     /// The position that the next byte gets.
@@ -40,24 +40,24 @@ impl Spool {
         self.memory.len() as u64 + self.in_file
     }
 
-    /// Appends up to `length` bytes and says how many there were.
+    /// Appends up to `length` bytes and returns how many there were.
     pub(super) fn append(&mut self, reader: &mut dyn Read, length: u64) -> Result<u64, SpoolError> {
         let taken = if self.file.is_none() { self.append_to_memory(reader, length)? } else { 0 };
-        let room_left = self.file.is_none() && self.memory.len() < self.budget;
-        if taken == length || room_left {
+        let has_ended = self.file.is_none() && self.memory.len() < self.budget;
+        if taken == length || has_ended {
             return Ok(taken);
         }
         Ok(taken + self.append_to_file(reader, length - taken)?)
     }
 
     fn append_to_memory(&mut self, reader: &mut dyn Read, length: u64) -> Result<u64, SpoolError> {
-        // Untouched, it costs nothing; grown step by step, it would be copied.
+        // Reserved memory that is not touched costs nothing; growing it step by step would copy it.
         let missing = self.budget - self.memory.len();
         if self.memory.try_reserve_exact(missing).is_err() {
             self.budget = self.memory.len();
         }
-        let room = (self.budget - self.memory.len()) as u64;
-        let taken = reader.take(length.min(room)).read_to_end(&mut self.memory);
+        let free = (self.budget - self.memory.len()) as u64;
+        let taken = reader.take(length.min(free)).read_to_end(&mut self.memory);
         taken.map(|taken| taken as u64).map_err(SpoolError::Read)
     }
 
@@ -70,13 +70,13 @@ impl Spool {
             let file = tempfile::tempfile_in(&self.dir).map_err(cannot_write)?;
             self.file.insert(file)
         };
-        self.chunk.resize(CHUNK, 0);
+        self.buffer.resize(BUFFER, 0);
         let mut taken = 0;
         while taken < length {
-            let want = usize::try_from(length - taken).unwrap_or(CHUNK).min(CHUNK);
-            let room = self.chunk.get_mut(..want).unwrap_or_default();
-            let got = fill(reader, room).map_err(SpoolError::Read)?;
-            file.write_all(room.get(..got).unwrap_or_default()).map_err(cannot_write)?;
+            let want = usize::try_from(length - taken).map_or(BUFFER, |left| left.min(BUFFER));
+            let (bytes, _) = self.buffer.split_at_mut(want);
+            let got = fill(reader, bytes).map_err(SpoolError::Read)?;
+            file.write_all(bytes.split_at(got).0).map_err(cannot_write)?;
             self.in_file += got as u64;
             taken += got as u64;
             if got < want {
@@ -91,32 +91,30 @@ impl Spool {
         let in_memory = usize::try_from(position).ok().and_then(|at| self.memory.get(at..));
         let stored = in_memory.unwrap_or_default();
         let split = stored.len().min(buf.len());
-        let Some((head, tail)) = buf.split_at_mut_checked(split) else {
-            return Ok(());
-        };
-        head.copy_from_slice(stored.get(..split).unwrap_or_default());
-        if tail.is_empty() {
+        let (first, rest) = buf.split_at_mut(split);
+        first.copy_from_slice(stored.split_at(split).0);
+        if rest.is_empty() {
             return Ok(());
         }
         let at = (position + split as u64).saturating_sub(self.memory.len() as u64);
         match &self.file {
-            Some(file) => file.read_exact_at(tail, at),
+            Some(file) => file.read_exact_at(rest, at),
             None => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
 
-    /// Gives back the memory that only appending needs.
+    /// Frees the memory that only appending needs.
     pub(super) fn finish(&mut self) {
-        self.chunk = Vec::new();
+        self.buffer = Vec::new();
         self.memory.shrink_to_fit();
     }
 }
 
-/// Reads until `buf` is full or the reader ends; says how many bytes there were.
+/// Reads until `buf` is full or the reader ends; returns how many bytes there were.
 pub(super) fn fill(reader: &mut dyn Read, buf: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
-    while let Some(room) = buf.get_mut(filled..).filter(|room| !room.is_empty()) {
-        match reader.read(room) {
+    while let Some(rest) = buf.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match reader.read(rest) {
             Ok(0) => break,
             Ok(got) => filled += got,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -1,19 +1,19 @@
-//! Which extended attribute does a record of an extended header hold?
+//! Parses extended attributes of the records of extended headers.
 
 use lith_tree::Xattr;
 
 use super::error::Damage;
 use crate::limits;
 
-/// The attribute in a record, if it holds one: of GNU tar and star (`SCHILY.xattr.`), of libarchive, or
-/// the SELinux label of older GNU tars.
+/// The attribute in a record, if it has one: of GNU tar and star (`SCHILY.xattr.`), of libarchive, or the SELinux label of
+/// older versions of GNU tar.
 pub(super) fn from_record(key: &[u8], value: &[u8]) -> Option<Result<Xattr, Damage>> {
     let (name, value) = if let Some(name) = key.strip_prefix(b"SCHILY.xattr.") {
         (unescape(name, b"%="), Some(value.to_vec()))
     } else if let Some(name) = key.strip_prefix(b"LIBARCHIVE.xattr.") {
         (unescape(name, &[]), base64(value))
     } else if key == b"RHT.security.selinux" {
-        // Linux gives labels with a NUL at the end.
+        // Linux returns labels with a NUL at the end.
         (b"security.selinux".to_vec(), Some([value, b"\0"].concat()))
     } else {
         return None;
@@ -25,21 +25,21 @@ pub(super) fn from_record(key: &[u8], value: &[u8]) -> Option<Result<Xattr, Dama
     })
 }
 
-/// Linux takes names of 1 to 255 bytes and values of up to 64 KiB.
+/// Whether Linux takes them: names of 1 to 255 bytes and values of up to 64 KiB.
 fn is_possible(name: &[u8], value: &[u8]) -> bool {
     (1..=255).contains(&name.len()) && !name.contains(&0) && value.len() <= limits::XATTR
 }
 
-/// Replaces `%` and two hexadecimal digits by the byte, if that is among `bytes` (or those are none).
+/// Replaces `%` and two hexadecimal digits by the byte, if `bytes` is empty or contains it.
 fn unescape(name: &[u8], bytes: &[u8]) -> Vec<u8> {
     let mut unescaped = Vec::with_capacity(name.len());
     let mut rest = name;
-    while let Some((first, behind)) = rest.split_first() {
+    while let Some((first, after)) = rest.split_first() {
         let byte = escaped(rest).filter(|byte| bytes.is_empty() || bytes.contains(byte));
         unescaped.push(byte.unwrap_or(*first));
         rest = match byte {
-            Some(_) => rest.get(3..).unwrap_or_default(),
-            None => behind,
+            Some(_) => rest.split_at(3).1,
+            None => after,
         };
     }
     unescaped

@@ -55,7 +55,7 @@ fn the_number_of_threads_leaves_no_trace() {
     });
     let read = |workers| {
         let workers = NonZeroUsize::new(workers).unwrap();
-        let options = Options { workers, ..Options::default() };
+        let options = Options::with(|options| options.workers = workers);
         rows(&directory(&root, &options).unwrap())
     };
     let one = read(1);
@@ -109,7 +109,7 @@ fn excluded_directories_take_all_in_them_along() {
         fs::hard_link(root.join("cache/x/y"), root.join("z")).unwrap();
     });
     let exclude = Excludes::new(["*.o", "/top", "cache", "a/*/c"]).unwrap();
-    let options = Options { exclude, ..Options::default() };
+    let options = Options::with(|options| options.exclude = exclude);
     let from_directory = rows(&directory(&root, &options).unwrap());
     let expected = ["", "a", "a/b", "a/keep", "sub", "sub/top", "x", "z"];
     assert_eq!(keys(&from_directory), expected);
@@ -122,7 +122,7 @@ fn excluded_directories_take_all_in_them_along() {
 #[test]
 fn hard_links_become_files_of_their_own_on_demand() {
     let (_dir, root) = sample(populate_plain);
-    let options = Options { dereference_hard_links: true, ..Options::default() };
+    let options = Options::with(|options| options.dereference_hard_links = true);
     let separate = rows(&directory(&root, &options).unwrap());
     assert!(separate.values().all(|row| row.letter == 'd' || row.nlink == 1));
     assert_eq!(separate[&b"z-link"[..]].data[&0], b"a\n");
@@ -133,7 +133,7 @@ fn hard_links_become_files_of_their_own_on_demand() {
 #[test]
 fn attributes_are_left_out_on_demand() {
     let (_dir, root) = sample(populate);
-    let options = Options { xattrs: false, ..Options::default() };
+    let options = Options::with(|options| options.xattrs = false);
     let bare = rows(&directory(&root, &options).unwrap());
     assert!(bare.values().all(|row| row.xattrs.is_empty()));
     let tar = system_tar(&root, &[&PAX[..], &["--sparse"]].concat(), &["."]);

@@ -15,8 +15,10 @@ fn check(populate: impl Fn(&Path), arguments: &[&str], expected: impl Fn(Rows) -
     assert_same(&expected, &rows(&in_place), &format!("{arguments:?}"));
     assert_eq!(in_place.notes, []);
     for spool_memory in [0, 100_000, 32 << 20] {
-        let options =
-            Options { spool_memory, spool_dir: std::env::temp_dir(), ..Options::default() };
+        let options = Options::with(|options| {
+            options.spool_memory = spool_memory;
+            options.spool_dir = std::env::temp_dir();
+        });
         let stream = read_stream(&tar, &options).unwrap();
         assert_same(&expected, &rows(&stream), &format!("{arguments:?}, spool {spool_memory}"));
     }

@@ -201,7 +201,7 @@ fn aufs_marks_become_overlay_marks_on_demand() {
             .link(".wh.linked", ".wh..wh.aufs")
             .member(b'3', "char", "", b"")
     };
-    let options = Options { aufs: true, ..Options::default() };
+    let options = Options::with(|options| options.aufs = true);
     let source = read_stream(&build().end(), &options).unwrap();
     assert_eq!(source.notes.len(), 1);
     assert_eq!(source.notes[0].kind, NoteKind::AufsBookkeeping);

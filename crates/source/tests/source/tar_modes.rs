@@ -5,7 +5,7 @@ use lith_source::{Data, NoteKind, Options, Source, TarEnd};
 use lith_tree::{Elsewhere, ExtraDevice};
 
 fn refer() -> Options {
-    Options { data: Data::Refer, ..Options::default() }
+    Options::with(|options| options.data = Data::Refer)
 }
 
 fn stretches(source: &Source, path: &str) -> Option<Vec<Elsewhere>> {
@@ -87,7 +87,10 @@ fn a_tar_of_headers_gives_files_of_zeros() {
     tar.extend(header(b'5', "d", "", 0));
     tar.extend(header(b'0', "d/f", "", 7));
     tar.extend(header(b'1', "l", "big", 0));
-    let options = Options { data: Data::Omitted, tar_end: TarEnd::Anywhere, ..Options::default() };
+    let options = Options::with(|options| {
+        options.data = Data::Omitted;
+        options.tar_end = TarEnd::Anywhere;
+    });
     let source = read_stream(&tar, &options).unwrap();
     let rows = rows(&source);
     assert_eq!((&*rows[&b"big"[..]].detail, rows[&b"big"[..]].nlink), ("5368709120", 2));
@@ -98,7 +101,7 @@ fn a_tar_of_headers_gives_files_of_zeros() {
 #[test]
 fn an_end_without_a_marker_is_taken_only_behind_a_member() {
     let whole = Builder::default().file("a", b"x").pax(b'x', &[("uid", b"5")]).file("b", b"y");
-    let options = Options { tar_end: TarEnd::Anywhere, ..Options::default() };
+    let options = Options::with(|options| options.tar_end = TarEnd::Anywhere);
     for (length, taken) in [(2048 + 1024, true), (1024, true), (1024 + 1024, false), (512, false)] {
         let source = read_stream(&whole.bytes[..length], &options);
         assert_eq!(source.is_ok(), taken, "{length}");
@@ -112,12 +115,14 @@ fn the_decompressed_tar_is_copied_while_it_is_read() {
     let tar = Builder::default().file("a", &noise(300_000, 8)).end();
     for bytes in [tar.clone(), pipe("gzip", &[], &tar), pipe("xz", &[], &tar)] {
         let copy = dir.path().join("copy");
-        let options = Options { raw_copy: Some(copy.clone()), ..refer() };
+        let mut options = refer();
+        options.raw_copy = Some(copy.clone());
         let source = lith_source::tar(file_of(&bytes), "test.tar".as_ref(), &options).unwrap();
         assert!(std::fs::read(&copy).unwrap() == tar);
         assert_eq!(source.contents.devices()[0].bytes, tar.len() as u64);
     }
-    let options = Options { raw_copy: Some("/nonexistent/copy".into()), ..refer() };
+    let mut options = refer();
+    options.raw_copy = Some("/nonexistent/copy".into());
     let error = read_stream(&tar, &options).unwrap_err();
     assert!(chain(&error).starts_with("/nonexistent/copy: cannot create"), "{}", chain(&error));
 }

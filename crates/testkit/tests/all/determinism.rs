@@ -104,20 +104,18 @@ fn a_tar_in_any_order_is_as_good_as_the_directory() {
 }
 
 fn read_tar(path: &Path) -> Source {
-    let options = source::Options {
-        spool_dir: path.parent().unwrap().to_owned(),
-        ..source::Options::default()
-    };
+    let options = source::Options::with(|options| {
+        options.spool_dir = path.parent().unwrap().to_owned();
+    });
     source::tar(fs::File::open(path).unwrap(), path, &options).unwrap()
 }
 
 /// With so little memory that members' data go to the disk.
 fn spooling(bed: &Bed) -> source::Options {
-    source::Options {
-        spool_dir: bed.folder.path().to_owned(),
-        spool_memory: 100_000,
-        ..source::Options::default()
-    }
+    source::Options::with(|options| {
+        options.spool_dir = bed.folder.path().to_owned();
+        options.spool_memory = 100_000;
+    })
 }
 
 fn pack(tar: &Path, program: &str) -> Option<PathBuf> {

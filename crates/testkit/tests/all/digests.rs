@@ -55,7 +55,7 @@ fn kinds(name: &[u8]) -> [Options; 4] {
 fn digests_are_found_by_their_name_and_right() {
     for name in NAMES {
         let mut source = source();
-        record_digests(&mut source, name, WORKERS).unwrap();
+        record_digests(&mut source.tree, &*source.contents, name, WORKERS).unwrap();
         for options in kinds(name) {
             let bytes = image::build(source.filesystem(), &options);
             let again = image::workers(3).build(source.filesystem(), &options);
@@ -83,7 +83,7 @@ fn linux_shows_digests_whose_names_have_a_namespace() {
     let path = folder.path().join("image");
     for name in NAMES {
         let mut with = source();
-        record_digests(&mut with, name, WORKERS).unwrap();
+        record_digests(&mut with.tree, &*with.contents, name, WORKERS).unwrap();
         let is_shown = name.starts_with(b"user.") || name.starts_with(b"trusted.");
         let expected = if is_shown { &with } else { &source() };
         for options in kinds(name) {
@@ -118,7 +118,7 @@ fn an_old_digest_is_replaced() {
     let at = (InodeIndex::ROOT, Name::new(b"file").unwrap());
     contents.add(&mut tree, at, metadata, b"content".as_slice()).unwrap();
     let mut source = Source { tree, contents: Box::new(contents), notes: Vec::new() };
-    record_digests(&mut source, name, WORKERS).unwrap();
+    record_digests(&mut source.tree, &*source.contents, name, WORKERS).unwrap();
     let options = image::plain().with(|o| o.attributes.digest_xattr = Some(name.into()));
     let image = image::build(source.filesystem(), &options);
     let image = Image::open(MemoryDevice::new(image)).unwrap();

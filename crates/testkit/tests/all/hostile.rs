@@ -106,7 +106,7 @@ fn extract_renamed(changes: &[(&[u8], &[u8])], folder: &Path, existing: Existing
     let image = Arc::new(Image::open(MemoryDevice::new(bytes)).unwrap());
     let options = source::Options::default();
     let Ok(source) = source::image(image, Path::new("image"), &options) else { return false };
-    let options = ExtractOptions { existing, ..ExtractOptions::default() };
+    let options = ExtractOptions::with(|options| options.existing = existing);
     extract(source.filesystem(), &Selection::all(), &folder.join("inside"), &options, &()).is_ok()
 }
 

@@ -192,8 +192,8 @@ fn the_vmdk_descriptor_puts_image_and_devices_behind_each_other() {
     image::builder(source, &options).blob(&blob).build_to(bed.image()).unwrap();
     let image = Image::open(FileDevice::open(bed.image()).unwrap()).unwrap();
     let mut out = Vec::new();
-    let names = (Path::new("image"), &[PathBuf::from("blob")][..]);
-    lith::vmdk_descriptor(&image, names, &mut out).unwrap();
+    let devices = [PathBuf::from("blob")];
+    lith::vmdk_descriptor(&image, Path::new("image"), &devices, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     let sectors = |path: &Path| fs::metadata(path).unwrap().len() / 512;
     for expected in [

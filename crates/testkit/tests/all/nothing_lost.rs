@@ -310,7 +310,7 @@ fn tar_of(bed: &Bed) -> Option<Vec<u8>> {
 fn try_tar(bed: &Bed, bytes: &[u8]) -> Result<(), String> {
     let path = bed.folder.path().join("broken.tar");
     fs::write(&path, bytes).unwrap();
-    let options = source::Options { spool_dir: bed.images(), ..source::Options::default() };
+    let options = source::Options::with(|options| options.spool_dir = bed.images());
     let read = source::tar(fs::File::open(&path).unwrap(), &path, &options);
     let source = read.map_err(|error| {
         let mut said = error.to_string();

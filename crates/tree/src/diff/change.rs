@@ -1,4 +1,4 @@
-//! What kinds of difference between two trees are there?
+//! Defines [`Change`], the kinds of difference between two trees.
 
 use std::fmt;
 
@@ -14,16 +14,16 @@ bitflags::bitflags! {
         const OWNERS = 1 << 1;
         /// Time of last modification.
         const MTIME = 1 << 2;
-        /// Link counts, and which names are of one inode.
+        /// Link counts, and which names lead to one inode.
         const LINKS = 1 << 3;
         /// Extended attributes.
         const XATTRS = 1 << 4;
-        /// Bytes of regular files; their sizes are compared all the same.
+        /// Bytes of regular files; their sizes are still compared.
         const CONTENT = 1 << 5;
     }
 }
 
-/// One difference, with the path where it is.
+/// One difference and its path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
     /// From the root, without a leading slash; empty for the root itself.
@@ -45,7 +45,7 @@ pub enum Change {
     Missing,
     /// Only the right tree has the name.
     Added,
-    /// The kinds, by their letters.
+    /// The types, by their letters.
     Kind(char, char),
     /// Permission bits.
     Permissions(u16, u16),
@@ -90,7 +90,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// The group it can be ignored with; none for what can't be ignored.
+    /// The group by which it can be ignored; empty if it can't be ignored.
     #[must_use]
     pub const fn aspect(&self) -> Aspects {
         match self {
@@ -159,7 +159,7 @@ impl fmt::Display for Device<'_> {
     }
 }
 
-/// An attribute's value in hexadecimal digits, a long one cut.
+/// Prints an attribute's value in hexadecimal digits, shortened if it is long.
 struct Value<'a>(&'a [u8]);
 
 impl fmt::Display for Value<'_> {

@@ -1,60 +1,44 @@
-//! Where do the bytes of two regular files first differ?
+//! Finds the first difference between the bytes of two regular files.
 
 use std::ops::Range;
 
-use super::{Change, DiffError, Side};
-use crate::{Content, ContentError, DataRange, Filesystem, InodeIndex};
+use super::{Change, DiffError, sides::Sides};
+use crate::{Content, DataRange, Filesystem, InodeIndex};
 
-/// A stretch of two files of the same size, to be compared.
+/// A range of two files of the same size, to be compared.
 pub(super) struct Segment {
-    pub(super) left: InodeIndex,
-    pub(super) right: InodeIndex,
+    pub(super) files: Sides<InodeIndex>,
     pub(super) range: Range<u64>,
 }
 
-/// Two buffers of the same size, for pieces of two files.
-pub(super) struct Buffers {
-    left: Box<[u8]>,
-    right: Box<[u8]>,
-}
+/// A buffer for each file, of the same size.
+pub(super) type Buffers = Sides<Box<[u8]>>;
+
+/// Small enough that both buffers fit the cache of a core, large enough that the cost of calls is negligible.
+const BUFFER: usize = 256 << 10;
 
 impl Buffers {
-    /// Small enough that both stay in a core's cache, large enough that calls cost nothing.
-    const SIZE: usize = 256 << 10;
-
     pub(super) fn new() -> Self {
-        let buffer = || vec![0; Self::SIZE].into_boxed_slice();
+        let buffer = || vec![0; BUFFER].into_boxed_slice();
         Self { left: buffer(), right: buffer() }
     }
 }
 
 /// The first difference within a segment.
 pub(super) fn compare(
-    (left, right): (Filesystem<'_>, Filesystem<'_>),
+    fs: Sides<Filesystem<'_>>,
     segment: &Segment,
     buffers: &mut Buffers,
 ) -> Result<Option<Change>, DiffError> {
     let mut comparison = Comparison {
-        left: open(left, segment.left, Side::Left)?,
-        right: open(right, segment.right, Side::Right)?,
+        left: fs.left.open(segment.files.left).map_err(DiffError::Left)?,
+        right: fs.right.open(segment.files.right).map_err(DiffError::Right)?,
         buffers,
     };
     let change = comparison.run(segment.range.clone())?;
-    check(Side::Left, comparison.left.check_unchanged())?;
-    check(Side::Right, comparison.right.check_unchanged())?;
+    comparison.left.check_unchanged().map_err(DiffError::Left)?;
+    comparison.right.check_unchanged().map_err(DiffError::Right)?;
     Ok(change)
-}
-
-fn open(
-    fs: Filesystem<'_>,
-    inode: InodeIndex,
-    side: Side,
-) -> Result<Box<dyn Content + '_>, DiffError> {
-    check(side, fs.open(inode))
-}
-
-fn check<T>(side: Side, result: Result<T, ContentError>) -> Result<T, DiffError> {
-    result.map_err(|error| DiffError::new(side, error))
 }
 
 struct Comparison<'a> {
@@ -68,6 +52,7 @@ impl Comparison<'_> {
         let mut position = range.start;
         while position < range.end {
             let (both_holes, end) = self.ranges_at(position)?;
+            // Progress even if an implementation returns a range that ends where it starts.
             let end = end.clamp(position.saturating_add(1), range.end);
             if !both_holes && let Some(change) = self.compare_data(position..end)? {
                 return Ok(Some(change));
@@ -77,10 +62,10 @@ impl Comparison<'_> {
         Ok(None)
     }
 
-    /// Whether there are holes in both files, and up to where both are what they are.
+    /// Whether both files have a hole at `position`, and the end of the shorter of the two ranges there.
     fn ranges_at(&self, position: u64) -> Result<(bool, u64), DiffError> {
-        let left = check(Side::Left, self.left.range_at(position))?;
-        let right = check(Side::Right, self.right.range_at(position))?;
+        let left = self.left.range_at(position).map_err(DiffError::Left)?;
+        let right = self.right.range_at(position).map_err(DiffError::Right)?;
         let ((left_hole, left_end), (right_hole, right_end)) = (is_hole(left), is_hole(right));
         Ok((left_hole && right_hole, left_end.min(right_end)))
     }
@@ -88,12 +73,12 @@ impl Comparison<'_> {
     fn compare_data(&mut self, range: Range<u64>) -> Result<Option<Change>, DiffError> {
         let mut position = range.start;
         while position < range.end {
-            let length = usize::try_from(range.end - position).unwrap_or(usize::MAX);
-            let length = length.min(Buffers::SIZE);
+            let length = usize::try_from(range.end - position);
+            let length = length.map_or(BUFFER, |length| length.min(BUFFER));
             let (left, _) = self.buffers.left.split_at_mut(length);
             let (right, _) = self.buffers.right.split_at_mut(length);
-            check(Side::Left, self.left.read_at(left, position))?;
-            check(Side::Right, self.right.read_at(right, position))?;
+            self.left.read_at(left, position).map_err(DiffError::Left)?;
+            self.right.read_at(right, position).map_err(DiffError::Right)?;
             if left != right {
                 return Ok(first_difference(left, right, position));
             }

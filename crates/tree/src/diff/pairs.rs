@@ -1,21 +1,21 @@
-//! Which names do two trees have, one, the other or both?
+//! Defines [`Pairs`], which walks the paths of two trees at once.
 
 use std::{cmp::Ordering, collections::btree_map, iter::Peekable};
 
+use super::sides::Sides;
 use crate::{Directory, InodeIndex, Name, Tree};
 
-/// Where a path leads in either tree.
+/// The inodes at a path, by the trees that have it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pair {
     Left(InodeIndex),
     Right(InodeIndex),
-    Both(InodeIndex, InodeIndex),
+    Both(Sides<InodeIndex>),
 }
 
-/// Walks both trees at once: every path that any of them has, once, in the order of [`Tree::walk`].
+/// Visits every path of either tree once, in the order of [`Tree::walk`].
 pub(super) struct Pairs<'a> {
-    left: &'a Tree,
-    right: &'a Tree,
+    trees: Sides<&'a Tree>,
     stack: Vec<Level<'a>>,
     path: Vec<u8>,
     started: bool,
@@ -24,7 +24,7 @@ pub(super) struct Pairs<'a> {
 struct Level<'a> {
     left: Entries<'a>,
     right: Entries<'a>,
-    /// The length of the directory's own path, with a slash at its end.
+    /// The length of the directory's own path, with a trailing slash.
     prefix: usize,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Level<'a> {
             Ordering::Greater => self.right.next().map(|(name, at)| (name, Pair::Right(*at))),
             Ordering::Equal => {
                 let (left, right) = (self.left.next()?, self.right.next()?);
-                Some((left.0, Pair::Both(*left.1, *right.1)))
+                Some((left.0, Pair::Both(Sides { left: *left.1, right: *right.1 })))
             }
         }
     }
@@ -51,14 +51,14 @@ impl<'a> Level<'a> {
 static NO_ENTRIES: btree_map::BTreeMap<Name, InodeIndex> = btree_map::BTreeMap::new();
 
 impl<'a> Pairs<'a> {
-    pub(super) fn new(left: &'a Tree, right: &'a Tree) -> Self {
-        Self { left, right, stack: Vec::new(), path: Vec::new(), started: false }
+    pub(super) fn new(trees: Sides<&'a Tree>) -> Self {
+        Self { trees, stack: Vec::new(), path: Vec::new(), started: false }
     }
 
-    /// The next path, without a leading slash, and where it leads.
+    /// The next path, without a leading slash, and its inodes.
     pub(super) fn advance(&mut self) -> Option<(&[u8], Pair)> {
         if !std::mem::replace(&mut self.started, true) {
-            let root = Pair::Both(InodeIndex::ROOT, InodeIndex::ROOT);
+            let root = Pair::Both(Sides { left: InodeIndex::ROOT, right: InodeIndex::ROOT });
             self.descend(root);
             return Some((&self.path, root));
         }
@@ -69,7 +69,7 @@ impl<'a> Pairs<'a> {
                 self.path.extend_from_slice(name.as_bytes());
                 let length = self.path.len();
                 self.descend(pair);
-                // The slash behind a directory's path is there for its entries only.
+                // The slash after a directory's path is for its entries only.
                 return Some((self.path.get(..length)?, pair));
             }
             self.stack.pop();
@@ -78,10 +78,11 @@ impl<'a> Pairs<'a> {
 
     fn descend(&mut self, pair: Pair) {
         let (left, right) = match pair {
-            Pair::Left(left) => (self.left.get(left).as_directory(), None),
-            Pair::Right(right) => (None, self.right.get(right).as_directory()),
-            Pair::Both(left, right) => {
-                (self.left.get(left).as_directory(), self.right.get(right).as_directory())
+            Pair::Left(left) => (self.trees.left.get(left).as_directory(), None),
+            Pair::Right(right) => (None, self.trees.right.get(right).as_directory()),
+            Pair::Both(Sides { left, right }) => {
+                let Sides { left: one, right: other } = self.trees;
+                (one.get(left).as_directory(), other.get(right).as_directory())
             }
         };
         if left.is_none() && right.is_none() {

@@ -1,11 +1,13 @@
-//! Are differences found, all of them and in order?
+//! Tests that all differences are found, in order.
 
-use std::io;
+use std::{io, num::NonZeroUsize};
+
+use lith_observer::{Phase, Progress};
 
 use super::*;
 use crate::{
-    Content, Contents, DataRange, InodeIndex, Kind, MemoryContents, Metadata, Name, Rdev,
-    Timestamp, Tree, Xattr,
+    Content, ContentError, Contents, DataRange, InodeIndex, Kind, MemoryContents, Metadata, Name,
+    Rdev, Timestamp, Tree, Xattr,
 };
 
 const ROOT: InodeIndex = InodeIndex::ROOT;
@@ -72,6 +74,7 @@ fn lines_with(left: &Sample, right: &Sample, options: &DiffOptions) -> Vec<Strin
         Filesystem::new(&left.tree, &left.contents),
         Filesystem::new(&right.tree, &right.contents),
         options,
+        &(),
         &mut |difference| lines.push(difference.to_string()),
     )
     .unwrap();
@@ -259,7 +262,7 @@ impl Content for Zeros {
         Ok(())
     }
 
-    /// Says what a wrong implementation might.
+    /// Does not advance, as a wrong implementation might.
     fn range_at(&self, position: u64) -> Result<DataRange, ContentError> {
         Ok(DataRange::Data { end: position })
     }
@@ -276,14 +279,40 @@ fn an_unreadable_file_ends_it_after_what_comes_before() {
     for workers in [1, 4] {
         let options =
             DiffOptions { workers: NonZeroUsize::new(workers).unwrap(), ..DiffOptions::default() };
-        let mut told = Vec::new();
+        let mut found = Vec::new();
         let result = diff(
             Filesystem::new(&sample.tree, &sample.contents),
             Filesystem::new(&sample.tree, &failing),
             &options,
-            &mut |difference| told.push(difference.to_string()),
+            &(),
+            &mut |difference| found.push(difference.to_string()),
         );
-        assert_eq!(result.unwrap_err().side(), Side::Right);
-        assert_eq!(told, ["/dir/deep: content at 0: 0x73 -> 0x00"]);
+        assert_eq!(result.unwrap_err().side(), Some(Side::Right));
+        assert_eq!(found, ["/dir/deep: content at 0: 0x73 -> 0x00"]);
+    }
+}
+
+#[test]
+fn progress_counts_the_bytes_to_compare_and_cancelling_ends_it() {
+    let mut left = Sample::new();
+    left.file(ROOT, "large", &[1; 20 << 20]);
+    let mut right = left.clone();
+    right.metadata("link").uid = 5;
+    right.file(ROOT, "more", b"x");
+    for workers in [1, 4] {
+        let options =
+            DiffOptions { workers: NonZeroUsize::new(workers).unwrap(), ..DiffOptions::default() };
+        let run = |observer: &Progress| {
+            let (mut found, left) = (0, Filesystem::new(&left.tree, &left.contents));
+            let right = Filesystem::new(&right.tree, &right.contents);
+            (diff(left, right, &options, observer, &mut |_| found += 1), found)
+        };
+        let progress = Progress::default();
+        let (result, found) = run(&progress);
+        assert_eq!((result.is_ok(), found, progress.phase()), (true, 2, Phase::Comparing));
+        assert_eq!((progress.done(), progress.total()), (14 + (20 << 20), 14 + (20 << 20)));
+        progress.cancel();
+        let (result, _) = run(&progress);
+        assert!(matches!(result, Err(DiffError::Cancelled)));
     }
 }

@@ -12,9 +12,11 @@ use std::{
 use anyhow::Context;
 use lith::{
     export::{
-        self, Existing, ExtractOptions, Observer, Owners, Permissions, Selection, Skipped, What,
+        self, Existing, ExportObserver, ExtractOptions, Owners, Permissions, Selection, Skipped,
+        What,
     },
     format::file_type::FileType,
+    observer::Observer,
     reader::Image,
     source::{self, Source},
     tree::Name,
@@ -62,8 +64,8 @@ fn part<'a>(
     let start = request.file.find(&request.image, &image)?;
     let place = request.image.image.as_path();
     let in_image = || Place(place).to_string();
-    let options =
-        source::Options { xattrs: request.extraction.xattrs, ..source::Options::default() };
+    let xattrs = request.extraction.xattrs;
+    let options = source::Options::with(|options| options.xattrs = xattrs);
     if start.file_type == FileType::Directory {
         let source = source::image_below(image, &start, place, &options).with_context(in_image)?;
         return Ok((source, Selection::all(), destination));
@@ -81,26 +83,29 @@ fn part<'a>(
 
 fn options(request: &Words) -> ExtractOptions {
     let words = &request.extraction;
-    let existing = if words.overwrite { Existing::Overwrite } else { Existing::Fill };
-    let owners = match words.preserve.owner {
-        Some(true) => Owners::Keep,
-        Some(false) => Owners::Own,
-        None => Owners::Auto,
-    };
     let keeps = words.preserve.permissions.unwrap_or_else(|| geteuid().is_root());
-    let permissions = if keeps { Permissions::Keep } else { Permissions::Masked };
-    let workers = args::workers(None);
-    ExtractOptions { existing, owners, permissions, xattrs: words.xattrs, workers }
+    ExtractOptions::with(|options| {
+        options.existing = if words.overwrite { Existing::Overwrite } else { Existing::Fill };
+        options.owners = match words.preserve.owner {
+            Some(true) => Owners::Keep,
+            Some(false) => Owners::Own,
+            None => Owners::Auto,
+        };
+        options.permissions = if keeps { Permissions::Keep } else { Permissions::Masked };
+        (options.xattrs, options.workers) = (words.xattrs, args::workers(None));
+    })
 }
 
-/// Notes what could not be kept, and whether it should have been.
+/// Collects what could not be kept, and whether it should have been.
 #[derive(Default)]
 struct Follower {
     skips: Skips,
     failed: AtomicBool,
 }
 
-impl Observer for Follower {
+impl Observer for Follower {}
+
+impl ExportObserver for Follower {
     fn skipped(&self, skipped: &Skipped) {
         if is_failure(&skipped.what, geteuid().is_root()) {
             self.failed.store(true, Ordering::Relaxed);
@@ -109,7 +114,7 @@ impl Observer for Follower {
     }
 }
 
-/// Whether whoever extracts should have been able to keep this.
+/// Whether the extracting user should have been able to keep this.
 fn is_failure(what: &What, is_root: bool) -> bool {
     match what {
         What::Xattr(name) => is_root || name.starts_with(b"user."),

@@ -5,7 +5,8 @@ use std::{fs::File, io::BufWriter, path::PathBuf};
 use anyhow::Context;
 use lith::{
     reader::Image,
-    source::{FileContexts, FsConfig, Source},
+    source::Source,
+    transform::{FileContexts, FsConfig},
 };
 
 use super::words::AttributeWords;

@@ -346,18 +346,17 @@ fn workers(words: &Words) -> NonZeroUsize {
 fn read_options(words: &Words, data: Data) -> Result<source::Options, String> {
     let SourceWords { ungzip, unxz, .. } = &words.source;
     let raw_copy = ungzip.iter().chain(unxz).find(|path| !path.is_empty());
-    Ok(source::Options {
-        exclude: excludes(&words.source)?,
-        xattrs: words.layout.xattr_tolerance >= 0,
-        dereference_hard_links: words.source.hard_dereference,
-        aufs: words.source.aufs,
-        data,
-        tar_end: TarEnd::Anywhere,
-        raw_copy: raw_copy.map(PathBuf::from),
-        spool_dir: lith::temporary_directory(&words.image),
-        workers: workers(words),
-        ..source::Options::default()
-    })
+    let exclude = excludes(&words.source)?;
+    Ok(source::Options::with(|read| {
+        read.exclude = exclude;
+        read.xattrs = words.layout.xattr_tolerance >= 0;
+        read.dereference_hard_links = words.source.hard_dereference;
+        read.aufs = words.source.aufs;
+        (read.data, read.tar_end) = (data, TarEnd::Anywhere);
+        read.raw_copy = raw_copy.map(PathBuf::from);
+        read.spool_dir = lith::temporary_directory(&words.image);
+        read.workers = workers(words);
+    }))
 }
 
 fn excludes(words: &SourceWords) -> Result<Excludes, String> {

@@ -59,12 +59,12 @@ fn open(request: &Request) -> anyhow::Result<Source> {
     };
     request.android.apply(&mut source)?;
     if request.is_incremental {
-        let all = source::Options { data: Data::Take, ..source::Options::default() };
+        let all = source::Options::with(|options| options.data = Data::Take);
         let base = image(&request.image, request.offset, &all)?;
         source = source::merge(vec![base, source])?;
     }
     if let Some(name) = &request.options.attributes.digest_xattr {
-        lith::record_digests(&mut source, name, read.workers)?;
+        lith::record_digests(&mut source.tree, &*source.contents, name, read.workers)?;
     }
     Ok(source)
 }
@@ -97,7 +97,8 @@ fn write_source_map(request: &Request, image: &Image) -> anyhow::Result<()> {
     let (Some(path), From::Tar(tar_path)) = (&request.source_map, &request.from) else {
         return Ok(());
     };
-    let read = source::Options { raw_copy: None, data: Data::Refer, ..request.read.clone() };
+    let mut read = request.read.clone();
+    (read.raw_copy, read.data) = (None, Data::Refer);
     let source = tar(tar_path.as_deref(), &read)?;
     let mut file = BufWriter::new(create(path)?);
     lith::source_map(image, source.filesystem(), &mut file)?;
@@ -108,7 +109,7 @@ fn write_source_map(request: &Request, image: &Image) -> anyhow::Result<()> {
 fn write_vmdk(request: &Request, image: &Image) -> anyhow::Result<()> {
     let Some(path) = &request.vmdk else { return Ok(()) };
     let mut file = BufWriter::new(create(path)?);
-    let written = lith::vmdk_descriptor(image, (&request.image, &request.devices()), &mut file);
+    let written = lith::vmdk_descriptor(image, &request.image, &request.devices(), &mut file);
     written.with_context(|| format!("{}: cannot write", Place(path)))?;
     finish(path, file)
 }

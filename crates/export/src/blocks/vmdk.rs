@@ -1,4 +1,4 @@
-//! How do virtual machines see an image and its devices as one disk?
+//! Writes a VMDK descriptor, by which virtual machines see an image and its devices as one disk.
 
 use std::{
     ffi::OsStr,
@@ -9,22 +9,23 @@ use std::{
 
 use lith_reader::Image;
 
-/// Bytes in which disks count.
+/// A disk's sector has 512 bytes.
 const SECTOR_BITS: u8 = 9;
 /// Sectors of an extent at most: 2 GiB.
 const MOST_SECTORS: u64 = 1 << 22;
-/// The geometry that disks pretend to have.
+/// The geometry that the descriptor pretends.
 const HEADS: u64 = 16;
 const SECTORS_PER_TRACK: u64 = 63;
 
-/// Writes a VMDK descriptor: a text that puts the image, which lies at `path`, and its devices behind each other. Devices
-/// that `devices` doesn't name are those that their tags name.
+/// Writes a VMDK descriptor: a text that concatenates the image at `path` and its devices to one disk. A device without a path in
+/// `devices` is at the path that is its tag.
 ///
 /// # Errors
-/// What writing says.
+/// Those of `out`.
 pub fn vmdk_descriptor(
     image: &Image,
-    (path, devices): (&Path, &[PathBuf]),
+    path: &Path,
+    devices: &[PathBuf],
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let superblock = image.superblock();
@@ -49,7 +50,7 @@ pub fn vmdk_descriptor(
     writeln!(out, "ddb.adapterType = \"ide\"")
 }
 
-/// Writes the lines of one file of so many sectors.
+/// Writes the lines of one file with this number of sectors.
 fn write_extents(out: &mut dyn Write, path: &Path, sectors: u64) -> io::Result<()> {
     let mut start = 0;
     while start < sectors {

@@ -1,4 +1,4 @@
-//! How is an expression of PCRE written for the crate `regex`?
+//! Translates expressions of PCRE to the syntax of the crate `regex`.
 
 use super::error::LabelProblem;
 use crate::ere::push_byte;
@@ -8,7 +8,8 @@ struct Translator<'a> {
     out: String,
 }
 
-/// The same expression, where the crate gives another meaning to the same characters. What it does not have it refuses.
+/// Rewrites a pattern where the crate gives a different meaning to the same characters, and refuses possessive repetitions, which
+/// the crate would misread. Other features that the crate lacks fail when the result is compiled.
 pub(super) fn translate(pattern: &[u8]) -> Result<String, LabelProblem> {
     let mut translator =
         Translator { rest: pattern, out: String::with_capacity(pattern.len() * 2) };
@@ -51,11 +52,11 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// A class of characters, whose bracket was taken. Brackets and doubled operators inside mean nothing to PCRE.
+    /// A class of characters after its opening bracket. Brackets and doubled operators in it have no meaning in PCRE.
     fn class(&mut self) -> Result<(), LabelProblem> {
         self.out.push('[');
         if self.rest.first() == Some(&b'^') {
-            self.rest = self.rest.get(1..).unwrap_or_default();
+            self.next();
             self.out.push('^');
         }
         let mut first = true;
@@ -76,13 +77,14 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// `[:name:]`, whose first bracket was taken.
+    /// `[:name:]` after its first bracket.
     fn named_class(&mut self) {
         self.out.push('[');
         let end = self.rest.windows(2).position(|pair| pair == b":]").map_or(0, |end| end + 2);
         for _ in 0..end {
-            let byte = self.next().unwrap_or_default();
-            self.push(byte);
+            if let Some(byte) = self.next() {
+                self.push(byte);
+            }
         }
     }
 }

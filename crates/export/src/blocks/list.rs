@@ -1,8 +1,11 @@
-//! Which blocks of an image belong to which file?
+//! Writes which blocks of an image belong to which file: Android's block lists, and the map of a source that was not copied.
 
 use std::{
     collections::HashSet,
+    ffi::OsStr,
     io::{self, Write},
+    os::unix::ffi::OsStrExt,
+    path::Path,
 };
 
 use lith_format::{
@@ -13,22 +16,23 @@ use lith_format::{
 use lith_reader::{Image, Inode, Place};
 use lith_tree::{ContentError, DisplayPath, Filesystem, Kind};
 
-/// Why there is no list.
+/// Why a list can't be written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ListError {
     /// The image can't be read.
     #[error("{}: cannot be read", DisplayPath(path))]
     Read {
         /// The path of the file in the image; empty for the image itself.
         path: Vec<u8>,
-        /// What the reader said.
+        /// The error of the reader.
         source: lith_reader::Error,
     },
-    /// The source doesn't say where a file's bytes lie.
+    /// The source can't say where a file's bytes are stored.
     #[error(transparent)]
     Source(#[from] ContentError),
-    /// A file is not in both, or lies in several places of one of them.
-    #[error("{}: lies not in a row in image and source", DisplayPath(path))]
+    /// A file is not contiguous in the image and in the source.
+    #[error("{}: not contiguous in image and source", DisplayPath(path))]
     Scattered {
         /// The path of the file.
         path: Vec<u8>,
@@ -38,21 +42,35 @@ pub enum ListError {
     Write(#[from] io::Error),
 }
 
-/// Blocks of the image that lie in a row: the first one and how many.
+impl ListError {
+    /// The path of the file concerned, in the image or its source.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Read { path, .. } | Self::Scattered { path } => {
+                Some(Path::new(OsStr::from_bytes(path)))
+            }
+            Self::Source(error) => Some(error.path()),
+            Self::Write(_) => None,
+        }
+    }
+}
+
+/// Contiguous blocks of the image: the first one and their number.
 type Range = (u64, u64);
 
-/// Writes the list that Android's tools take: a line for each regular file that has blocks on the primary device, with
-/// its path below the mount point and the ranges of blocks in the order of the file.
+/// Writes the list that Android's tools read: a line for each regular file with blocks on the primary device. A line has the
+/// path below the mount point and the ranges of blocks in the order of the file.
 ///
 /// # Errors
 /// [`ListError::Read`] and [`ListError::Write`].
 pub fn block_list(image: &Image, mount_point: &[u8], out: &mut dyn Write) -> Result<(), ListError> {
     let mount_point = mount_point.strip_suffix(b"/").unwrap_or(mount_point);
     let of_image = |source| ListError::Read { path: Vec::new(), source };
-    let mut told: HashSet<Nid> = HashSet::new();
+    let mut listed: HashSet<Nid> = HashSet::new();
     for visit in image.files() {
         let visit = visit.map_err(of_image)?;
-        if visit.inode.file_type != FileType::Regular || !told.insert(visit.inode.nid) {
+        if visit.inode.file_type != FileType::Regular || !listed.insert(visit.inode.nid) {
             continue;
         }
         let ranges = ranges(image, &visit.inode, &visit.path)?;
@@ -71,17 +89,17 @@ pub fn block_list(image: &Image, mount_point: &[u8], out: &mut dyn Write) -> Res
     Ok(())
 }
 
-/// Writes what fills an image whose source lies on a device and was not copied: a line for each regular file with the
-/// first of its blocks, how many there are, the byte on the device that belongs there, and how many bytes of the last
-/// block stay zeros; all in hexadecimal but for the last.
+/// Writes how to fill an image whose source is on a device and was not copied. A line for each regular file has its first block,
+/// the number of its blocks and its first byte on the device, all in hexadecimal, and in decimal how many bytes of its last block stay
+/// zeros.
 ///
 /// # Errors
 /// [`ListError`]; also for files with holes.
 pub fn source_map(image: &Image, fs: Filesystem<'_>, out: &mut dyn Write) -> Result<(), ListError> {
-    let (tree, mut told) = (fs.tree, HashSet::new());
+    let (tree, mut listed) = (fs.tree, HashSet::new());
     for visit in tree.walk() {
         let Kind::Regular { size: size @ 1.. } = tree.get(visit.inode).kind else { continue };
-        if !told.insert(visit.inode) {
+        if !listed.insert(visit.inode) {
             continue;
         }
         let path = tree.path(visit.inode);
@@ -103,7 +121,7 @@ pub fn source_map(image: &Image, fs: Filesystem<'_>, out: &mut dyn Write) -> Res
     Ok(())
 }
 
-/// The blocks of a file on the primary device, in the order of the file. Those in a row are one range.
+/// The blocks of a file on the primary device, in the order of the file. Contiguous blocks are one range.
 fn ranges(image: &Image, inode: &Inode, path: &[u8]) -> Result<Vec<Range>, ListError> {
     let unreadable = |source| ListError::Read { path: path.to_vec(), source };
     let block = image.superblock().block;
@@ -114,7 +132,7 @@ fn ranges(image: &Image, inode: &Inode, path: &[u8]) -> Result<Vec<Range>, ListE
         let first = pa / u64::from(block.size());
         let end = block.blocks_for(pa.saturating_add(extent.plen));
         match ranges.last_mut() {
-            // Two extents may have parts of one block.
+            // Two extents may share a block.
             Some((start, blocks)) if (*start..=*start + *blocks).contains(&first) => {
                 *blocks = (*blocks).max(end.saturating_sub(*start));
             }

@@ -1,30 +1,32 @@
-//! What in a tree is meant for an overlay filesystem?
+//! Defines the marks of an overlay filesystem in a tree: whiteouts, opaque directories, directories with whiteouts.
 //!
 //! In a layer a character device 0:0 is a whiteout: it hides the name in the layers below. A directory with the
-//! attribute `trusted.overlay.opaque` hides all of their entries. A directory with whiteouts inside is marked by an
+//! attribute `trusted.overlay.opaque` hides all their entries of its path. A directory that holds whiteouts is marked by an
 //! empty `trusted.overlay.origin`, without which overlayfs would show them in a listing of the layer alone.
 
 use lith_tree::{Inode, InodeIndex, Kind, Name, Rdev, Tree, Xattr};
 
 /// The attribute of a directory that hides the entries of lower layers.
-pub(crate) const OPAQUE: &[u8] = b"trusted.overlay.opaque";
+const OPAQUE: &[u8] = b"trusted.overlay.opaque";
 /// The attribute of a file that was copied up, and of directories with whiteouts.
 const ORIGIN: &[u8] = b"trusted.overlay.origin";
 
 /// Whether a file is a whiteout.
-pub(crate) fn is_whiteout(inode: &Inode) -> bool {
+#[must_use]
+pub fn is_whiteout(inode: &Inode) -> bool {
     matches!(inode.kind, Kind::CharDevice(Rdev { major: 0, minor: 0 }))
 }
 
-/// Whether a directory hides the entries of lower layers.
-pub(crate) fn is_opaque(tree: &Tree, inode: &Inode) -> bool {
+/// Whether a file is a directory that hides the entries of lower layers.
+#[must_use]
+pub fn is_opaque(tree: &Tree, inode: &Inode) -> bool {
     let is_mark = |xattr: &Xattr| &*xattr.name == OPAQUE;
     inode.as_directory().is_some() && tree.xattrs.get(inode.metadata.xattrs).iter().any(is_mark)
 }
 
 /// Gives a directory the attribute that hides the entries of lower layers.
-pub(crate) fn make_opaque(tree: &mut Tree, directory: InodeIndex) {
-    add_xattr(tree, directory, OPAQUE, b"y");
+pub fn make_opaque(tree: &mut Tree, directory: InodeIndex) {
+    tree.add_xattr(directory, OPAQUE, b"y");
 }
 
 /// Removes what only an overlay filesystem understands: whiteouts, the attribute of opaque directories, and the
@@ -44,12 +46,12 @@ pub fn strip_overlay(tree: &mut Tree) {
     }
 }
 
-/// Marks the directories that have whiteouts inside, as overlayfs expects it of a layer.
+/// Marks the directories that hold whiteouts, as overlayfs expects it of a layer.
 pub fn mark_whiteouts(tree: &mut Tree) {
     for (directory, _) in whiteouts(tree) {
         let set = tree.get(directory).metadata.xattrs;
         if !tree.xattrs.get(set).iter().any(|xattr| &*xattr.name == ORIGIN) {
-            add_xattr(tree, directory, ORIGIN, b"");
+            tree.add_xattr(directory, ORIGIN, b"");
         }
     }
 }
@@ -64,7 +66,7 @@ fn whiteouts(tree: &Tree) -> Vec<(InodeIndex, Name)> {
     visits.filter_map(|visit| Some((visit.parent, visit.name?.clone()))).collect()
 }
 
-/// The inodes that have an attribute of which `wanted` says yes, told whether the inode is a directory.
+/// The inodes that have an attribute for which `wanted` returns true; its second argument is whether the inode is a directory.
 fn inodes_with(tree: &Tree, wanted: impl Fn(&Xattr, bool) -> bool) -> Vec<InodeIndex> {
     let has = |inode: &Inode| {
         let is_directory = inode.as_directory().is_some();
@@ -72,13 +74,6 @@ fn inodes_with(tree: &Tree, wanted: impl Fn(&Xattr, bool) -> bool) -> Vec<InodeI
         xattrs.iter().any(|xattr| wanted(xattr, is_directory))
     };
     tree.walk().map(|visit| visit.inode).filter(|inode| has(tree.get(*inode))).collect()
-}
-
-/// Sets an attribute of one inode.
-pub(crate) fn add_xattr(tree: &mut Tree, inode: InodeIndex, name: &[u8], value: &[u8]) {
-    let mut xattrs = tree.xattrs.get(tree.get(inode).metadata.xattrs).to_vec();
-    xattrs.push(Xattr { name: name.into(), value: value.into() });
-    tree.get_mut(inode).metadata.xattrs = tree.xattrs.intern(xattrs);
 }
 
 #[cfg(test)]
@@ -106,8 +101,8 @@ mod tests {
         add(&mut tree, directory, "null", Kind::CharDevice(Rdev { major: 1, minor: 3 }));
         let file = add(&mut tree, directory, "f", Kind::Regular { size: 0 });
         make_opaque(&mut tree, directory);
-        add_xattr(&mut tree, directory, b"user.a", b"");
-        add_xattr(&mut tree, file, ORIGIN, b"");
+        tree.add_xattr(directory, b"user.a", b"");
+        tree.add_xattr(file, ORIGIN, b"");
         mark_whiteouts(&mut tree);
         let expected = ["trusted.overlay.opaque", "trusted.overlay.origin", "user.a"];
         assert_eq!(names(&tree, directory), expected);

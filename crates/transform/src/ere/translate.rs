@@ -1,8 +1,6 @@
-//! How is an extended regular expression written for the crate `regex`?
+//! Translates POSIX extended regular expressions to the syntax of the crate `regex`.
 
-use std::fmt::Write;
-
-use super::{RegexError, bracket};
+use super::{bracket, byte::push_byte, error::RegexError};
 
 /// The largest number in an interval (`RE_DUP_MAX`).
 const MOST: u32 = 0x7fff;
@@ -11,7 +9,7 @@ struct Translator<'a> {
     pattern: &'a [u8],
     at: usize,
     out: String,
-    /// Where the open groups begin in `out`.
+    /// Where the open groups start in `out`.
     groups: Vec<usize>,
     last: Last,
 }
@@ -21,13 +19,13 @@ struct Translator<'a> {
 enum Last {
     /// Nothing.
     Nothing,
-    /// What begins there in the output.
+    /// The part of the output that starts there.
     Atom(usize),
-    /// What begins there, which is a repetition itself.
+    /// The part of the output that starts there, itself a repetition.
     Repetition(usize),
 }
 
-/// The same expression for the crate `regex`.
+/// Translates a whole pattern.
 pub(super) fn translate(pattern: &[u8]) -> Result<String, RegexError> {
     let out = String::with_capacity(pattern.len() * 2);
     let mut translator =
@@ -61,13 +59,9 @@ impl Translator<'_> {
                 self.out.push_str("(?:");
                 self.last = Last::Nothing;
             }
-            b')' if !self.groups.is_empty() => {
-                let start = self.groups.pop().unwrap_or_default();
-                self.out.push(')');
-                self.last = Last::Atom(start);
-            }
+            b')' => self.close_group(),
             b'|' => self.anchor("|"),
-            // Anchors wherever they stand.
+            // Anchors at any position, as in the GNU C library.
             b'^' => self.anchor("^"),
             b'$' => self.anchor("$"),
             b'.' => self.atom("."),
@@ -80,12 +74,23 @@ impl Translator<'_> {
         Ok(())
     }
 
+    /// A parenthesis that closes nothing is a literal.
+    fn close_group(&mut self) {
+        match self.groups.pop() {
+            Some(start) => {
+                self.out.push(')');
+                self.last = Last::Atom(start);
+            }
+            None => self.literal(b')'),
+        }
+    }
+
     fn atom(&mut self, text: &str) {
         self.last = Last::Atom(self.out.len());
         self.out.push_str(text);
     }
 
-    /// Something that can't be repeated.
+    /// Appends an operator that can't be repeated.
     fn anchor(&mut self, text: &str) {
         self.out.push_str(text);
         self.last = Last::Nothing;
@@ -116,7 +121,7 @@ impl Translator<'_> {
 
     fn bracket(&mut self) -> Result<(), RegexError> {
         let start = self.at - 1;
-        let rest = self.pattern.get(self.at..).unwrap_or_default();
+        let (_, rest) = self.pattern.split_at(self.at);
         let (set, length) = bracket::parse(rest, start)?;
         self.at += length;
         self.last = Last::Atom(self.out.len());
@@ -124,7 +129,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Repeats what is before; a repetition is put into a group, lest two operators become another one.
+    /// Repeats the preceding part. A repetition is put into a group, since two operators in sequence have a different meaning.
     fn repeat(&mut self, at: usize, operator: &str) -> Result<(), RegexError> {
         let start = match self.last {
             Last::Nothing => return Err(RegexError::NothingToRepeat(at)),
@@ -140,7 +145,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// `{n}`, `{n,}`, `{,m}` or `{n,m}`, whose brace was taken.
+    /// `{n}`, `{n,}`, `{,m}` or `{n,m}` after its brace.
     fn interval(&mut self) -> Result<(), RegexError> {
         let start = self.at - 1;
         if matches!(self.last, Last::Nothing) {
@@ -165,7 +170,7 @@ impl Translator<'_> {
         self.repeat(start, &format!("{{{least},{most}}}"))
     }
 
-    /// The number here, if there is one; too large ones are as large as any.
+    /// The number at this position, if there is one. It saturates: all numbers above the limit are refused alike.
     fn number(&mut self) -> Option<u32> {
         let mut number = None;
         while let Some(digit) = self.peek().filter(u8::is_ascii_digit) {
@@ -174,15 +179,5 @@ impl Translator<'_> {
             self.at += 1;
         }
         number
-    }
-}
-
-/// Writes one byte that stands for itself.
-pub(crate) fn push_byte(out: &mut String, byte: u8) {
-    if byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_') {
-        out.push(char::from(byte));
-    } else {
-        // Writing to a string can't fail.
-        let _ = write!(out, "\\x{byte:02x}");
     }
 }

@@ -1,25 +1,24 @@
-//! Which owners, modes and capabilities does a list say that Android's files have?
+//! Defines [`FsConfig`], Android's list of owners, modes and capabilities (`canned_fs_config`).
 //!
-//! Each line is `path uid gid mode`, the mode in octal, and perhaps `capabilities=` with a number. Paths are those of
-//! the whole filesystem, and of several lines with one path the first counts.
+//! Each line is `path uid gid mode`, the mode in octal, optionally followed by `capabilities=` and a number. Paths are those
+//! of the whole filesystem; of several lines with one path the first counts.
 
 use std::{
     collections::HashMap,
+    ffi::OsStr,
     fs, io,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
 use lith_tree::{DisplayPath, Tree};
 
-use crate::{
-    mounted::{Mounted, inodes},
-    overlay::add_xattr,
-};
+use crate::mount_point::{MountPoint, inodes};
 
 /// The attribute that holds capabilities.
 const CAPABILITY: &[u8] = b"security.capability";
 
-/// The second form of that attribute, and that all capabilities are in force (`VFS_CAP_REVISION_2`,
+/// The second revision of that attribute, with the flag that makes all capabilities effective (`VFS_CAP_REVISION_2`,
 /// `VFS_CAP_FLAGS_EFFECTIVE`).
 const REVISION: u32 = 0x0200_0001;
 
@@ -39,16 +38,17 @@ struct Entry {
 
 /// Why a list can't be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FsConfigError {
     /// It can't be read.
     #[error("{}: cannot read", path.display())]
     Read {
         /// The list.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A line has another form.
+    /// A line has a different form.
     #[error("{}:{line}: a path, an owner, a group and an octal mode are expected", path.display())]
     Line {
         /// The list.
@@ -59,16 +59,27 @@ pub enum FsConfigError {
     /// A file is not listed.
     #[error("{} is not in the list of owners and modes", DisplayPath(path))]
     Missing {
-        /// Its path as it is looked up.
+        /// Its path in the list.
         path: Vec<u8>,
     },
+}
+
+impl FsConfigError {
+    /// The list's path; for [`Self::Missing`] the path that is not listed.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Read { path, .. } | Self::Line { path, .. } => path,
+            Self::Missing { path } => Path::new(OsStr::from_bytes(path)),
+        }
+    }
 }
 
 impl FsConfig {
     /// Reads the list at `path`.
     ///
     /// # Errors
-    /// [`FsConfigError`] names the line that has another form.
+    /// [`FsConfigError`] names the first line that has a different form.
     pub fn read(path: &Path) -> Result<Self, FsConfigError> {
         let text = fs::read(path)
             .map_err(|source| FsConfigError::Read { path: path.to_owned(), source })?;
@@ -76,7 +87,7 @@ impl FsConfig {
         Self::parse(&text).map_err(wrong)
     }
 
-    /// Takes the lines of a list; the error is the number of a line.
+    /// Parses the lines of a list; the error is the number of the wrong line, from 1.
     fn parse(text: &[u8]) -> Result<Self, usize> {
         let mut entries = HashMap::new();
         for (number, line) in (1_usize..).zip(text.split(|byte| *byte == b'\n')) {
@@ -89,12 +100,13 @@ impl FsConfig {
         Ok(Self { entries })
     }
 
-    /// Gives all files of `tree` what the list says, as if the tree lay at `mount_point`. The root is listed without it.
+    /// Sets owners, modes and capabilities of all files of `tree` as the list has them for a tree mounted at `mount_point`. The
+    /// root's own path in the list is empty, without the mount point.
     ///
     /// # Errors
     /// [`FsConfigError::Missing`] names a file that is not listed.
     pub fn apply(&self, tree: &mut Tree, mount_point: &[u8]) -> Result<(), FsConfigError> {
-        let mounted = Mounted::new(mount_point);
+        let mounted = MountPoint::new(mount_point);
         for inode in inodes(tree) {
             let path = match tree.path(inode) {
                 path if path.is_empty() => path,
@@ -107,14 +119,14 @@ impl FsConfig {
             (metadata.uid, metadata.gid) = (entry.uid, entry.gid);
             metadata.permissions = entry.mode;
             if entry.capabilities != 0 {
-                add_xattr(tree, inode, CAPABILITY, &capability(entry.capabilities));
+                tree.add_xattr(inode, CAPABILITY, &capability(entry.capabilities));
             }
         }
         Ok(())
     }
 }
 
-/// The root is written as a slash, or as nothing before the first space.
+/// The root's path is a slash, or is empty before the first space.
 fn parse_line(line: &[u8]) -> Option<(Vec<u8>, Entry)> {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
     let mut fields = line.split(is_space).filter(|field| !field.is_empty());
@@ -145,7 +157,7 @@ fn number(text: &[u8], radix: u32) -> Option<u64> {
     u64::from_str_radix(text, radix).ok().filter(|_| is_plain)
 }
 
-/// Permitted capabilities, and none inherited, as Linux keeps them.
+/// The attribute's value in the form of Linux, with permitted and without inherited capabilities.
 fn capability(permitted: u64) -> Vec<u8> {
     let permitted = permitted.to_le_bytes();
     let (low, high) = permitted.split_at(4);

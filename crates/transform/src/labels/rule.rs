@@ -1,27 +1,27 @@
-//! What does a line of a `file_contexts` file say?
+//! Parses one line of a `file_contexts` file.
 
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::{error::LabelProblem, pcre};
 
-/// Bytes that an expression can hold and that don't stand for themselves.
+/// Bytes with a special meaning in an expression.
 const SPECIAL: &[u8] = b".^$?*+|[({";
 
 /// A label for the files whose path an expression matches.
 #[derive(Debug)]
 pub(super) struct Rule {
-    /// The directory that the path begins with, as far as it has no special character.
+    /// The longest directory without special characters that every matching path begins with.
     directory: Vec<u8>,
-    /// Not needed for an expression that only matches itself.
+    /// `None`: the expression has no special character and matches only itself.
     expression: Option<Regex>,
-    /// The letter of the kind of files that it is for; all if none.
+    /// The letter of the file type that the rule is for; `None`: any.
     kind: Option<char>,
-    /// The label; none if the files shall have none.
+    /// The label; `None` if matching files get none.
     pub(super) label: Option<Vec<u8>>,
 }
 
 impl Rule {
-    /// Takes a line, and says which path is meant if it has no special characters.
+    /// Parses a line. Also returns the path that it is for if it has no special characters.
     pub(super) fn parse(line: &[u8]) -> Result<(Self, Option<Vec<u8>>), LabelProblem> {
         let mut fields = line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
         let (Some(pattern), Some(second)) = (fields.next(), fields.next()) else {
@@ -38,7 +38,7 @@ impl Rule {
             return Ok((rule, Some(beginning)));
         }
         let slash = beginning.iter().rposition(|byte| *byte == b'/');
-        let directory = beginning.get(..slash.unwrap_or(0)).unwrap_or_default().to_vec();
+        let directory = beginning.split_at(slash.unwrap_or(0)).0.to_vec();
         let translated = format!("^{}$", pcre::translate(pattern)?);
         let expression = RegexBuilder::new(&translated)
             .unicode(false)
@@ -48,7 +48,7 @@ impl Rule {
         Ok((Self { directory, expression: Some(expression), kind, label }, None))
     }
 
-    /// Whether it is for the file at `path`.
+    /// Whether the rule is for the file at `path` with a type of this letter.
     pub(super) fn matches(&self, path: &[u8], kind: char) -> bool {
         self.kind.is_none_or(|wanted| wanted == kind)
             && path.starts_with(&self.directory)
@@ -64,7 +64,7 @@ fn kind(field: &[u8]) -> Result<char, LabelProblem> {
     }
 }
 
-/// What a pattern begins with before its first special character, and whether that is all of it.
+/// The part of a pattern before its first special character, unescaped, and whether that is the whole pattern.
 fn literal_beginning(pattern: &[u8]) -> Result<(Vec<u8>, bool), LabelProblem> {
     let mut beginning = Vec::new();
     let mut bytes = pattern.iter();

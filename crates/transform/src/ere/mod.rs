@@ -1,58 +1,29 @@
-//! What does a POSIX extended regular expression match?
+//! What does a POSIX extended regular expression match? Defines [`ExtendedRegex`].
 //!
 //! Expressions have the meaning that `regcomp` of the GNU C library gives them in the C locale: bytes are characters,
 //! `.` is any byte, and `\w`, `\<` and the like are known. They are translated for the crate `regex`, whose syntax
-//! differs in bracket expressions, escapes and intervals. Only whether there is a match is asked, so which of several it
-//! is does not matter.
+//! differs in bracket expressions, escapes and intervals. Only whether there is a match is of interest, so leftmost-longest
+//! against leftmost-first does not matter.
 
 mod bracket;
+mod byte;
+mod error;
 mod translate;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-pub(crate) use translate::push_byte;
+pub(crate) use byte::push_byte;
+pub use error::RegexError;
 
 /// A POSIX extended regular expression.
 #[derive(Clone, Debug)]
 pub struct ExtendedRegex(Regex);
 
-/// Why something is no extended regular expression, or none that can be used. Positions count bytes.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum RegexError {
-    /// It refers to what a group matched.
-    #[error("the back-reference \\{0} is not supported")]
-    BackReference(char),
-    /// It ends in a backslash.
-    #[error("a backslash ends it")]
-    TrailingBackslash,
-    /// A repetition has nothing before it.
-    #[error("the repetition at byte {0} has nothing to repeat")]
-    NothingToRepeat(usize),
-    /// The braces hold no numbers in the right order.
-    #[error("the braces at byte {0} hold no interval")]
-    Interval(usize),
-    /// A bracket expression is not closed.
-    #[error("the bracket at byte {0} is not closed")]
-    OpenBracket(usize),
-    /// A parenthesis is not closed.
-    #[error("a parenthesis is not closed")]
-    OpenGroup,
-    /// A bracket expression has a range whose ends are no characters in the right order.
-    #[error("the bracket at byte {0} has an impossible range")]
-    Range(usize),
-    /// A bracket expression names a class or character that is not there.
-    #[error("the bracket at byte {0} names something unknown")]
-    Unknown(usize),
-    /// It is too large, or nested too deeply.
-    #[error("it can't be compiled")]
-    Compile(#[source] regex::Error),
-}
-
 impl ExtendedRegex {
-    /// Takes a pattern.
+    /// Compiles a pattern.
     ///
     /// # Errors
-    /// [`RegexError`] says what is wrong with it.
+    /// [`RegexError`] if it is invalid or not supported.
     pub fn new(pattern: &[u8]) -> Result<Self, RegexError> {
         let translated = translate::translate(pattern)?;
         let mut builder = RegexBuilder::new(&translated);
@@ -118,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expression_is_named() {
+    fn invalid_expressions_are_refused() {
         for (pattern, error) in [
             ("(a)\\1", RegexError::BackReference('1')),
             ("a\\", RegexError::TrailingBackslash),

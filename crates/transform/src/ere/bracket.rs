@@ -1,6 +1,6 @@
-//! Which bytes does a bracket expression stand for?
+//! Parses bracket expressions into sets of bytes.
 
-use super::{RegexError, translate::push_byte};
+use super::{byte::push_byte, error::RegexError};
 
 /// A set of bytes.
 #[derive(Debug)]
@@ -17,18 +17,18 @@ enum Part {
 
 struct Parser<'a> {
     rest: &'a [u8],
-    /// Where the expression begins in the pattern, for errors.
+    /// Where the expression starts in the pattern, for errors.
     start: usize,
 }
 
-/// Takes what follows an opening bracket, which was at `start`; says how many bytes belong to it.
+/// Parses `text`, which follows an opening bracket at `start`. Also returns how many bytes of it belong to the expression.
 pub(super) fn parse(text: &[u8], start: usize) -> Result<(ByteSet, usize), RegexError> {
     let mut parser = Parser { rest: text, start };
     let set = parser.set()?;
     Ok((set, text.len() - parser.rest.len()))
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
     fn open(&self) -> RegexError {
         RegexError::OpenBracket(self.start)
     }
@@ -45,13 +45,13 @@ impl Parser<'_> {
 
     fn set(&mut self) -> Result<ByteSet, RegexError> {
         let mut set = ByteSet { members: [false; 256], negated: self.take(b"^") };
-        // A closing bracket in the first place stands for itself.
+        // A closing bracket in first position is a member.
         let mut first = true;
         while first || !self.take(b"]") {
             first = false;
             let part = self.part()?;
             if self.begins_range() {
-                self.rest = self.rest.get(1..).unwrap_or_default();
+                self.take(b"-");
                 let end = self.part()?;
                 self.range(&mut set, &part, &end)?;
             } else {
@@ -61,7 +61,7 @@ impl Parser<'_> {
         Ok(set)
     }
 
-    /// A minus before the closing bracket stands for itself.
+    /// A minus just before the closing bracket is a member.
     fn begins_range(&self) -> bool {
         matches!(self.rest, [b'-', next, ..] if *next != b']')
     }
@@ -77,18 +77,18 @@ impl Parser<'_> {
         }
     }
 
-    /// `[:class:]`, `[.character.]` or `[=character=]`, whose first two bytes were taken.
-    fn named(&mut self, kind: u8, text: &[u8]) -> Result<Part, RegexError> {
+    /// `[:class:]`, `[.character.]` or `[=character=]`; `text` follows its first two bytes.
+    fn named(&mut self, kind: u8, text: &'a [u8]) -> Result<Part, RegexError> {
         let end = text.windows(2).position(|pair| pair == [kind, b']']).ok_or(self.open())?;
-        let (name, rest) = text.split_at_checked(end).ok_or(self.open())?;
+        let (name, rest) = text.split_at(end);
+        let (_, rest) = rest.split_at(2);
         let unknown = RegexError::Unknown(self.start);
         let part = match (kind, name) {
             (b':', name) => Part::Class(class(name).ok_or(unknown)?),
             (_, [byte]) => Part::Byte(*byte),
             _ => return Err(unknown),
         };
-        let parsed = self.rest.len() - rest.len() + 2;
-        self.rest = self.rest.get(parsed..).unwrap_or_default();
+        self.rest = rest;
         Ok(part)
     }
 
@@ -131,7 +131,7 @@ impl ByteSet {
         }
     }
 
-    /// Writes the set byte by byte, which has one meaning only.
+    /// Appends the set as a bracket expression of single bytes, which is unambiguous.
     pub(super) fn write(&self, out: &mut String) {
         out.push_str(if self.negated { "[^" } else { "[" });
         let members = (0..=u8::MAX).zip(self.members).filter(|(_, member)| *member);

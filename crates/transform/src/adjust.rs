@@ -1,38 +1,39 @@
-//! Which owners and times does the image show, where they shall differ from the source's?
+//! Defines [`Adjust`], which replaces owners and times of all files and treats whiteouts.
 
-use lith_source::{mark_whiteouts, strip_overlay};
 use lith_tree::{Timestamp, Tree};
 
-/// What becomes of modification times.
+use crate::overlay::{mark_whiteouts, strip_overlay};
+
+/// How modification times change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Times {
-    /// As in the source.
+    /// They stay as in the source.
     #[default]
     Keep,
-    /// None later than this.
+    /// Later ones become this one.
     Clamp(Timestamp),
-    /// All the same.
+    /// All become this one.
     Fixed(Timestamp),
 }
 
-/// What becomes of whiteouts, and of the attributes that only an overlay filesystem understands.
+/// What happens to whiteouts and to the attributes that only an overlay filesystem understands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overlay {
-    /// As in the source.
+    /// They stay as in the source.
     #[default]
     Keep,
-    /// Directories that have whiteouts inside get the mark that makes overlayfs hide them.
+    /// They stay, and directories that hold whiteouts get the attribute that makes overlayfs hide them.
     Mark,
-    /// None is left.
+    /// They are removed.
     Strip,
 }
 
-/// What the image shows in place of the source's attributes.
+/// Attributes that replace those of the source in the whole tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Adjust {
-    /// The owner of everything.
+    /// The owner of all files; `None`: as in the source.
     pub uid: Option<u32>,
-    /// The group of everything.
+    /// The group of all files; `None`: as in the source.
     pub gid: Option<u32>,
     /// Added to every owner, modulo 2³².
     pub uid_offset: u32,
@@ -40,13 +41,13 @@ pub struct Adjust {
     pub gid_offset: u32,
     /// Modification times.
     pub times: Times,
-    /// Whiteouts.
+    /// Whiteouts and attributes of an overlay filesystem.
     pub overlay: Overlay,
 }
 
 impl Adjust {
     /// Changes all inodes of `tree`.
-    pub(crate) fn apply(&self, tree: &mut Tree) {
+    pub fn apply(&self, tree: &mut Tree) {
         if *self == Self::default() {
             return;
         }
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_are_added_to_what_is_shown_and_wrap() {
+    fn offsets_are_added_to_the_new_owners_and_wrap() {
         let mut tree = Tree::new(Metadata { uid: 1, gid: 2, ..Metadata::default() });
         let adjust =
             Adjust { uid: Some(10), uid_offset: 5, gid_offset: u32::MAX, ..Adjust::default() };

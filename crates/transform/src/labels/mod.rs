@@ -1,9 +1,8 @@
-//! Which SELinux label does a file get?
+//! Which SELinux label does a file get? Defines [`FileContexts`], the rules of a `file_contexts` file.
 //!
-//! Rules are those of a `file_contexts` file: a regular expression that has to match the whole path, the kind of file
-//! if not any, and a label. A rule without special characters counts before all others, the first of those with the same
-//! path first; of the others the last that matches. The expressions are those of PCRE, without lookaround,
-//! back-references and possessive repetitions.
+//! A rule has a regular expression that must match the whole path, optionally a file type, and a label. A rule without
+//! special characters precedes all others; of several with the same path the first counts. Of the others the last that matches counts.
+//! The expressions are those of PCRE without lookaround, back-references and possessive repetitions.
 
 mod error;
 mod pcre;
@@ -13,7 +12,7 @@ use std::{collections::HashMap, fs, path::Path};
 
 use lith_tree::{Tree, Xattr};
 
-use crate::mounted::{Mounted, inodes};
+use crate::mount_point::{MountPoint, inodes};
 use rule::Rule;
 
 pub use error::{LabelError, LabelProblem};
@@ -21,7 +20,7 @@ pub use error::{LabelError, LabelProblem};
 /// The attribute that holds a label.
 const NAME: &[u8] = b"security.selinux";
 
-/// What a compiled file of rules begins with, which has another form.
+/// The first bytes of a compiled file of rules.
 const COMPILED: &[u8] = b"\x8a\xff\x7c\xf9";
 
 /// The rules of a `file_contexts` file.
@@ -37,7 +36,7 @@ impl FileContexts {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// [`LabelError`] names the line that is no rule.
+    /// [`LabelError`] names the first line that is not a rule.
     pub fn read(path: &Path) -> Result<Self, LabelError> {
         let text =
             fs::read(path).map_err(|source| LabelError::Read { path: path.to_owned(), source })?;
@@ -51,7 +50,7 @@ impl FileContexts {
         })
     }
 
-    /// Takes the lines of a file; an error comes with the number of its line.
+    /// Parses the lines of a file; an error comes with the number of its line, from 1.
     fn parse(text: &[u8]) -> Result<Self, (usize, LabelProblem)> {
         let mut contexts = Self::default();
         for (number, line) in (1_usize..).zip(text.split(|byte| *byte == b'\n')) {
@@ -68,7 +67,7 @@ impl FileContexts {
         Ok(contexts)
     }
 
-    /// The label of the file at an absolute path, whose kind has a letter as [`lith_tree::Kind::letter`] gives it.
+    /// The label of the file at an absolute path; `kind` is the letter of its type as [`lith_tree::Kind::letter`] returns it.
     #[must_use]
     pub fn label(&self, path: &[u8], kind: char) -> Option<&[u8]> {
         let literal = self.literal.get(path).into_iter().flatten();
@@ -76,9 +75,9 @@ impl FileContexts {
         rules.find(|rule| rule.matches(path, kind))?.label.as_deref()
     }
 
-    /// Gives all files of `tree` their labels in place of any that they have, as if the tree lay at `mount_point`.
+    /// Replaces the labels of all files of `tree`, which is going to be mounted at `mount_point`.
     pub fn apply(&self, tree: &mut Tree, mount_point: &[u8]) {
-        let mounted = Mounted::new(mount_point);
+        let mounted = MountPoint::new(mount_point);
         for inode in inodes(tree) {
             let node = tree.get(inode);
             let path = mounted.absolute(&tree.path(inode));
@@ -115,7 +114,7 @@ mod tests {
         /lib/.*|/bin/sh u:alternative:s0\n";
 
     #[test]
-    fn literal_rules_count_first_and_then_the_last() {
+    fn literal_rules_precede_and_of_others_the_last_counts() {
         let contexts = FileContexts::parse(RULES).unwrap();
         for (path, kind, label) in [
             ("/", 'd', "root"),

@@ -1,17 +1,17 @@
-//! Which paths does the user not want?
+//! Defines [`Excludes`], the patterns of paths that a source leaves out.
 
 use std::{collections::HashSet, ffi::OsStr, os::unix::ffi::OsStrExt};
 
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
-use lith_tree::Name;
+use lith_tree::{Name, push_name};
 
-use crate::{ExtendedRegex, RegexError};
+use crate::ere::{ExtendedRegex, RegexError};
 
-/// Patterns for paths to leave out. An excluded directory takes all that is in it along.
+/// Patterns of paths to leave out. An excluded directory is left out with everything in it.
 ///
 /// In patterns `*`, `?` and `[...]` match inside one name, `**` across names, `{a,b}` either. A pattern without a slash matches
-/// a name in any directory; one with a slash matches the path from the root, as does one that
-/// begins with a slash. A slash at the end does not count.
+/// a name in any directory; one with a slash, also at its start, matches the path from the root. A trailing slash is
+/// ignored.
 #[derive(Clone, Debug, Default)]
 pub struct Excludes {
     names: GlobSet,
@@ -22,9 +22,10 @@ pub struct Excludes {
 
 /// Why a pattern can't be used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 #[error("cannot exclude by the pattern {pattern:?}")]
 pub struct ExcludeError {
-    /// The pattern as it was given.
+    /// The pattern.
     pub pattern: String,
     /// What is wrong with it.
     pub source: PatternError,
@@ -32,20 +33,21 @@ pub struct ExcludeError {
 
 /// What is wrong with a pattern.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PatternError {
-    /// It is no glob.
+    /// It is not a valid glob.
     #[error(transparent)]
     Glob(globset::Error),
-    /// It is no extended regular expression.
+    /// It is not a valid extended regular expression.
     #[error(transparent)]
     Regex(RegexError),
 }
 
 impl Excludes {
-    /// Takes patterns.
+    /// Compiles glob patterns.
     ///
     /// # Errors
-    /// [`ExcludeError`] names the first pattern that is none.
+    /// [`ExcludeError`] names the first invalid pattern.
     pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, ExcludeError> {
         let (mut names, mut paths) = (GlobSetBuilder::new(), GlobSetBuilder::new());
         for pattern in patterns {
@@ -59,16 +61,16 @@ impl Excludes {
         Ok(Self { names: build(&names)?, paths: build(&paths)?, ..Self::default() })
     }
 
-    /// Excludes one path, from the root and without a slash before it.
+    /// Excludes one path, from the root and without a leading slash.
     pub fn add_path(&mut self, path: &[u8]) {
         self.exact.insert(path.into());
     }
 
-    /// Excludes the paths, from the root and without a slash before them, in which a POSIX extended regular
+    /// Excludes the paths, from the root and without a leading slash, in which a POSIX extended regular
     /// expression matches anywhere.
     ///
     /// # Errors
-    /// [`ExcludeError`] if it is none.
+    /// [`ExcludeError`] if it is invalid.
     pub fn add_regex(&mut self, pattern: &[u8]) -> Result<(), ExcludeError> {
         let expression = ExtendedRegex::new(pattern).map_err(|source| ExcludeError {
             pattern: String::from_utf8_lossy(pattern).into_owned(),
@@ -81,10 +83,10 @@ impl Excludes {
     /// Whether nothing is excluded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty() && !self.looks_at_paths()
+        self.names.is_empty() && !self.has_path_patterns()
     }
 
-    fn looks_at_paths(&self) -> bool {
+    fn has_path_patterns(&self) -> bool {
         !(self.paths.is_empty() && self.exact.is_empty() && self.expressions.is_empty())
     }
 
@@ -95,21 +97,19 @@ impl Excludes {
     }
 
     /// Whether the file called `name` in the directory at `parent` (a path from the root without slashes
-    /// at its ends) is excluded by itself.
+    /// at its ends) matches a pattern itself.
     #[must_use]
     pub fn excludes(&self, parent: &[u8], name: &[u8]) -> bool {
         matches(&self.names, name)
-            || self.looks_at_paths() && {
+            || self.has_path_patterns() && {
                 let mut path = Vec::with_capacity(parent.len() + 1 + Name::MAX);
                 push_name(&mut path, parent);
                 push_name(&mut path, name);
                 self.excludes_path(&path)
             }
     }
-}
 
-impl Excludes {
-    /// Whether the file at `path`, or a directory above it, is excluded by itself.
+    /// Whether the file at `path`, or a directory above it, matches a pattern itself.
     #[must_use]
     pub fn covers(&self, path: &[u8]) -> bool {
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
@@ -136,14 +136,6 @@ fn build(set: &GlobSetBuilder) -> Result<GlobSet, ExcludeError> {
 
 fn matches(set: &GlobSet, path: &[u8]) -> bool {
     !set.is_empty() && set.is_match_candidate(&Candidate::new(OsStr::from_bytes(path)))
-}
-
-/// Appends a name to a path, with a slash between if the path is not empty.
-pub(crate) fn push_name(path: &mut Vec<u8>, name: &[u8]) {
-    if !path.is_empty() {
-        path.push(b'/');
-    }
-    path.extend_from_slice(name);
 }
 
 #[cfg(test)]
@@ -177,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_a_directory_is_covered_with_it() {
+    fn files_below_an_excluded_directory_are_covered() {
         let excludes = Excludes::new(["*.d", "/usr/lib"]).unwrap();
         for (path, expected) in [
             ("a.d", true),
@@ -216,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_pattern_is_named() {
+    fn an_invalid_pattern_is_named() {
         let error = Excludes::new(["ok", "a[b"]).unwrap_err();
         assert_eq!(error.pattern, "a[b");
         let error = Excludes::default().add_regex(b"(a").unwrap_err();

@@ -1,0 +1,57 @@
+//! Defines [`Extraction`], which all steps of one extraction use.
+
+use std::{io, os::fd::OwnedFd, path::PathBuf};
+
+use lith_tree::{Filesystem, Inode, Xattr};
+use rustix::io::Errno;
+
+use super::{ExtractError, ExtractOptions, beneath::Beneath, process::Process};
+use crate::report::Counter;
+
+/// What all steps of one extraction use.
+pub(super) struct Extraction<'a> {
+    pub(super) fs: Filesystem<'a>,
+    pub(super) options: ExtractOptions,
+    pub(super) process: Process,
+    pub(super) beneath: Beneath,
+    pub(super) counter: Counter<'a>,
+}
+
+impl Extraction<'_> {
+    /// Makes the error for an action at a path of the tree that the operating system refused.
+    pub(super) fn error(&self, action: &'static str, path: &[u8], errno: Errno) -> ExtractError {
+        self.io_error(action, path, errno.into())
+    }
+
+    pub(super) fn io_error(
+        &self,
+        action: &'static str,
+        path: &[u8],
+        source: io::Error,
+    ) -> ExtractError {
+        let path = self.destination_of(path);
+        ExtractError::Io { path, action, source }
+    }
+
+    /// Where in the destination a path of the tree is.
+    pub(super) fn destination_of(&self, path: &[u8]) -> PathBuf {
+        self.beneath.destination_of(path)
+    }
+
+    pub(super) fn open_directory(&self, path: &[u8]) -> Result<OwnedFd, ExtractError> {
+        let opened = self.beneath.open_directory(path);
+        opened.map_err(|errno| self.error("open the directory", path, errno))
+    }
+
+    /// The xattrs that a file gets.
+    pub(super) fn xattrs(&self, inode: &Inode) -> &[Xattr] {
+        if self.options.xattrs { self.fs.tree.xattrs.get(inode.metadata.xattrs) } else { &[] }
+    }
+
+    pub(super) fn check_cancelled(&self) -> Result<(), ExtractError> {
+        if self.counter.is_cancelled() {
+            return Err(ExtractError::Cancelled);
+        }
+        Ok(())
+    }
+}

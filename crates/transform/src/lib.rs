@@ -1,0 +1,23 @@
+//! What is changed of a tree between source and image?
+//!
+//! Each change takes a [`Tree`](lith_tree::Tree) and edits it in place: owners and times ([`Adjust`]), whiteouts
+//! ([`mark_whiteouts`], [`strip_overlay`]), SELinux labels ([`FileContexts`]), Android's owners and modes ([`FsConfig`]), digests
+//! of content ([`record_digests`]). [`Excludes`] decides which paths a source leaves out while it scans.
+#![forbid(unsafe_code)]
+
+mod adjust;
+mod digest;
+mod ere;
+mod exclude;
+mod fs_config;
+mod labels;
+mod mount_point;
+mod overlay;
+
+pub use adjust::{Adjust, Overlay, Times};
+pub use digest::{ContentDigest, DIGEST_NAME, record_digests};
+pub use ere::{ExtendedRegex, RegexError};
+pub use exclude::{ExcludeError, Excludes, PatternError};
+pub use fs_config::{FsConfig, FsConfigError};
+pub use labels::{FileContexts, LabelError, LabelProblem};
+pub use overlay::{is_opaque, is_whiteout, make_opaque, mark_whiteouts, strip_overlay};
