@@ -1,18 +1,17 @@
-//! How is it noticed that an image holds other bytes than its source?
+//! Defines [`Digest`], by which verification finds out that an image holds other bytes than its source.
 //!
-//! While the source is read, each file's bytes are hashed; the finished image is read back and hashed
-//! the same way. A file is hashed in pieces of [`PIECE`] bytes, so that its pieces can be worked on side
-//! by side: the digest of a file of more than one piece is that of its pieces' digests. This guards
-//! against faults, not against forgers.
+//! While the source is read, each file's bytes are hashed; the finished image is read back and hashed the same way. A
+//! file is hashed in pieces of [`PIECE`] bytes, so that several workers can read it: the digest of a file of more than
+//! one piece is that of its pieces' digests. The hash is not cryptographic: it detects errors, not forgeries.
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-/// Bytes of a file that are hashed as one: few enough to stay in a core's cache.
+/// Bytes of a file that are hashed as one, few enough to stay in a core's cache.
 pub const PIECE: u64 = PIECE_LEN as u64;
 
 const PIECE_LEN: usize = 1 << 20;
 
-/// What a file's bytes hash to.
+/// The hash of a file's bytes (XXH3, 128 bits).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digest(pub u128);
 

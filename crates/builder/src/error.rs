@@ -1,4 +1,4 @@
-//! What can go wrong while an image is built?
+//! Defines [`BuildError`].
 
 use std::{io, path::PathBuf};
 
@@ -32,14 +32,14 @@ pub enum BuildError {
         /// What the operating system said.
         source: io::Error,
     },
-    /// What was asked for needs a newer kernel than the oldest that shall mount the image.
-    #[error("{what} needs Linux {needs}, but the image shall mount on Linux {kernel}")]
+    /// An option needs a newer kernel than the oldest that must be able to mount the image.
+    #[error("{what} needs Linux {needs}, but the target kernel is Linux {kernel}")]
     Kernel {
-        /// What was asked for.
+        /// The capability.
         what: String,
         /// The first kernel that has it.
         needs: KernelVersion,
-        /// The oldest kernel asked for.
+        /// The target kernel of the options.
         kernel: KernelVersion,
     },
     /// An option's value is outside what the format allows.
@@ -71,7 +71,7 @@ pub enum BuildError {
         #[source]
         problem: OtherDevice,
     },
-    /// A file has no room in a compact inode, which all shall have.
+    /// A file does not fit a compact inode, which the options request for all.
     #[error(
         "{}: has no compact inode: its size, owner, group or number of links is too large",
         DisplayPath(path)

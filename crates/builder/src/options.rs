@@ -1,21 +1,26 @@
-//! Defines [`Options`]: what kind of image is built. They decide every byte of it, together with the source.
+//! What kind of image is built, and do the format and the target kernel allow it?
 
+mod all;
 mod attributes;
-mod chunked;
+mod check;
+mod check_attributes;
+mod check_chunks;
+mod check_compression;
+mod check_layout;
 mod chunks;
 mod compression;
 mod data;
+mod derived;
 mod identity;
 mod layout;
 mod method;
 mod preset;
 mod rule;
 
-use lith_format::kernel::{Capability, KernelVersion};
-
 pub use self::{
+    all::Options,
     attributes::{AttributeOptions, InodeForm},
-    chunked::{ChunkForm, Chunks},
+    chunks::{ChunkForm, Chunks},
     compression::{CompressionOptions, Fragments, IndexForm},
     data::DataImport,
     identity::{Identity, ImageId},
@@ -24,74 +29,3 @@ pub use self::{
     preset::{Preset, UnknownPreset},
     rule::{Files, Rule},
 };
-use crate::BuildError;
-
-/// What kind of image is built. The default is [`Preset::Balanced`] for [`KernelVersion::DEFAULT`].
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Options {
-    /// Which bytes of files the image holds.
-    pub data: DataImport,
-    /// How inodes and extended attributes are stored.
-    pub attributes: AttributeOptions,
-    /// How files, the packed inode and metadata are compressed.
-    pub compression: CompressionOptions,
-    /// Where and in which units blocks are stored.
-    pub layout: LayoutOptions,
-    /// The oldest kernel that must be able to mount the image.
-    pub kernel: KernelVersion,
-    /// What the superblock says about the image as a whole.
-    pub identity: Identity,
-}
-
-impl Options {
-    /// An image without compression.
-    #[must_use]
-    pub fn uncompressed() -> Self {
-        Self {
-            data: DataImport::Full,
-            attributes: AttributeOptions::default(),
-            compression: CompressionOptions::default(),
-            layout: LayoutOptions::default(),
-            kernel: KernelVersion::DEFAULT,
-            identity: Identity::default(),
-        }
-    }
-
-    /// The same options with a change.
-    #[must_use]
-    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
-        change(&mut self);
-        self
-    }
-
-    /// Checks that the format and the target kernel allow these options.
-    ///
-    /// # Errors
-    /// [`BuildError::Kernel`] names what needs a newer kernel, [`BuildError::Option`] what the format does
-    /// not allow.
-    pub fn check(&self) -> Result<(), BuildError> {
-        self.identity.check()?;
-        self.check_layout()?;
-        self.check_attributes()?;
-        self.check_compression()?;
-        self.check_chunks()
-    }
-
-    /// Refuses a capability that the target kernel doesn't have.
-    pub(crate) fn require(&self, needs: Capability) -> Result<(), BuildError> {
-        self.require_for(needs, || needs.to_string())
-    }
-
-    /// The same where the error names the thing more precisely.
-    fn require_for(
-        &self,
-        needs: Capability,
-        what: impl FnOnce() -> String,
-    ) -> Result<(), BuildError> {
-        if self.kernel.supports(&[needs]) {
-            return Ok(());
-        }
-        Err(BuildError::Kernel { what: what(), needs: needs.since(), kernel: self.kernel })
-    }
-}

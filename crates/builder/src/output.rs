@@ -1,8 +1,8 @@
-//! Where in its file does an image lie?
+//! Defines [`Output`]: where in a file an image is written.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
-/// A file that holds an image from some byte on, or a device.
+/// A file, or a device, that holds an image from some byte on.
 #[derive(Clone, Copy, Debug)]
 pub struct Output<'a> {
     file: &'a File,
@@ -10,7 +10,7 @@ pub struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// The image begins at byte `start`; what lies before stays as it is.
+    /// The image starts at byte `start`; the bytes before that stay unchanged.
     #[must_use]
     pub const fn new(file: &'a File, start: u64) -> Self {
         Self { file, start }
@@ -24,7 +24,7 @@ impl<'a> Output<'a> {
         self.file.read_exact_at(bytes, self.place(position)?)
     }
 
-    /// Takes off what lies behind `end`, where that can be done.
+    /// Truncates a regular file to `end`; a device stays as it is.
     pub(crate) fn cut(self, end: u64) -> io::Result<()> {
         let end = self.place(end)?;
         match self.file.metadata()? {
@@ -33,7 +33,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Makes it reach to `end`, where that can be done.
+    /// Extends a regular file to `end`; a device stays as it is.
     pub(crate) fn reach(self, end: u64) -> io::Result<()> {
         let end = self.place(end)?;
         match self.file.metadata()? {

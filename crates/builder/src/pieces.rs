@@ -80,7 +80,7 @@ impl<'a, T> Piece<'a, T> {
         if memory.len() < len {
             memory.resize(len, 0);
         }
-        let bytes = memory.get_mut(..len).unwrap_or_default();
+        let bytes = memory.get_mut(..len).expect("it was made that long");
         content.read_at(bytes, self.range.start)?;
         Ok(bytes)
     }

@@ -1,4 +1,4 @@
-//! What came of a build?
+//! Defines [`Report`]: facts about a finished image.
 
 use serde::Serialize;
 

@@ -54,7 +54,7 @@ pub(crate) fn is_mostly_hole(
 ) -> Result<bool, ContentError> {
     let allowed = block.blocks_for(size) * 2 + size / SEGMENT * u64::from(block.size());
     let granule = u64::from(granule_for(size, block));
-    let mut buf = vec![0; usize::try_from(granule).unwrap_or(0)];
+    let mut buf = vec![0; usize::try_from(granule).expect("a granule fits memory")];
     let (mut position, mut stored) = (0, 0);
     while position < size {
         if let DataRange::Hole { end } = content.range_at(position)? {
@@ -65,7 +65,8 @@ pub(crate) fn is_mostly_hole(
             }
         }
         let len = granule.min(size - position);
-        let bytes = buf.get_mut(..usize::try_from(len).unwrap_or(0)).unwrap_or_default();
+        let len_in_memory = usize::try_from(len).expect("at most a granule");
+        let bytes = buf.get_mut(..len_in_memory).expect("at most a granule");
         content.read_at(bytes, position)?;
         stored += if is_zero(bytes) { 0 } else { len };
         if stored > allowed {

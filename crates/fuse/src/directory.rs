@@ -7,8 +7,9 @@ use lith_format::{addr::Nid, file_type::FileType};
 use lith_reader::{DirEntry, Error, Image};
 
 use crate::{
-    attributes::{Attributes, FOREVER, kind},
+    attributes::{Attributes, kind},
     cookie::Cookie,
+    requests::FOREVER,
 };
 
 /// A directory of an image, from some position on.

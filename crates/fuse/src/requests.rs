@@ -1,6 +1,8 @@
 //! Answers the kernel's requests.
 
-use std::{cell::RefCell, ffi::OsStr, fs::File, io, os::unix::ffi::OsStrExt, sync::Arc};
+use std::{
+    cell::RefCell, ffi::OsStr, fs::File, io, os::unix::ffi::OsStrExt, sync::Arc, time::Duration,
+};
 
 use fuser::{
     Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
@@ -11,7 +13,7 @@ use lith_format::addr::Nid;
 use lith_reader::{DataRange, Deliver, Error, Image, Inode, ReadAhead};
 
 use crate::{
-    attributes::{Attributes, FOREVER},
+    attributes::Attributes,
     backing::Backing,
     buffer,
     cookie::Cookie,
@@ -23,6 +25,9 @@ use crate::{
     push::{Part, Pusher},
     xattrs,
 };
+
+/// How long the kernel may keep replies: ten years.
+pub(crate) const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 /// The handle of files that the kernel reads from a backing file.
 const PASSED_THROUGH: FileHandle = FileHandle(1);

@@ -1,68 +1,31 @@
-//! Checks the options of chunk-based files.
+//! Defines [`Chunks`]: how uncompressed files are cut into chunks.
 
-use lith_format::kernel::Capability;
+use crate::limits::SEGMENT;
 
-use super::Options;
-use crate::{BuildError, ChunkForm, DataImport};
-
-impl Options {
-    /// Checks the size of chunks.
-    pub(super) fn check_chunks(&self) -> Result<(), BuildError> {
-        let chunks = self.layout.chunks;
-        if chunks.is_some() || self.data == DataImport::Zeros {
-            self.require(Capability::Chunks)?;
-        }
-        let block = self.layout.block.size();
-        match chunks.map(|chunks| chunks.size) {
-            Some(size) if !size.is_power_of_two() || size < block => Err(BuildError::Option {
-                option: "chunk size",
-                found: size.to_string(),
-                expected: format!("a power of two, at least the block size, {block}"),
-            }),
-            _ => Ok(()),
-        }
-    }
-
-    /// Checks that chunks can be stored on a device of their own.
-    pub(crate) fn check_blob(&self) -> Result<(), BuildError> {
-        let (found, expected) = match self.layout.chunks.map(|chunks| chunks.form) {
-            None => ("alone", "it needs files in chunks"),
-            Some(ChunkForm::BlockMap) => ("with block maps", "it needs indexes"),
-            Some(ChunkForm::Smallest | ChunkForm::Indexes) => return Ok(()),
-        };
-        let option = "device for chunks";
-        Err(BuildError::Option { option, found: found.into(), expected: expected.into() })
-    }
-
-    /// Whether files can have holes.
-    pub(crate) fn has_holes(&self) -> bool {
-        self.kernel.supports(&[Capability::Chunks])
-    }
+/// Uncompressed files are stored in chunks, of which equal ones are stored once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunks {
+    /// Bytes in a chunk: a power of two, at least a block. Equal stretches are found in chunks of at most 16 MiB.
+    pub size: u32,
+    /// The form of the chunk tables.
+    pub form: ChunkForm,
 }
 
-#[cfg(test)]
-mod tests {
-    use lith_format::kernel::KernelVersion;
+/// The form of an entry in a chunk table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ChunkForm {
+    /// An address of 4 bytes, or an index of 8 bytes where that is needed.
+    #[default]
+    Smallest,
+    /// An address of 4 bytes.
+    BlockMap,
+    /// An index of 8 bytes: device and address.
+    Indexes,
+}
 
-    use super::*;
-    use crate::Chunks;
-
-    #[test]
-    fn chunks_are_of_whole_blocks_and_a_power_of_two() {
-        let with = |size| {
-            let mut options = Options::uncompressed();
-            options.layout.chunks = Some(Chunks { size, form: ChunkForm::Smallest });
-            options
-        };
-        for size in [4096, 65536, 1 << 31] {
-            assert!(with(size).check().is_ok(), "{size}");
-        }
-        for size in [0, 2048, 12288] {
-            assert!(with(size).check().is_err(), "{size}");
-        }
-        let kernel = KernelVersion::new(5, 10);
-        assert!(Options { kernel, ..with(4096) }.check().is_err());
-        let zeros = Options { kernel, data: DataImport::Zeros, ..Options::uncompressed() };
-        assert!(zeros.check().is_err());
+impl Chunks {
+    /// Bytes that are compared with other chunks as one.
+    pub(crate) fn granule(self) -> u32 {
+        self.size.min(u32::try_from(SEGMENT).expect("a segment is far smaller than 4 GiB"))
     }
 }

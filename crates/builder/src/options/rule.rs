@@ -1,4 +1,4 @@
-//! Which files are compressed in another way than the rest?
+//! Defines [`Rule`]: which files are compressed in another way than the rest.
 
 use std::{fmt, sync::Arc};
 
@@ -6,14 +6,14 @@ use lith_codec::Compressor;
 
 use super::method::Compression;
 
-/// Says how some files are compressed.
+/// How some files are compressed.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// The files that it is for.
+    /// The files that it applies to.
     pub files: Files,
-    /// Their compression; nothing to store them plain.
+    /// Their compression. `None`: they are stored uncompressed.
     pub compression: Option<Compression>,
-    /// A compressor of another algorithm, which makes those pclusters that hold clearly more by it.
+    /// A compressor of another algorithm, used for the pclusters that hold clearly more with it.
     pub second: Option<Compressor>,
 }
 
@@ -24,8 +24,8 @@ pub struct Files(Arc<Test>);
 type Test = dyn Fn(&[u8]) -> bool + Send + Sync;
 
 impl Files {
-    /// The files for whose path `test` says yes. The path begins at the root, without a slash; of a file with several
-    /// names it is the first.
+    /// The files whose path passes `test`. The path starts at the root, without a slash; of a file with several names it is
+    /// the first.
     pub fn new(test: impl Fn(&[u8]) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(test))
     }

@@ -121,7 +121,7 @@ pub(crate) fn place_in_metabox(inodes: SizedInodes<'_>, next: u64) -> Placement 
         content_start,
         content_end,
         metadata_start: 0,
-        shared_start: inodes.geometry.plan.head.shared_xattrs.unwrap_or(0),
+        shared_start: shared_start(inodes),
         first: 0,
         in_metabox: true,
         meta_blkaddr: Blkaddr(0),
@@ -129,6 +129,12 @@ pub(crate) fn place_in_metabox(inodes: SizedInodes<'_>, next: u64) -> Placement 
         image_end: 0,
         positions: positions.by_inode,
     }
+}
+
+/// Where shared attributes are in an image with a metabox: always before the content.
+fn shared_start(inodes: SizedInodes<'_>) -> u64 {
+    let start = inodes.geometry.plan.head.shared_xattrs;
+    start.expect("with a metabox shared attributes precede the content")
 }
 
 /// Places the inodes that the metabox does not hold: after the superblock, or after all content.
@@ -155,7 +161,7 @@ pub(crate) fn place_apart(
         content_start: content,
         content_end: content,
         metadata_start: ends.content,
-        shared_start: inodes.geometry.plan.head.shared_xattrs.unwrap_or(0),
+        shared_start: shared_start(inodes),
         positions,
         first,
         in_metabox: false,
@@ -169,7 +175,7 @@ impl Placement {
     /// Byte position of an inode.
     pub(crate) fn position(&self, inode: InodeIndex) -> u64 {
         let at = inode.index().checked_sub(self.first);
-        at.and_then(|at| self.positions.get(at)).copied().unwrap_or(0)
+        *at.and_then(|at| self.positions.get(at)).expect("each inode has a place")
     }
 
     /// NID of an inode.

@@ -65,7 +65,7 @@ impl Prefixes {
 
     /// How many there are, at most 128.
     pub(crate) fn count(&self) -> u8 {
-        u8::try_from(self.all().count()).unwrap_or(u8::MAX)
+        u8::try_from(self.all().count()).expect("the options allow at most 128")
     }
 
     /// The number of the one that names digests, if there is one.
@@ -77,7 +77,8 @@ impl Prefixes {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         // Options hold no more, and no longer ones, than a table can.
-        let table = PrefixTable::new(self.all().cloned().collect()).unwrap_or_default();
+        let table = PrefixTable::new(self.all().cloned().collect());
+        let table = table.expect("the options allow no other prefixes");
         table.encode_into(&mut bytes);
         bytes
     }

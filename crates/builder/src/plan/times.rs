@@ -1,4 +1,4 @@
-//! Which time do compact inodes have?
+//! Chooses the time that compact inodes have.
 
 use std::{cmp::Reverse, collections::HashMap, hash::Hash};
 
@@ -34,7 +34,8 @@ pub(crate) fn base_of_most(tree: &Tree, order: &[InodeIndex]) -> (Timestamp, u32
 /// 1970 if it is in reach.
 pub(crate) fn base_of(time: Timestamp) -> (Timestamp, u32) {
     let sec = time.sec.saturating_sub(u32::MAX.into()).max(0).min(time.sec);
-    let ahead = u32::try_from(time.sec.abs_diff(sec)).unwrap_or(u32::MAX);
+    let ahead =
+        u32::try_from(time.sec.abs_diff(sec)).expect("the base is within 32 bits of the time");
     (Timestamp { sec, ..time }, ahead)
 }
 

@@ -1,4 +1,4 @@
-//! Which extended attributes are stored once for many inodes, and which beside their inode?
+//! Defines [`XattrPlan`]: which extended attributes are shared, and which are stored beside their inode.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,7 +21,7 @@ struct SetPlan {
     /// Positions of the others in the set.
     inline: Vec<usize>,
     filter: u32,
-    /// Bytes of the body behind an inode.
+    /// Bytes of the body that follows an inode.
     size: usize,
 }
 
@@ -73,7 +73,10 @@ impl XattrPlan {
     }
 
     fn share(&mut self, tree: &Tree, xattr: &Xattr, user: InodeIndex) -> Result<u32, BuildError> {
-        let position = u32::try_from(self.shared_area.len()).unwrap_or(u32::MAX);
+        let position = u32::try_from(self.shared_area.len());
+        let Ok(position) = position else {
+            return Err(refused(tree, user, &xattr.name, "is beyond 4 GiB of shared ones"));
+        };
         entry_of(xattr, &self.prefixes)
             .and_then(|entry| entry.encode_into(&mut self.shared_area).map_err(problem_of))
             .map_err(|problem| refused(tree, user, &xattr.name, problem))?;
@@ -86,7 +89,7 @@ impl XattrPlan {
         self.sets.iter().any(|set| set.size > 0)
     }
 
-    /// Bytes behind an inode that has this set.
+    /// Bytes that follow an inode with this set.
     pub(crate) fn body_size(&self, inode: InodeIndex, set: XattrSet) -> usize {
         let size = self.sets.get(set.index()).map_or(0, |set| set.size);
         if inode == InodeIndex::ROOT { size.max(self.root_size) } else { size }
@@ -156,10 +159,10 @@ fn shared_attributes<'a>(
     counts.into_iter().map(|(xattr, (inode, _))| (xattr, inode)).collect()
 }
 
-/// The size of a body that has room for `asked` bytes: a header has always something behind it.
-const fn root_size(asked: usize) -> usize {
+/// The size of a body that reserves `requested` bytes: a header is always followed by something.
+const fn root_size(requested: usize) -> usize {
     let least = BODY_HEADER_SIZE + ENTRY_HEADER_SIZE;
-    match asked.next_multiple_of(4) {
+    match requested.next_multiple_of(4) {
         0 => 0,
         size if size < least => least,
         size => size,

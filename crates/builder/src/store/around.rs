@@ -52,8 +52,8 @@ impl<'l> Around<'l> {
         let start = self.start.position;
         let end = start + input.len() as u64;
         let bytes = |range: Range<u64>| {
-            let at = |position: u64| usize::try_from(position - start).unwrap_or(usize::MAX);
-            input.get(at(range.start)..at(range.end)).unwrap_or_default()
+            let at = |position: u64| usize::try_from(position - start).expect("in the piece");
+            input.get(at(range.start)..at(range.end)).expect("marks are in the piece")
         };
         let mut done = start;
         for mark in marks {

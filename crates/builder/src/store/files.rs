@@ -47,7 +47,7 @@ impl FileTable {
 
     /// How an inode's content is stored.
     pub(crate) fn get(&self, inode: InodeIndex) -> StoredFile {
-        self.files.get(inode.index()).copied().unwrap_or_default()
+        *self.files.get(inode.index()).expect("there is one for each inode")
     }
 
     /// How all of them are stored.
@@ -57,7 +57,7 @@ impl FileTable {
 
     /// The digest of a file that was read; of every other inode 0.
     pub(crate) fn digest(&self, inode: InodeIndex) -> Digest {
-        self.digests.get(inode.index()).copied().unwrap_or_default()
+        *self.digests.get(inode.index()).expect("there is one for each inode")
     }
 
     /// The digests of the first `count` inodes.
@@ -78,24 +78,19 @@ impl FileTable {
         payload: &[u8],
     ) -> Result<(), BuildError> {
         let payload = self.spool.push(payload)?;
-        if let Some(file) = self.files.get_mut(inode.index()) {
-            *file = StoredFile { data, payload };
-        }
+        let file = self.files.get_mut(inode.index()).expect("there is one for each inode");
+        *file = StoredFile { data, payload };
         Ok(())
     }
 
     pub(super) fn set_digest(&mut self, inode: InodeIndex, digest: Digest) {
-        if let Some(slot) = self.digests.get_mut(inode.index()) {
-            *slot = digest;
-        }
+        *self.digests.get_mut(inode.index()).expect("there is one for each inode") = digest;
     }
 
     /// Stores one file as another one.
     pub(super) fn copy(&mut self, from: InodeIndex, to: InodeIndex) {
         let (stored, digest) = (self.get(from), self.digest(from));
-        if let Some(file) = self.files.get_mut(to.index()) {
-            *file = stored;
-        }
+        *self.files.get_mut(to.index()).expect("there is one for each inode") = stored;
         self.set_digest(to, digest);
     }
 }

@@ -1,34 +1,14 @@
-//! Defines [`Tail`], the end of a file that becomes a fragment, and enters where fragments are.
+//! Enters the positions of fragments and directories in the packed inode.
 
-use lith_format::{
-    addr::Blkaddr,
-    zmap::{EncodedExtent, Tail as TailPlace},
-};
+use lith_format::{addr::Blkaddr, zmap::Tail as TailPlace};
 use lith_tree::InodeIndex;
 
 use super::{
     stored::StoredFiles,
     tables::{Pclusters, Tables},
+    tail::Tail,
 };
 use crate::{BuildError, plan::Geometry, scan::Fragment};
-
-/// A fragment, and the pclusters that precede it in its file.
-#[derive(Clone, Debug)]
-pub(crate) struct Tail {
-    pub(crate) fragment: Fragment,
-    /// The block of the first pcluster.
-    pub(crate) start: u64,
-    pub(crate) extents: Vec<EncodedExtent>,
-    /// The block of each pcluster, if they are not contiguous.
-    pub(crate) addresses: Option<Vec<Blkaddr>>,
-}
-
-impl Tail {
-    /// A fragment that is a whole file.
-    pub(crate) const fn whole(fragment: Fragment) -> Self {
-        Self { fragment, start: 0, extents: Vec::new(), addresses: None }
-    }
-}
 
 /// What the packed inode holds, with the position of each there.
 #[derive(Debug, Default)]

@@ -15,14 +15,16 @@ mod piece;
 mod spool;
 mod stored;
 mod tables;
+mod tail;
 mod unread;
 mod worker;
 mod writer;
 
 pub(crate) use self::{
     files::{FileData, FileTable},
-    fragments::{PackedParts, Tail, refer_to_fragments},
+    fragments::{PackedParts, refer_to_fragments},
     stored::{Destination, StoredFiles},
+    tail::Tail,
 };
 use self::{
     layouts::Layouts,

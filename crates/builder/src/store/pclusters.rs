@@ -40,7 +40,7 @@ impl PclusterWriter {
             second: coding.second.map(|second| (encoder(second), vec![0; pcluster])),
             pcluster,
             block: block.size() as usize,
-            longest: usize::try_from(longest).unwrap_or(usize::MAX),
+            longest: usize::try_from(longest).expect("the format's limit fits memory"),
             last: 0,
         }
     }
@@ -79,8 +79,8 @@ impl PclusterWriter {
         Ok(rest)
     }
 
-    /// Appends pclusters that end where `input` does, which begins at `position` in its file and is not its end; says whether
-    /// there are such that an index has a place for. If not nothing is appended.
+    /// Appends pclusters that end where `input` does, which starts at `position` in its file and is not the file's end.
+    /// Returns whether an index can describe them; if not, nothing is appended.
     pub(crate) fn write_exactly(
         &mut self,
         input: &[u8],
@@ -93,7 +93,7 @@ impl PclusterWriter {
         let last = extents.get(first..).and_then(<[_]>::last).map_or(0, |last| last.llen as usize);
         let block = self.block as u64;
         let end = position + input.len() as u64;
-        // Two extents can't begin in one block of the file.
+        // An lcluster can hold the start of one extent only.
         let is_right = (end - last as u64) / block < end / block;
         let is_written = last == 0 || is_right || self.lengthen_last(input, first, out, extents)?;
         if !is_written {
@@ -103,8 +103,8 @@ impl PclusterWriter {
         Ok(is_written)
     }
 
-    /// Makes the last extent, which is plain and less than a block, a whole one: bytes of the last compressed extent go over
-    /// to the plain ones behind it. Says whether there are enough of them.
+    /// Extends the last extent, which is PLAIN and less than a block, to a whole block: bytes of the last compressed extent
+    /// move to the PLAIN ones after it. Returns whether there are enough of them.
     fn lengthen_last(
         &mut self,
         input: &[u8],
@@ -136,7 +136,7 @@ impl PclusterWriter {
         Ok(true)
     }
 
-    /// Takes the last pcluster, if it is less than a block, off `out` again, so that it can lie beside its inode.
+    /// Removes the last pcluster from `out`, if it is less than a block, and returns it, to be stored beside its inode.
     pub(crate) fn cut_tail(&self, out: &mut Vec<u8>, extents: &[EncodedExtent]) -> Vec<u8> {
         let Some(extent) = extents.last() else { return Vec::new() };
         if extent.blocks != 1 || self.last > self.block - ROOM_BESIDE_TAIL {
@@ -225,10 +225,9 @@ impl PclusterWriter {
     }
 
     fn extent(&self, llen: usize, size: usize, kind: HeadKind) -> EncodedExtent {
-        // Both are bounded by the piece that is compressed.
         EncodedExtent {
-            llen: u32::try_from(llen).unwrap_or(u32::MAX),
-            blocks: u16::try_from(size / self.block).unwrap_or(u16::MAX),
+            llen: u32::try_from(llen).expect("an extent has less bytes than a segment"),
+            blocks: u16::try_from(size / self.block).expect("a pcluster has at most 256 blocks"),
             kind,
             partial: false,
         }

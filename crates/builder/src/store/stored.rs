@@ -6,7 +6,7 @@ use lith_tree::InodeIndex;
 
 use super::{
     files::{FileTable, StoredFile},
-    fragments::Tail,
+    tail::Tail,
 };
 use crate::{Context, Output, coding::Used, plan::Plan};
 

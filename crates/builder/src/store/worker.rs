@@ -174,7 +174,7 @@ impl<'a, 's> Compressor<'a, 's> {
         let start = blocks.data.len();
         blocks.data.reserve_exact(piece.len().next_multiple_of(self.block.size() as usize));
         blocks.data.resize(start + piece.len(), 0);
-        let bytes = blocks.data.get_mut(start..).unwrap_or_default();
+        let bytes = blocks.data.get_mut(start..).expect("it was just appended");
         content.read_at(bytes, piece.range.start)?;
         let digests = Digest::of_pieces(bytes);
         // A file with a hole has no inline tail, so a first hole saves nothing there.
@@ -209,7 +209,7 @@ fn finish_raw(
 ) -> Outcome {
     let tail = if piece.last { piece.task.inline_tail } else { 0 };
     let cut = blocks.data.len() - tail as usize;
-    blocks.tails.extend_from_slice(blocks.data.get(cut..).unwrap_or_default());
+    blocks.tails.extend_from_slice(blocks.data.get(cut..).expect("a tail is a part of the piece"));
     blocks.data.truncate(cut);
     let written = pad(&mut blocks.data, start, block);
     Outcome { blocks: count(block, written), tail, ..Outcome::new(Stored::Raw, digests) }

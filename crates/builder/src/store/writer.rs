@@ -12,12 +12,12 @@ use lith_tree::{Content, InodeIndex};
 use super::{
     allocator::Allocator,
     chunks::{Blob, ChunkWriter, HashedChunk, Runs, cut},
-    fragments::Tail,
     large::Large,
     layouts::Shared,
     piece::{Blocks, Outcome, Piece, Rest, Stored},
     stored::{Destination, StoredFiles},
     tables::{Pclusters, Tables},
+    tail::Tail,
     unread,
     worker::is_gain,
 };

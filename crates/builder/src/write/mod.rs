@@ -1,31 +1,13 @@
 //! How is the metadata written when every place is known? Writes inodes, directories and the superblock.
 
 mod devices;
+mod image;
 mod metadata;
 mod superblock;
 mod window;
 
-use lith_format::addr::Nid;
-
-pub(crate) use self::{metadata::Metadata, window::Sink};
-use crate::{
-    BuildError, Digest,
-    place::Placement,
-    plan::Geometry,
-    store::{Destination, StoredFiles},
-};
-
-/// A whole image, except its superblock.
-#[derive(Clone, Copy)]
-pub(crate) struct Image<'a> {
-    pub(crate) geometry: Geometry<'a>,
-    pub(crate) stored: &'a StoredFiles,
-    pub(crate) placement: &'a Placement,
-    pub(crate) destination: Destination<'a>,
-    pub(crate) root: Nid,
-    /// The digest of all metadata and of the content of files.
-    pub(crate) content: Digest,
-}
+pub(crate) use self::{image::Image, metadata::Metadata, window::Sink};
+use crate::{BuildError, place::Placement};
 
 /// Completes an image: extends it to its size, and writes the superblock.
 ///

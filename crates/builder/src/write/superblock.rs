@@ -10,7 +10,7 @@ use lith_format::{
 use lith_tree::{InodeIndex, Timestamp};
 use uuid::Uuid;
 
-use super::{Image, devices};
+use super::{devices, image::Image};
 use crate::{
     BuildError, Digest, ImageId, IndexForm,
     coding::algorithm_of,

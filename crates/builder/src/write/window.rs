@@ -74,7 +74,7 @@ impl<'a> Window<'a> {
     }
 
     fn flush(&mut self, len: usize) -> Result<(), BuildError> {
-        self.write(self.bytes.get(..len).unwrap_or_default(), self.base)?;
+        self.write(self.bytes.get(..len).expect("no more than it holds"), self.base)?;
         self.bytes.drain(..len);
         self.base += len as u64;
         Ok(())

@@ -1,0 +1,23 @@
+//! Defines [`Tail`], the end of a file that becomes a fragment.
+
+use lith_format::{addr::Blkaddr, zmap::EncodedExtent};
+
+use crate::scan::Fragment;
+
+/// A fragment, and the pclusters that precede it in its file.
+#[derive(Clone, Debug)]
+pub(crate) struct Tail {
+    pub(crate) fragment: Fragment,
+    /// The block of the first pcluster.
+    pub(crate) start: u64,
+    pub(crate) extents: Vec<EncodedExtent>,
+    /// The block of each pcluster, if they are not contiguous.
+    pub(crate) addresses: Option<Vec<Blkaddr>>,
+}
+
+impl Tail {
+    /// A fragment that is a whole file.
+    pub(crate) const fn whole(fragment: Fragment) -> Self {
+        Self { fragment, start: 0, extents: Vec::new(), addresses: None }
+    }
+}
