@@ -12,6 +12,9 @@ use lith_reader::{Image, Inode};
 
 use crate::{numbers::Numbers, options::Options};
 
+/// How long the kernel may keep replies: ten years.
+pub(crate) const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
+
 /// A size that no file has: the kernel refuses attributes with it.
 const NO_SIZE: u64 = u64::MAX;
 

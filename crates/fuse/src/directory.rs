@@ -7,9 +7,8 @@ use lith_format::{addr::Nid, file_type::FileType};
 use lith_reader::{DirEntry, Error, Image};
 
 use crate::{
-    attributes::{Attributes, kind},
+    attributes::{Attributes, FOREVER, kind},
     cookie::Cookie,
-    requests::FOREVER,
 };
 
 /// A directory of an image, from some position on.

@@ -1,8 +1,6 @@
 //! Answers the kernel's requests.
 
-use std::{
-    cell::RefCell, ffi::OsStr, fs::File, io, os::unix::ffi::OsStrExt, sync::Arc, time::Duration,
-};
+use std::{cell::RefCell, ffi::OsStr, fs::File, io, os::unix::ffi::OsStrExt, sync::Arc};
 
 use fuser::{
     Errno, FileAttr, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags,
@@ -13,7 +11,7 @@ use lith_format::addr::Nid;
 use lith_reader::{DataRange, Deliver, Error, Image, Inode, ReadAhead};
 
 use crate::{
-    attributes::Attributes,
+    attributes::{Attributes, FOREVER},
     backing::Backing,
     buffer,
     cookie::Cookie,
@@ -25,9 +23,6 @@ use crate::{
     push::{Part, Pusher},
     xattrs,
 };
-
-/// How long the kernel may keep replies: ten years.
-pub(crate) const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 /// The handle of files that the kernel reads from a backing file.
 const PASSED_THROUGH: FileHandle = FileHandle(1);
