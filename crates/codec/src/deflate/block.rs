@@ -319,11 +319,12 @@ const fn precode_extra_bits(symbol: u8) -> u32 {
     }
 }
 
-#[inline]
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "a call for each token takes 2 % more instructions")]
 fn put_code(writer: &mut Writer<'_>, codes: &[u16], lengths: &[u8], symbol: usize) {
-    let code = *codes.get(symbol).expect("each symbol has a code");
-    let length = *lengths.get(symbol).expect("each symbol has a code");
-    writer.put(code.into(), length.into());
+    let (code, length) =
+        codes.get(symbol).zip(lengths.get(symbol)).expect("each symbol has a code");
+    writer.put((*code).into(), (*length).into());
 }
 
 /// A block with what it stands for.
