@@ -36,6 +36,7 @@ pub enum Compressor {
 
 /// What the LZMA encoder does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct LzmaEffort {
     /// Effort, 0 to 9.
     pub level: u8,

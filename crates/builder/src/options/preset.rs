@@ -63,8 +63,7 @@ impl Preset {
                 options.make_small(Compressor::Lzma(LzmaEffort::new(2)), 256 << 10);
             }
             Self::Smallest if is_small => {
-                let effort =
-                    LzmaEffort { extreme: true, dictionary: Some(8 << 20), ..LzmaEffort::new(9) };
+                let effort = LzmaEffort::new(9).extreme().with_dictionary(8 << 20);
                 options.make_small(Compressor::Lzma(effort), 1 << 20);
                 options.compression.fragments = Fragments::All;
                 options.compression.pack_directories = options.compression.metabox.is_some();

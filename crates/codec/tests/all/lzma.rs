@@ -12,7 +12,11 @@ fn efforts() -> impl Strategy<Value = LzmaEffort> {
     let bits = (0..=4_u8, 0..=4_u8, 0..=4_u8).prop_map(|(lc, lp, pb)| LzmaBits { lc, lp, pb });
     let dictionary = prop_oneof![Just(4096), Just(262_144), 4096..9_000_000_u32];
     (0..=9_u8, any::<bool>(), prop::option::of(dictionary), prop::option::of(bits)).prop_map(
-        |(level, extreme, dictionary, bits)| LzmaEffort { level, extreme, dictionary, bits },
+        |(level, extreme, dictionary, bits)| {
+            let mut effort = LzmaEffort::new(level);
+            (effort.extreme, effort.dictionary, effort.bits) = (extreme, dictionary, bits);
+            effort
+        },
     )
 }
 
@@ -112,7 +116,8 @@ fn every_level_and_the_extreme_ones_fill() {
     let input: Vec<u8> = text(1).take(400_000).collect();
     for level in 0..=9 {
         for extreme in [false, true] {
-            let effort = LzmaEffort { extreme, ..LzmaEffort::new(level) };
+            let mut effort = LzmaEffort::new(level);
+            effort.extreme = extreme;
             let (fit, stream) = fill(&mut encoder(effort), &input, 16384).unwrap();
             check(&fit, &stream, &input, 16384);
             assert!(fit.consumed > 3 * fit.written, "{level} {extreme} {fit:?}");
@@ -130,12 +135,13 @@ fn extreme_effort_finds_the_statistics_that_suit() {
         },
     );
     let words: Vec<u8> = text(2).take(2_000_000).collect();
-    let usual = LzmaEffort { bits: Some(LzmaBits::default()), extreme: true, ..LzmaEffort::new(6) };
+    let free = LzmaEffort::new(6).extreme();
+    let mut usual = free;
+    usual.bits = Some(LzmaBits::default());
     for (input, is_usual) in [(numbers, false), (words, true)] {
         let (least, stream) = fill(&mut encoder(usual), &input, 65536).unwrap();
         assert_eq!(stream[0], !0x5D);
-        let (fit, stream) =
-            fill(&mut encoder(LzmaEffort { bits: None, ..usual }), &input, 65536).unwrap();
+        let (fit, stream) = fill(&mut encoder(free), &input, 65536).unwrap();
         check(&fit, &stream, &input, 65536);
         assert_eq!(stream[0] == !0x5D, is_usual);
         assert!(if is_usual { fit == least } else { fit.consumed > least.consumed });

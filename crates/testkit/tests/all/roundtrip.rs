@@ -32,7 +32,8 @@ fn compressor() -> impl Strategy<Value = Option<Compressor>> {
         (1..=12_u8).prop_map(|level| Some(Compressor::Deflate { level })),
         (-7..=19_i8).prop_map(|level| Some(Compressor::Zstd { level, window: None })),
         (0..=9_u8, any::<bool>()).prop_map(|(level, extreme)| {
-            Some(Compressor::Lzma(LzmaEffort { extreme, ..LzmaEffort::new(level) }))
+            let effort = LzmaEffort::new(level);
+            Some(Compressor::Lzma(if extreme { effort.extreme() } else { effort }))
         }),
     ]
 }
