@@ -61,7 +61,6 @@ fn take<'a, T>(items: &'a [T], next: &AtomicUsize) -> Option<(usize, &'a T)> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test ends where something is missing")]
 mod tests {
     use std::{panic, sync::Mutex};
 

@@ -1,7 +1,5 @@
 //! Tests that `plain_run` skips nothing that an encoder could have packed.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use crate::common::{random, text};
 use lith_codec::{Compressor, Encoder};
 

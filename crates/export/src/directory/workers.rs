@@ -33,7 +33,9 @@ pub(super) fn run(extraction: &Extraction<'_>, plan: &Plan<'_>) -> Result<(), Ex
         }
     });
     if done.is_err() {
-        large.iter().for_each(|file| file.remove_unfinished(extraction));
+        for file in &large {
+            file.remove_unfinished(extraction);
+        }
     }
     done.map(drop)
 }

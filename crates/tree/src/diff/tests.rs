@@ -295,7 +295,7 @@ fn an_unreadable_file_ends_it_after_what_comes_before() {
 #[test]
 fn progress_counts_the_bytes_to_compare_and_cancelling_ends_it() {
     let mut left = Sample::new();
-    left.file(ROOT, "large", &[1; 20 << 20]);
+    left.file(ROOT, "large", &vec![1; 20 << 20]);
     let mut right = left.clone();
     right.metadata("link").uid = 5;
     right.file(ROOT, "more", b"x");
