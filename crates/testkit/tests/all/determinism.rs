@@ -105,7 +105,7 @@ fn a_tar_in_any_order_is_as_good_as_the_directory() {
 
 fn read_tar(path: &Path) -> Source {
     let options = source::Options::with(|options| {
-        options.spool_dir = path.parent().unwrap().to_owned();
+        path.parent().unwrap().clone_into(&mut options.spool_dir);
     });
     source::tar(fs::File::open(path).unwrap(), path, &options).unwrap()
 }
@@ -113,7 +113,7 @@ fn read_tar(path: &Path) -> Source {
 /// With so little memory that members' data go to the disk.
 fn spooling(bed: &Bed) -> source::Options {
     source::Options::with(|options| {
-        options.spool_dir = bed.folder.path().to_owned();
+        bed.folder.path().clone_into(&mut options.spool_dir);
         options.spool_memory = 100_000;
     })
 }

@@ -63,7 +63,9 @@ impl Scanned {
             let length = item_length(after);
             let (item, next) = after.split_at(length);
             if !attributes.iter().any(is_for_tests) {
-                attributes.into_iter().for_each(|group| self.code(group.stream()));
+                for group in attributes {
+                    self.code(group.stream());
+                }
                 self.item(item);
             }
             rest = next;
@@ -75,7 +77,7 @@ impl Scanned {
         let body = item.get(visibility..).unwrap_or_default();
         match keyword(body) {
             Some(("use", at)) => {
-                self.import(body.get(at + 1..).unwrap_or_default(), visibility > 0)
+                self.import(body.get(at + 1..).unwrap_or_default(), visibility > 0);
             }
             Some(("mod", at)) => self.module(body.get(at + 1..).unwrap_or_default()),
             Some(("impl", at)) => self.implementation(body.get(at + 1..).unwrap_or_default()),
