@@ -1,4 +1,4 @@
-//! Which files are equal, and yet stored several times?
+//! Finds equal files that are stored several times.
 
 use std::cmp::Reverse;
 
@@ -8,19 +8,19 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
     facts::{EqualFiles, EqualGroup, Located, Sums},
-    folders::{FolderIndex, Folders},
+    folders::{Entry, FolderIndex, Folders},
 };
 
 /// Bytes that are read at once.
-const PIECE: u64 = 1 << 20;
-/// Groups that are told, and paths of each.
+const WINDOW: u64 = 1 << 20;
+/// Groups that are listed, and paths of each.
 const GROUPS: usize = 20;
 const PATHS: usize = 4;
-/// Bytes that are read for each byte of an image, and at least: holes are read, too.
+/// Bytes that are read for each byte of an image (more than 1, since holes are read too), and for the smallest image.
 const READS: u64 = 64;
 const FLOOR: u64 = 64 << 20;
 
-/// All files that take something where they are stored.
+/// All files with stored bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Candidates {
     files: Vec<Candidate>,
@@ -36,14 +36,14 @@ struct Candidate {
 }
 
 impl Candidates {
-    pub(crate) fn see(&mut self, nid: Nid, sums: &Sums, (folder, name): (FolderIndex, &[u8])) {
+    pub(crate) fn see(&mut self, nid: Nid, sums: &Sums, Entry { folder, name }: Entry<'_>) {
         let Sums { bytes, stored, .. } = *sums;
         if stored > 0 {
             self.files.push(Candidate { bytes, stored, nid, folder, name: name.into() });
         }
     }
 
-    /// Reads the files of which there are several of a size.
+    /// Compares the files that have the same size as another one: reads them.
     pub(crate) fn compare(mut self, image: &Image, folders: &Folders) -> EqualFiles {
         let mut reading = Reading::new(image);
         let (mut found, mut groups) = (EqualFiles::default(), Vec::new());
@@ -74,7 +74,8 @@ impl Candidates {
 fn group(equal: &[(u128, &Candidate)], folders: &Folders) -> EqualGroup {
     let files = equal.iter().map(|(_, file)| *file);
     let stored = files.clone().skip(1).fold(0, |sum: u64, file| sum.saturating_add(file.stored));
-    let path = |file: &Candidate| Located(folders.path(file.folder, &file.name));
+    let path =
+        |file: &Candidate| Located(folders.path(Entry { folder: file.folder, name: &file.name }));
     EqualGroup {
         bytes: equal.first().map_or(0, |(_, file)| file.bytes),
         files: equal.len() as u64,
@@ -83,7 +84,7 @@ fn group(equal: &[(u128, &Candidate)], folders: &Folders) -> EqualGroup {
     }
 }
 
-/// Files of an image being read.
+/// The reading of files within a budget.
 struct Reading<'a> {
     image: &'a Image,
     buffer: Vec<u8>,
@@ -97,14 +98,14 @@ impl<'a> Reading<'a> {
         Self { image, buffer: Vec::new(), left: FLOOR.saturating_add(size) }
     }
 
-    /// A hash of a file's bytes; nothing if they can't be read, or are too many.
+    /// A hash of a file's bytes; `None` if they can't be read or exceed the budget.
     fn hash(&mut self, candidate: &Candidate) -> Option<u128> {
         self.left = self.left.checked_sub(candidate.bytes)?;
         let inode = self.image.inode(candidate.nid).ok()?;
         let file = self.image.file(&inode).ok()?;
         let (mut hasher, mut at) = (Xxh3::new(), 0);
         while at < candidate.bytes {
-            let length = usize::try_from((candidate.bytes - at).min(PIECE)).ok()?;
+            let length = usize::try_from((candidate.bytes - at).min(WINDOW)).ok()?;
             self.buffer.resize(length, 0);
             file.read_at(&mut self.buffer, at).ok()?;
             hasher.update(&self.buffer);

@@ -1,50 +1,67 @@
-//! Why is there no report?
+//! Defines the errors of this crate.
 
 use std::{io, path::PathBuf};
 
-/// Why the facts about an image can't be told.
+use lith_survey::{Allowance, Grant};
+
+/// Why the facts about an image could not be gathered.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FactsError {
-    /// A part of it can't be read, or makes no sense.
+    /// A part of it is corrupt or can't be read.
     #[error(transparent)]
     Read(#[from] lith_reader::Error),
     /// It refers to the same bytes again and again, as no sound image does.
-    #[error("its {what} overlap so much that they are not looked at any further")]
+    #[error("its {what} overlap so much that the rest is not read")]
     WorkLimit {
-        /// What there is too much of.
+        /// The structures of which there are too many.
         what: &'static str,
     },
 }
 
-/// Why the size that an image would have can't be told.
+/// Takes `units` for `what` of an allowance.
+pub(crate) fn take(
+    allowance: &mut Allowance,
+    units: u64,
+    what: &'static str,
+) -> Result<(), FactsError> {
+    match allowance.take(units) {
+        Grant::Given => Ok(()),
+        Grant::FirstRefusal | Grant::Refused => Err(FactsError::WorkLimit { what }),
+    }
+}
+
+/// Why the size of an image with other options could not be estimated.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EstimateError {
-    /// The image is no tree.
+    /// The image holds no valid tree.
     #[error(transparent)]
     Source(#[from] lith_source::ImageError),
-    /// A sample of it can't be built in another way.
+    /// The sample can't be built.
     #[error(transparent)]
     Build(#[from] lith_builder::BuildError),
-    /// What a sample takes in the image can't be told.
+    /// The stored size of the sample can't be determined.
     #[error(transparent)]
     Facts(#[from] FactsError),
     /// A file of the sample can't be found in the image.
     #[error(transparent)]
     Read(#[from] lith_reader::Error),
-    /// There is no room for temporary data.
+    /// A temporary file can't be created.
     #[error("{}: cannot create temporary data", folder.display())]
     Temporary {
-        /// Where it should be.
+        /// The directory for temporary files.
         folder: PathBuf,
-        /// What the operating system said.
+        /// The failed call.
         source: io::Error,
     },
 }
 
-/// Why there is no page.
+/// Why no page could be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PageError {
-    /// The page's template does not suit what it is given.
+    /// The template does not fit the facts.
     #[error("the page cannot be made")]
     Template(#[from] minijinja::Error),
 }

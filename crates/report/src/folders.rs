@@ -1,17 +1,14 @@
-//! What do the folders of an image hold?
+//! Defines [`Folders`], which sums up files by folder and selects the folders that are listed.
 
 use std::cmp::Reverse;
 
-use crate::{
-    facts::{Folder, FolderFile, Named, Sums},
-    largest::MetFile,
-};
+use crate::facts::{Folder, FolderFile, Named, Sums};
 
-/// The most folders that are told.
+/// The most folders that are listed.
 const FOLDERS: usize = 1000;
-/// Folders in one another that are told.
+/// Nested folders that are listed.
 const LEVELS: usize = 10;
-/// Folders that a path has at most, and its bytes; of a longer one the end is told.
+/// Names and bytes that a path has at most; of a longer one only the end is kept.
 const PATH_LEVELS: usize = 2048;
 const PATH_BYTES: usize = 4096;
 
@@ -21,6 +18,20 @@ pub(crate) struct FolderIndex(usize);
 
 impl FolderIndex {
     pub(crate) const ROOT: Self = Self(0);
+}
+
+/// A name in a folder.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) folder: FolderIndex,
+    pub(crate) name: &'a [u8],
+}
+
+/// A large file with its sums.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LargeEntry<'a> {
+    pub(crate) entry: Entry<'a>,
+    pub(crate) sums: Sums,
 }
 
 /// All folders of an image.
@@ -34,15 +45,15 @@ struct Node {
     parent: FolderIndex,
     name: Box<[u8]>,
     level: usize,
-    /// Of the files in it; after [`Folders::sum_up`] of all below it.
+    /// Sums over all below it, set by [`Folders::sum_up`].
     sums: Sums,
-    /// Of the files in it.
+    /// Sums over the files in it.
     own: Sums,
 }
 
 impl Node {
-    /// Whether it may be told: it is not too deep, and holds something unless it is the root.
-    fn is_told(&self) -> bool {
+    /// Whether it may be listed: it is not too deep, and has files with content unless it is the root.
+    fn is_listable(&self) -> bool {
         self.level < LEVELS && (self.level == 0 || self.sums.bytes > 0 || self.sums.stored > 0)
     }
 }
@@ -50,32 +61,32 @@ impl Node {
 impl Folders {
     pub(crate) fn new() -> Self {
         let mut folders = Self { all: Vec::new() };
-        folders.push(FolderIndex::ROOT, b"", 0);
+        folders.push(Entry { folder: FolderIndex::ROOT, name: b"" }, 0);
         folders
     }
 
-    fn push(&mut self, parent: FolderIndex, name: &[u8], level: usize) {
+    fn push(&mut self, Entry { folder, name }: Entry<'_>, level: usize) {
         let (sums, own) = (Sums::default(), Sums::default());
-        self.all.push(Node { parent, name: name.into(), level, sums, own });
+        self.all.push(Node { parent: folder, name: name.into(), level, sums, own });
     }
 
     /// Adds a folder in another one.
-    pub(crate) fn add(&mut self, parent: FolderIndex, name: &[u8]) -> FolderIndex {
+    pub(crate) fn add(&mut self, entry: Entry<'_>) -> FolderIndex {
         let index = FolderIndex(self.all.len());
-        let level = self.all.get(parent.0).map_or(0, |node| node.level.saturating_add(1));
-        self.push(parent, name, level);
+        let level = self.all.get(entry.folder.0).map_or(0, |node| node.level.saturating_add(1));
+        self.push(entry, level);
         index
     }
 
-    /// Counts what is in a folder.
+    /// Adds sums over files in a folder.
     pub(crate) fn count(&mut self, folder: FolderIndex, sums: &Sums) {
         if let Some(node) = self.all.get_mut(folder.0) {
             node.own.add(sums);
         }
     }
 
-    /// The path of a name in a folder, from the root on.
-    pub(crate) fn path(&self, folder: FolderIndex, name: &[u8]) -> Vec<u8> {
+    /// The path of an entry, from the root on.
+    pub(crate) fn path(&self, Entry { folder, name }: Entry<'_>) -> Vec<u8> {
         let (mut names, mut at, mut length) = (vec![name], folder, name.len());
         while at != FolderIndex::ROOT {
             let Some(node) = self.all.get(at.0) else { break };
@@ -92,8 +103,9 @@ impl Folders {
         names.join(&b'/')
     }
 
-    /// The root with those folders below it that hold most, before and after compression, and the large files in them.
-    pub(crate) fn root<'a>(&mut self, large: impl Iterator<Item = MetFile<'a>>) -> Folder {
+    /// The root with those folders below it that have most bytes before and after compression, and with the large files
+    /// in them.
+    pub(crate) fn root<'a>(&mut self, large: impl Iterator<Item = LargeEntry<'a>>) -> Folder {
         self.sum_up();
         let total = self.all.first().map(|root| root.sums).unwrap_or_default();
         let mut order: Vec<_> = self
@@ -102,13 +114,13 @@ impl Folders {
             .enumerate()
             .map(|(index, node)| (Reverse(weight(&node.sums, &total)), index))
             .collect();
-        // What is in a folder weighs no more than that, and has a larger number.
+        // A folder is sorted before the folders in it: it weighs at least as much, and has a smaller number.
         order.sort_unstable();
-        let told = order.into_iter().map(|(_, index)| index);
-        let told = told.filter(|index| self.all.get(*index).is_some_and(Node::is_told));
-        let mut told: Vec<_> = told.take(FOLDERS).collect();
-        told.sort_unstable();
-        self.assemble(&told, large)
+        let listed = order.into_iter().map(|(_, index)| index);
+        let listed = listed.filter(|index| self.all.get(*index).is_some_and(Node::is_listable));
+        let mut listed: Vec<_> = listed.take(FOLDERS).collect();
+        listed.sort_unstable();
+        self.assemble(&listed, large)
     }
 
     fn sum_up(&mut self) {
@@ -126,28 +138,32 @@ impl Folders {
         }
     }
 
-    /// The root with the folders of these numbers, which are in order and hold the folders that each is in.
-    fn assemble<'a>(&self, told: &[usize], large: impl Iterator<Item = MetFile<'a>>) -> Folder {
-        let nodes = told.iter().filter_map(|index| self.all.get(*index));
+    /// The root with the folders of these numbers, which are in order and include the parent of each.
+    fn assemble<'a>(
+        &self,
+        listed: &[usize],
+        large: impl Iterator<Item = LargeEntry<'a>>,
+    ) -> Folder {
+        let nodes = listed.iter().filter_map(|index| self.all.get(*index));
         let mut folders: Vec<_> =
             nodes.map(|node| Some(Folder::empty(&node.name, node.sums))).collect();
-        for MetFile { folder, name, sums } in large {
-            let place = told.binary_search(&folder.0).ok();
-            let Some(folder) = place.and_then(|place| folders.get_mut(place)?.as_mut()) else {
+        for LargeEntry { entry: Entry { folder, name }, sums } in large {
+            let position = listed.binary_search(&folder.0).ok();
+            let Some(folder) = position.and_then(|at| folders.get_mut(at)?.as_mut()) else {
                 continue;
             };
             let (name, Sums { bytes, stored, .. }) = (Named(name.to_vec()), sums);
             folder.large_files.push(FolderFile { name, bytes, stored });
             folder.rest = difference(&folder.rest, &sums);
         }
-        // From the last to the first each is complete when it moves into the one that it is in.
-        for place in (1..told.len()).rev() {
+        // In descending order each folder is complete when it moves into its parent.
+        for place in (1..listed.len()).rev() {
             let taken = folders.get_mut(place).and_then(Option::take);
-            let node = told.get(place).and_then(|index| self.all.get(*index));
+            let node = listed.get(place).and_then(|index| self.all.get(*index));
             let (Some(mut taken), Some(node)) = (taken, node) else { continue };
             taken.sort();
-            let parent = told.binary_search(&node.parent.0).ok();
-            let parent = parent.and_then(|place| folders.get_mut(place)?.as_mut());
+            let parent = listed.binary_search(&node.parent.0).ok();
+            let parent = parent.and_then(|at| folders.get_mut(at)?.as_mut());
             if let Some(parent) = parent {
                 parent.rest = difference(&parent.rest, &taken.all);
                 parent.folders.push(taken);
@@ -161,7 +177,7 @@ impl Folders {
 }
 
 impl Folder {
-    /// A folder of which nothing is told so far but its sums.
+    /// A folder without files and folders so far.
     fn empty(name: &[u8], all: Sums) -> Self {
         let (large_files, folders) = (Vec::new(), Vec::new());
         Self { name: Named(name.to_vec()), all, rest: all, large_files, folders }
@@ -173,7 +189,7 @@ impl Folder {
     }
 }
 
-/// How much of everything sums are, before and after compression together.
+/// The weight of sums: their share of all bytes before and after compression, added.
 fn weight(sums: &Sums, total: &Sums) -> u128 {
     let bytes = u128::from(sums.bytes) * u128::from(total.stored.max(1));
     bytes.saturating_add(u128::from(sums.stored) * u128::from(total.bytes.max(1)))
@@ -207,16 +223,17 @@ mod tests {
     #[test]
     fn sums_hold_for_all_levels() {
         let mut folders = Folders::new();
-        let usr = folders.add(FolderIndex::ROOT, b"usr");
-        let lib = folders.add(usr, b"lib");
-        let bin = folders.add(usr, b"bin");
+        let entry = |folder, name| Entry { folder, name };
+        let usr = folders.add(entry(FolderIndex::ROOT, b"usr"));
+        let lib = folders.add(entry(usr, b"lib"));
+        let bin = folders.add(entry(usr, b"bin"));
         folders.count(lib, &sums(100));
         folders.count(bin, &sums(40));
         folders.count(usr, &sums(2));
         folders.count(FolderIndex::ROOT, &sums(10));
-        assert_eq!(folders.path(lib, b"x"), b"/usr/lib/x");
-        assert_eq!(folders.path(FolderIndex::ROOT, b"x"), b"/x");
-        let large = MetFile { folder: bin, name: b"sh", sums: sums(40) };
+        assert_eq!(folders.path(entry(lib, b"x")), b"/usr/lib/x");
+        assert_eq!(folders.path(entry(FolderIndex::ROOT, b"x")), b"/x");
+        let large = LargeEntry { entry: entry(bin, b"sh"), sums: sums(40) };
         let root = folders.root([large].into_iter());
         check(&root);
         let bin = &root.folders[0].folders[1];
@@ -227,18 +244,19 @@ mod tests {
     }
 
     #[test]
-    fn only_so_many_folders_are_told() {
+    fn the_number_of_listed_folders_is_limited() {
         let mut folders = Folders::new();
         let mut deep = FolderIndex::ROOT;
         for _ in 0..10_000 {
-            deep = folders.add(deep, b"d");
+            deep = folders.add(Entry { folder: deep, name: b"d" });
         }
         folders.count(deep, &sums(5));
-        let path = folders.path(deep, b"end");
+        let path = folders.path(Entry { folder: deep, name: b"end" });
         assert!(path.starts_with(b"/.../d/") && path.ends_with(b"/d/end"), "{path:?}");
         assert!(path.len() < 5000);
         for number in 0..5000_u32 {
-            let folder = folders.add(FolderIndex::ROOT, &number.to_le_bytes());
+            let name = &number.to_le_bytes()[..];
+            let folder = folders.add(Entry { folder: FolderIndex::ROOT, name });
             folders.count(folder, &sums(number.into()));
         }
         let root = folders.root([].into_iter());

@@ -1,10 +1,10 @@
-//! Which files are the largest?
+//! Defines [`Ranking`], which keeps the largest files.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use crate::{
     facts::{LargeFile, Located, Sums},
-    folders::{FolderIndex, Folders},
+    folders::{Entry, FolderIndex, Folders, LargeEntry},
 };
 
 /// The files of a ranking.
@@ -16,15 +16,7 @@ pub(crate) struct Ranking {
     seen: u64,
 }
 
-/// A file that was met in a folder.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MetFile<'a> {
-    pub(crate) folder: FolderIndex,
-    pub(crate) name: &'a [u8],
-    pub(crate) sums: Sums,
-}
-
-/// A file by what it is ranked by; of two that are equal the one met first is the larger.
+/// A file in the order of the ranking; of equal files the one met first is the larger.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Ranked {
     by: u64,
@@ -36,13 +28,13 @@ struct Ranked {
 }
 
 impl Ranking {
-    /// A ranking that ends after so many files.
+    /// A ranking that keeps `most` files.
     pub(crate) fn new(most: usize) -> Self {
         Self { files: BinaryHeap::new(), most, seen: 0 }
     }
 
-    /// Looks at a file that is ranked by `by`, one of its sums.
-    pub(crate) fn see(&mut self, by: u64, sums: &Sums, (folder, name): (FolderIndex, &[u8])) {
+    /// Adds a file that is ranked by `by`, one of its sums.
+    pub(crate) fn see(&mut self, by: u64, sums: &Sums, Entry { folder, name }: Entry<'_>) {
         self.seen += 1;
         let is_full = self.files.len() >= self.most;
         let smallest = self.files.peek().map_or(0, |smallest| smallest.0.by);
@@ -56,19 +48,20 @@ impl Ranking {
         }
     }
 
-    /// All in any order, each with its number: that of files met before is smaller.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, MetFile<'_>)> {
+    /// All files in no particular order, each with its number: that of files met before is smaller.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, LargeEntry<'_>)> {
         self.files.iter().map(|Reverse(file)| {
             let sums = Sums { files: 1, bytes: file.bytes, stored: file.stored };
-            (file.met.0, MetFile { folder: file.folder, name: &file.name, sums })
+            let entry = Entry { folder: file.folder, name: &file.name };
+            (file.met.0, LargeEntry { entry, sums })
         })
     }
 
-    /// The first so many, the largest first.
+    /// The first `most` files, the largest first.
     pub(crate) fn finish(self, folders: &Folders, most: usize) -> Vec<LargeFile> {
         let sorted = self.files.into_sorted_vec().into_iter().take(most);
         let file = |Reverse(Ranked { bytes, stored, folder, name, .. })| LargeFile {
-            path: Located(folders.path(folder, &name)),
+            path: Located(folders.path(Entry { folder, name: &name })),
             bytes,
             stored,
         };
@@ -86,7 +79,8 @@ mod tests {
         let mut ranking = Ranking::new(3);
         for (name, bytes) in [("a", 5), ("b", 9), ("c", 5), ("d", 0), ("e", 7), ("f", 1)] {
             let sums = Sums { files: 1, bytes, stored: 0 };
-            ranking.see(bytes, &sums, (FolderIndex::ROOT, name.as_bytes()));
+            let (folder, name) = (FolderIndex::ROOT, name.as_bytes());
+            ranking.see(bytes, &sums, Entry { folder, name });
         }
         assert_eq!(ranking.iter().map(|(number, _)| number).sum::<u64>(), 1 + 2 + 5);
         let paths: Vec<_> =

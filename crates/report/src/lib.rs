@@ -1,18 +1,17 @@
 //! Where do an image's bytes go?
 //!
-//! [`gather()`] looks at every inode and extent of an image and says what is in it, where in the image it lies and what
-//! takes how much: by folder, by type of file, by way of storing, the largest files, and what is stored once instead of
-//! several times. [`estimate()`] says how large the image would be if it were made in another way, and [`page()`] makes
-//! a web page of all that. [`census()`] only counts, and is quick.
+//! [`gather()`] reads every inode and extent of an image and reports what is in it, where it is stored, and how many
+//! bytes are stored for it: by folder, by type of file, by algorithm, for the largest files, and how much is saved by
+//! storing data once. [`estimate()`] estimates how large the image would be with other options, and [`page()`] makes a
+//! web page of all that. [`census()`] only counts, and is quick.
 //!
-//! Bytes are attributed once: what several files share (equal files, stretches that repeat, chunks) is that of the file
-//! that is met first, and takes nothing in the others. What files have in the packed inode takes its part of the
-//! pclusters that hold it there.
+//! Stored bytes are attributed once: data that several files share (equal files, repeats, chunks) counts for the file
+//! that is met first, and as 0 for the others. A fragment counts as its share of the pclusters of the packed inode that
+//! hold it.
 //!
-//! Any byte of an image may be a lie: time and memory stay within what the size of its devices justifies.
+//! Images are untrusted: time and memory stay within what the size of the devices justifies.
 #![forbid(unsafe_code)]
 
-mod budget;
 mod claims;
 mod details;
 mod equal;
@@ -24,6 +23,7 @@ mod gather;
 mod largest;
 pub mod names;
 pub mod number;
+mod options;
 mod page;
 mod physical;
 mod presets;
@@ -32,11 +32,11 @@ mod walk;
 
 pub use error::{EstimateError, FactsError, PageError};
 pub use facts::{
-    Algorithm, ClassSums, Contents, Details, Device, DeviceSlot, Duplicates, EqualFiles,
-    EqualGroup, Facts, Features, Folder, FolderFile, Kernel, LargeFile, Largest, Located, Named,
-    Region, Repeats, Requirement, Summary, Sums, Tally, TypeSums,
+    Algorithm, Class, ClassSums, Contents, Details, Device, DeviceSlot, Duplicates, EqualFiles,
+    EqualGroup, Estimate, Estimates, Facts, Features, Folder, FolderFile, Kernel, LargeFile,
+    Largest, Located, Named, Region, Repeats, Requirement, Summary, Sums, Tally, TypeSums,
 };
-pub use gather::{Options, census, gather};
+pub use gather::{census, gather};
+pub use options::Options;
 pub use page::{GENERATOR, page};
-pub use physical::Class;
-pub use presets::{Candidate, Estimate, Estimates, estimate};
+pub use presets::{Candidate, estimate};

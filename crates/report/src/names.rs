@@ -1,14 +1,14 @@
-//! How do names of any bytes get into JSON?
+//! Represents names, which may be any bytes, in JSON.
 
 use std::{borrow::Cow, fmt::Write as _};
 
-/// Bytes as text; bytes that are no UTF-8 become U+FFFD.
+/// Bytes as text; invalid UTF-8 becomes U+FFFD.
 #[must_use]
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 
-/// The bytes in hexadecimal digits if [`text`] does not tell them all.
+/// The bytes in hexadecimal digits if [`text`] loses some of them.
 #[must_use]
 pub fn hex_unless_text(bytes: &[u8]) -> Option<String> {
     str::from_utf8(bytes).err().map(|_not_utf8| hex(bytes))
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_that_are_no_text_are_told_twice() {
+    fn bytes_that_are_no_text_are_given_twice() {
         assert_eq!((text(b"\xc3\xbc"), hex_unless_text(b"\xc3\xbc")), ("ü".into(), None));
         let odd = (text(b"a\xff"), hex_unless_text(b"a\xff"));
         assert_eq!(odd, ("a\u{fffd}".into(), Some("61ff".to_owned())));

@@ -1,4 +1,4 @@
-//! How are sizes and shares shown to people?
+//! Formats sizes, shares and counts for people.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ impl fmt::Display for Bytes {
         let mut tenths = u128::from(self.0) * 10;
         let mut units = UNITS.iter();
         let mut unit = "";
-        // What would be shown as 1024.0 is shown as 1.0 of the next unit.
+        // A number that rounds to 1024.0 is shown as 1.0 of the next unit.
         while tenths >= 10 * 1024 - 5 {
             let Some(next) = units.next() else { break };
             (tenths, unit) = ((tenths + 512) / 1024, next);
@@ -27,7 +27,7 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// How much one number is of another: `38.2 %`, or `-` of nothing.
+/// The share of one number in another: `38.2 %`, or `-` if the other is 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Share(pub u64, pub u64);
 
@@ -41,7 +41,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// How much one number is of another, for machines; nothing of nothing.
+/// `part` divided by `whole`; `None` if `whole` is 0.
 #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits than a float has")]
 #[must_use]
 pub fn ratio(part: u64, whole: u64) -> Option<f64> {

@@ -1,18 +1,19 @@
-//! How is everything in an image looked at once?
+//! Walks the inodes of an image once, and attributes its bytes to what they hold.
 
-use std::{collections::HashMap, ops::Range};
+use std::ops::Range;
 
 use lith_format::{addr::Nid, compression::Algorithm, file_type::FileType, inode::InodeForm};
 use lith_reader::{Extent, ExtentKind, File, Image, Inode, Place, Space};
+use lith_survey::Budget;
 
 use crate::{
-    Class, FactsError, Options,
-    budget::Budget,
     claims::Claims,
-    details::Gathering,
-    facts::{Contents, Details, Duplicates, Sums},
-    folders::FolderIndex,
+    details::Collector,
+    error::{FactsError, take},
+    facts::{Class, Contents, Details, Duplicates, Sums},
+    folders::{Entry, FolderIndex},
     number::ratio,
+    options::Options,
     shared::SharedInode,
 };
 
@@ -21,51 +22,56 @@ pub(crate) struct Walk<'a> {
     image: &'a Image,
     budget: Budget,
     contents: Contents,
-    /// All inodes that were met, with the bytes of regular files.
-    met: HashMap<Nid, u64>,
-    /// Directories that are still to be read.
-    pending: Vec<(Inode, FolderIndex)>,
-    /// Whose the bytes of each device are, as far as extents tell.
+    visits: lith_survey::Walk<Visit>,
+    /// By device, whose the bytes that extents refer to are.
     data: Vec<Claims<Class>>,
     packed: SharedInode,
     metabox: SharedInode,
-    /// What files have of the packed inode, where it is stored.
+    /// Stored bytes of fragments, attributed to files.
     fragments: u64,
     duplicates: Duplicates,
-    gathering: Option<Gathering<'a>>,
+    collector: Option<Collector>,
 }
 
-/// What an extent takes.
+/// What is remembered of an inode.
+#[derive(Clone, Copy)]
+enum Visit {
+    /// A regular file of so many bytes.
+    File(u64),
+    Folder(FolderIndex),
+    Other,
+}
+
+/// The stored bytes of an extent.
 #[derive(Clone, Copy, Default)]
 struct Taken {
-    /// Bytes where it is stored, if nothing met before has them.
+    /// Stored bytes that no extent before refers to.
     stored: u64,
-    /// Its bytes that are stored for something met before.
+    /// Bytes of its content that are stored for an extent before.
     again: u64,
 }
 
 impl<'a> Walk<'a> {
-    /// A walk that only counts, or gathers details if there are options for them.
+    /// A walk that counts, and collects details if there are options for them.
     pub(crate) fn new(image: &'a Image, details: Option<Options>) -> Result<Self, FactsError> {
         let budget = Budget::new(image);
         let (steps, devices) = (budget.steps, image.device_map().slots.len() + 1);
-        let gathering = details.map(|options| Gathering::new(image, steps, options)).transpose()?;
+        let collector = details.map(|options| Collector::new(image, steps, options)).transpose()?;
         Ok(Self {
             image,
             budget,
             contents: Contents::default(),
-            met: HashMap::new(),
-            pending: Vec::new(),
+            visits: lith_survey::Walk::default(),
             data: (0..devices).map(|_| Claims::new(steps)).collect(),
             packed: SharedInode::new(steps),
             metabox: SharedInode::new(steps),
             fragments: 0,
             duplicates: Duplicates::default(),
-            gathering,
+            collector,
         })
     }
 
-    /// Looks at the inodes that hold what is many files'.
+    /// Reads the metabox and the packed inode, in which other inodes and files are stored.
     pub(crate) fn see_shared_inodes(&mut self) -> Result<(), FactsError> {
         if let Some(metabox) = self.image.metabox_inode() {
             self.see_shared(metabox, Class::Metabox)?;
@@ -76,35 +82,40 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Looks at everything.
+    /// Walks through everything.
     pub(crate) fn run(&mut self) -> Result<(), FactsError> {
         self.see_shared_inodes()?;
-        self.meet(self.image.superblock().root_nid, FolderIndex::ROOT, b"")?;
-        while let Some((directory, folder)) = self.pending.pop() {
-            self.budget.take_directory(directory.size)?;
+        let root = Entry { folder: FolderIndex::ROOT, name: b"" };
+        self.meet(self.image.superblock().root_nid, root)?;
+        while let Some(directory) = self.visits.next_directory() {
+            take(&mut self.budget.directories, directory.size, "directories")?;
+            let folder = match self.visits.note(directory.nid) {
+                Some(Visit::Folder(folder)) => *folder,
+                _ => FolderIndex::ROOT,
+            };
             for entry in self.image.read_dir(&directory)? {
                 let entry = entry?;
                 self.contents.names += 1;
-                self.meet(entry.nid, folder, &entry.name)?;
+                self.meet(entry.nid, Entry { folder, name: &entry.name })?;
             }
         }
         Ok(())
     }
 
-    /// What was counted, and what was gathered.
-    pub(crate) fn finish(mut self) -> Result<(Contents, Option<Details>), FactsError> {
+    /// The counts, and the details if they were requested.
+    pub(crate) fn finish(mut self) -> (Contents, Option<Details>) {
         let contents = &mut self.contents;
         let stored = contents.data.values().map(|tally| tally.stored);
         contents.stored = stored.fold(0, u64::saturating_add);
         contents.ratio = ratio(contents.stored, contents.bytes);
         let rest = self.packed.total.saturating_sub(self.fragments);
         let (image, data, duplicates) = (self.image, &self.data, self.duplicates);
-        let details = self.gathering.map(|gathering| gathering.finish(image, data, duplicates));
-        let details = details.transpose()?.map(|details| Details { packed_rest: rest, ..details });
-        Ok((self.contents, details))
+        let details = self.collector.map(|collector| collector.finish(image, data, duplicates));
+        let details = details.map(|details| Details { packed_rest: rest, ..details });
+        (self.contents, details)
     }
 
-    /// What a range of a file takes where it is stored, but for what was met before.
+    /// The stored bytes of a range of a file that nothing before refers to.
     pub(crate) fn stored(&mut self, inode: &Inode, range: Range<u64>) -> Result<u64, FactsError> {
         let mut sum: u64 = 0;
         for extent in self.image.file(inode)?.extents_from(range.start) {
@@ -119,7 +130,7 @@ impl<'a> Walk<'a> {
         Ok(sum)
     }
 
-    /// Looks at the packed or the metabox inode, which have no names.
+    /// Reads the packed or the metabox inode, which have no names.
     fn see_shared(&mut self, inode: &Inode, class: Class) -> Result<(), FactsError> {
         let file = self.image.file(inode)?;
         self.see_metadata(inode, Some(&file))?;
@@ -136,69 +147,62 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Looks at what a name in a folder leads to.
-    fn meet(&mut self, nid: Nid, folder: FolderIndex, name: &[u8]) -> Result<(), FactsError> {
-        if let Some(bytes) = self.met.get(&nid) {
-            if *bytes > 0 {
+    /// Visits the inode that a name refers to, unless it was met before.
+    fn meet(&mut self, nid: Nid, entry: Entry<'_>) -> Result<(), FactsError> {
+        if let Some(visit) = self.visits.note(nid) {
+            if let Visit::File(bytes @ 1..) = visit {
                 self.duplicates.hard_links.add(*bytes);
             }
             return Ok(());
         }
         let inode = self.image.inode(nid)?;
-        let is_regular = inode.file_type == FileType::Regular;
-        self.met.insert(nid, if is_regular { inode.size } else { 0 });
         let contents = &mut self.contents;
         *contents.kinds.entry(inode.file_type).or_default() += 1;
         contents.compact_inodes += u64::from(inode.form == InodeForm::Compact);
         contents.inodes_with_xattrs += u64::from(inode.xattr_icount > 0);
+        let visit = match inode.file_type {
+            FileType::Regular => Visit::File(inode.size),
+            FileType::Directory => Visit::Folder(match &mut self.collector {
+                Some(collector) if !entry.name.is_empty() => collector.folders.add(entry),
+                _ => entry.folder,
+            }),
+            _ => Visit::Other,
+        };
+        self.visits.add(&inode, visit);
         match inode.file_type {
-            FileType::Regular => self.see_file(&inode, folder, name),
-            FileType::Directory => {
-                let inside = match &mut self.gathering {
-                    Some(gathering) if !name.is_empty() => gathering.folders.add(folder, name),
-                    _ => folder,
-                };
-                self.pending.push((inode, inside));
-                self.see_blocks(&inode, Class::Directories)
-            }
+            FileType::Regular => self.see_file(&inode, entry),
+            FileType::Directory => self.see_blocks(&inode, Class::Directories),
             FileType::Symlink => self.see_blocks(&inode, Class::Symlinks),
             _ => self.see_metadata(&inode, None),
         }
     }
 
-    fn see_file(
-        &mut self,
-        inode: &Inode,
-        folder: FolderIndex,
-        name: &[u8],
-    ) -> Result<(), FactsError> {
+    fn see_file(&mut self, inode: &Inode, entry: Entry<'_>) -> Result<(), FactsError> {
         let file = self.image.file(inode)?;
         self.see_metadata(inode, Some(&file))?;
-        let (mut sum, mut beside) = (Taken::default(), 0_u64);
+        let (mut sum, mut inline) = (Taken::default(), 0_u64);
         for extent in file.extents() {
             let extent = extent?;
             let Taken { stored, again } = self.take(&extent, class_of(extent.kind))?;
             sum.stored = sum.stored.saturating_add(stored);
             sum.again = sum.again.saturating_add(again);
-            let is_beside = matches!(extent.place, Place::Metadata { .. });
-            beside = beside.saturating_add(if is_beside { stored } else { 0 });
-            // What fragments take is counted with the packed inode that holds them.
+            let is_inline = matches!(extent.place, Place::Metadata { .. });
+            inline = inline.saturating_add(if is_inline { stored } else { 0 });
+            // Stored fragments are counted as extents of the packed inode.
             let is_fragment = extent.kind == ExtentKind::Fragment;
             self.fragments += if is_fragment { stored } else { 0 };
             self.count_extent(&extent, if is_fragment { 0 } else { stored });
         }
         self.contents.bytes = self.contents.bytes.saturating_add(inode.size);
-        match sum {
-            Taken { again: 0, .. } => {}
-            Taken { stored, again } if stored == beside => {
-                self.duplicates.whole_files.add(again);
-            }
-            Taken { again, .. } => self.duplicates.parts.add(again),
+        let is_repeat = sum.again > 0 && sum.stored == inline;
+        match sum.again {
+            0 => {}
+            again if is_repeat => self.duplicates.whole_files.add(again),
+            again => self.duplicates.parts.add(again),
         }
         let sums = Sums { files: 1, bytes: inode.size, stored: sum.stored };
-        if let Some(gathering) = &mut self.gathering {
-            let is_repeat = sum.again > 0 && sum.stored == beside;
-            gathering.see_file(&file, &sums, is_repeat, (folder, name));
+        if let Some(collector) = &mut self.collector {
+            collector.see_file(&file, &sums, is_repeat, entry);
         }
         Ok(())
     }
@@ -210,9 +214,9 @@ impl<'a> Walk<'a> {
         tally.stored = tally.stored.saturating_add(stored);
     }
 
-    /// What an extent takes; what it takes of devices becomes that of a class.
+    /// Claims the bytes of an extent, those on a device as `class`.
     fn take(&mut self, extent: &Extent, class: Class) -> Result<Taken, FactsError> {
-        self.budget.take_extent()?;
+        take(&mut self.budget.extents, 1, "extents")?;
         let Extent { len, plen, .. } = *extent;
         let range = |start: u64, length: u64| start..start.saturating_add(length);
         Ok(match extent.place {
@@ -237,16 +241,16 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Looks at the extents of what is no regular file, if details are asked for.
+    /// Claims the extents of a directory or symlink, if details are requested.
     fn see_blocks(&mut self, inode: &Inode, class: Class) -> Result<(), FactsError> {
-        if self.gathering.is_none() {
+        if self.collector.is_none() {
             return Ok(());
         }
         let file = self.image.file(inode)?;
         self.see_metadata(inode, Some(&file))?;
         for extent in file.extents() {
             let extent = extent?;
-            // In the packed inode they are no fragments of files.
+            // Those in the packed inode must not count as fragments of files.
             if !matches!(extent.place, Place::Packed { .. }) {
                 self.take(&extent, class)?;
             }
@@ -254,9 +258,9 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Claims what an inode takes of the metadata, if details are asked for.
+    /// Claims the metadata of an inode, if details are requested.
     fn see_metadata(&mut self, inode: &Inode, file: Option<&File<'_>>) -> Result<(), FactsError> {
-        if self.gathering.is_none() {
+        if self.collector.is_none() {
             return Ok(());
         }
         if inode.space == Space::Primary {
@@ -265,7 +269,7 @@ impl<'a> Walk<'a> {
             self.claim_metadata(inode.position..end, Class::Inodes)?;
         }
         if inode.xattr_icount > 0 {
-            self.budget.take_xattrs(inode.xattr_size() as u64)?;
+            take(&mut self.budget.xattrs, inode.xattr_size() as u64, "extended attributes")?;
             let (space, ranges) = self.image.shared_xattrs(inode)?;
             for range in ranges.into_iter().filter(|_| space == Space::Primary) {
                 self.claim_metadata(range, Class::SharedXattrs)?;
@@ -275,11 +279,11 @@ impl<'a> Walk<'a> {
     }
 
     fn claim_metadata(&mut self, range: Range<u64>, class: Class) -> Result<(), FactsError> {
-        self.gathering.as_mut().map_or(Ok(()), |gathering| gathering.claim(range, class))
+        self.collector.as_mut().map_or(Ok(()), |collector| collector.claim(range, class))
     }
 }
 
-/// What of `len` bytes belongs to `stored` of `plen` bytes.
+/// The share of `stored` bytes that `len` of `plen` bytes have.
 fn part(len: u64, stored: u64, plen: u64) -> u64 {
     let part = (u128::from(len) * u128::from(stored)).checked_div(u128::from(plen)).unwrap_or(0);
     u64::try_from(part).unwrap_or(len)

@@ -85,14 +85,14 @@ fn heading(f: &mut fmt::Formatter<'_>, what: &str) -> fmt::Result {
 }
 
 fn row(f: &mut fmt::Formatter<'_>, sums: &Sums, name: &str) -> fmt::Result {
-    let Sums { files, bytes, stored } = *sums;
+    let Sums { files, bytes, stored, .. } = *sums;
     let share = Share(stored, bytes).to_string();
     writeln!(f, "{files:>9} {bytes:>16} {stored:>16} {share:>9}  {name}")
 }
 
 fn largest(f: &mut fmt::Formatter<'_>, what: &str, files: &[LargeFile]) -> fmt::Result {
     writeln!(f, "\n{:>16} {:>16} {:>9}  {what}", "bytes", "stored", "share")?;
-    for LargeFile { path, bytes, stored } in files {
+    for LargeFile { path, bytes, stored, .. } in files {
         let (path, share) = (DisplayPath(&path.0), Share(*stored, *bytes).to_string());
         writeln!(f, "{bytes:>16} {stored:>16} {share:>9}  {path}")?;
     }

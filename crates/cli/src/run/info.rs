@@ -32,10 +32,11 @@ pub(crate) fn run(request: &Info) -> anyhow::Result<Outcome> {
 fn look(subject: &Subject<'_>, request: &Info) -> anyhow::Result<Facts> {
     let image = &subject.image;
     if request.all {
-        let options = Options { equal_files: request.equal_files };
+        let mut options = Options::default();
+        options.equal_files = request.equal_files;
         return gather(image, options).map_err(|error| subject.failed(error));
     }
     let counted = (!request.superblock).then(|| census(image)).transpose();
     let contents = counted.map_err(|error| subject.failed(error))?;
-    Ok(Facts { summary: Summary::new(image), contents, details: None, presets: None })
+    Ok(Facts::new(Summary::new(image), contents))
 }

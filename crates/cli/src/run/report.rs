@@ -83,7 +83,8 @@ fn facts(request: &Report, output: Option<&Path>) -> anyhow::Result<Facts> {
         total: 0,
     });
     let subject = Subject::open(&request.image)?;
-    let options = Options { equal_files: request.equal_files };
+    let mut options = Options::default();
+    options.equal_files = request.equal_files;
     let mut facts = gather(&subject.image, options).map_err(|error| subject.failed(error))?;
     if request.no_presets {
         return Ok(facts);

@@ -1,4 +1,4 @@
-//! What was counted in an image?
+//! Defines [`Contents`]: what was counted in an image.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,12 @@ use serde::{Serialize, Serializer};
 
 /// What is in an image.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Contents {
     /// Inodes by kind.
-    #[serde(serialize_with = "by_word")]
+    #[serde(serialize_with = "by_kind")]
     pub kinds: BTreeMap<FileType, u64>,
-    /// Names of all inodes, without the root.
+    /// Names of all inodes, except the root.
     pub names: u64,
     /// Inodes of 32 bytes.
     pub compact_inodes: u64,
@@ -19,29 +20,30 @@ pub struct Contents {
     pub inodes_with_xattrs: u64,
     /// Bytes in all regular files.
     pub bytes: u64,
-    /// What their data takes where it is stored.
+    /// The stored bytes of their data.
     pub stored: u64,
-    /// How much of the one the other is.
+    /// `stored` divided by `bytes`.
     pub ratio: Option<f64>,
-    /// Data by the way it is stored.
+    /// Data by how it is stored.
     pub data: BTreeMap<&'static str, Tally>,
 }
 
 /// Data that is stored in one way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Tally {
     /// Extents.
     pub extents: u64,
     /// Bytes in files.
     pub bytes: u64,
-    /// Bytes where they are stored; what several extents share counts once.
+    /// Stored bytes; those that several extents share count once.
     pub stored: u64,
 }
 
-fn by_word<S: Serializer>(
+fn by_kind<S: Serializer>(
     kinds: &BTreeMap<FileType, u64>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
-    let words: BTreeMap<_, _> = kinds.iter().map(|(kind, count)| (kind.word(), count)).collect();
-    words.serialize(serializer)
+    let names: BTreeMap<_, _> = kinds.iter().map(|(kind, count)| (kind.word(), count)).collect();
+    names.serialize(serializer)
 }

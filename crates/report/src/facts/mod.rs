@@ -1,61 +1,78 @@
 //! What is known about an image?
+//!
+//! Defines [`Facts`], which programs read as JSON and [`page()`](crate::page()) draws.
 
+mod class;
 mod contents;
+mod estimates;
 mod summary;
 
 use serde::Serialize;
 
 pub use self::{
+    class::Class,
     contents::{Contents, Tally},
+    estimates::{Estimate, Estimates},
     summary::{Algorithm, DeviceSlot, Features, Kernel, Requirement, Summary},
 };
-use crate::{Class, Estimates, names};
+use crate::names;
 
 /// All that is known about an image.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Facts {
-    /// What it says about itself.
+    /// What its superblock and tables declare.
     #[serde(flatten)]
     pub summary: Summary,
-    /// What is in it; nothing if that was not counted.
+    /// What is in it; `None` if that was not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contents: Option<Contents>,
-    /// What takes how much, and where; nothing if that was not asked for.
+    /// What is stored where; `None` if that was not requested.
     #[serde(flatten)]
     pub details: Option<Details>,
-    /// How large it would be if it were made in other ways; nothing if that was not asked for.
+    /// How large it would be with other options; `None` if that was not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presets: Option<Estimates>,
 }
 
-/// What takes how much of an image, and where.
+impl Facts {
+    /// Facts without details and estimates.
+    #[must_use]
+    pub const fn new(summary: Summary, contents: Option<Contents>) -> Self {
+        Self { summary, contents, details: None, presets: None }
+    }
+}
+
+/// What is stored where in an image, and how many bytes it takes.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Details {
-    /// The root with all below it.
+    /// The root with all folders below it.
     pub folders: Folder,
-    /// Files by type, those that take most first.
+    /// Files by type, by descending stored bytes.
     pub types: Vec<TypeSums>,
-    /// Bytes stored in the packed inode that are no file's: directories, prefixes of names.
+    /// Stored bytes of the packed inode that belong to no file: directories, xattr name prefixes.
     pub packed_rest: u64,
     /// The largest files.
     pub largest: Largest,
-    /// What is stored once instead of several times.
+    /// Data that is stored once instead of several times.
     pub duplicates: Duplicates,
-    /// Equal files that are stored several times; nothing if they were not looked for.
+    /// Equal files that are stored several times; `None` if they were not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equal_files: Option<EqualFiles>,
-    /// What lies where, for each device.
+    /// The map of each device.
     pub devices_map: Vec<Device>,
 }
 
 /// Sums over files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Sums {
-    /// Regular files, those of several names once.
+    /// Regular files; hard links count once.
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// What those take where they are stored.
+    /// Their stored bytes.
     pub stored: u64,
 }
 
@@ -70,6 +87,7 @@ impl Sums {
 
 /// A folder with all that is below it.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Folder {
     /// Its name; empty for the root.
     #[serde(flatten)]
@@ -77,23 +95,24 @@ pub struct Folder {
     /// Sums over all below it.
     #[serde(flatten)]
     pub all: Sums,
-    /// Sums over the files in it that are not told, and over all in the folders in it that are not.
+    /// Sums over the files in it that are not listed, and over all below the folders in it that are not.
     pub rest: Sums,
-    /// Large files in it, those that take most first.
+    /// Large files in it, by descending stored bytes.
     pub large_files: Vec<FolderFile>,
-    /// Larger folders in it, those that take most first.
+    /// Larger folders in it, by descending stored bytes.
     pub folders: Vec<Folder>,
 }
 
 /// A large file in a folder.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct FolderFile {
     /// Its name.
     #[serde(flatten)]
     pub name: Named,
     /// Its bytes.
     pub bytes: u64,
-    /// What it takes where it is stored.
+    /// Its stored bytes.
     pub stored: u64,
 }
 
@@ -107,8 +126,9 @@ impl FolderFile {
 
 /// Files of one type.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct TypeSums {
-    /// The type: an ending with its dot, or what first bytes say.
+    /// The type: a file name extension with its dot, or a type determined by the first bytes.
     #[serde(rename = "type")]
     pub name: String,
     /// Sums over those files.
@@ -118,22 +138,24 @@ pub struct TypeSums {
 
 /// The largest files, largest first.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Largest {
     /// By their bytes.
     pub by_bytes: Vec<LargeFile>,
-    /// By what they take where they are stored.
+    /// By their stored bytes.
     pub by_stored: Vec<LargeFile>,
 }
 
 /// A large file.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct LargeFile {
     /// Its path, by the name that was met first.
     #[serde(flatten)]
     pub path: Located,
     /// Its bytes.
     pub bytes: u64,
-    /// What it takes where it is stored.
+    /// Its stored bytes.
     pub stored: u64,
 }
 
@@ -171,68 +193,73 @@ impl Serialize for Named {
     }
 }
 
-/// What is stored once instead of several times.
+/// Data that is stored once instead of several times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Duplicates {
     /// Further names of files.
     pub hard_links: Repeats,
-    /// Files of which all that is stored, but for what is beside their inodes, is another file's.
+    /// Files whose data, except inline data, is stored for another file.
     pub whole_files: Repeats,
-    /// Files of which a part is another file's, or comes several times in themselves.
+    /// Files of which a part is stored for another file, or repeats within the file.
     pub parts: Repeats,
 }
 
 /// Files that are equal, but stored several times.
 #[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct EqualFiles {
-    /// Contents that more than one file has.
+    /// Groups of equal files.
     pub groups: u64,
-    /// Files that have them, without one of each group.
+    /// Files in these groups, except one of each group.
     pub copies: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// What those take where they are stored.
+    /// Their stored bytes.
     pub stored: u64,
-    /// Files of equal sizes that could not be compared: unreadable ones, or too much for an image of this size.
+    /// Files of equal sizes that were not compared: unreadable ones, or too many bytes for an image of this size.
     pub not_compared: u64,
-    /// The groups whose copies take most, those first.
+    /// The groups with the most stored bytes, by descending stored bytes.
     pub largest: Vec<EqualGroup>,
 }
 
-/// Files with the same content, each of which is stored.
+/// Files with equal content, each of which is stored.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct EqualGroup {
     /// Bytes of each.
     pub bytes: u64,
-    /// How many there are.
+    /// The number of files.
     pub files: u64,
-    /// What all but the first take where they are stored.
+    /// The stored bytes of all except the first.
     pub stored: u64,
-    /// Some of them.
+    /// The paths of some of them.
     pub paths: Vec<Located>,
 }
 
 /// Repeats of one kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Repeats {
-    /// How many names or files.
+    /// The number of names or files.
     pub count: u64,
     /// Bytes of their content that are not stored again.
     pub bytes: u64,
 }
 
 impl Repeats {
-    /// Adds one more of so many bytes.
+    /// Adds one of `bytes` bytes.
     pub(crate) fn add(&mut self, bytes: u64) {
         self.count += 1;
         self.bytes = self.bytes.saturating_add(bytes);
     }
 }
 
-/// What lies where on a device.
+/// The map of a device.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Device {
-    /// 0 for the image itself.
+    /// 0 for the primary device.
     pub number: u16,
     /// Its bytes.
     pub size: u64,
@@ -244,21 +271,23 @@ pub struct Device {
 
 /// Regions of one class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct ClassSums {
     /// What they hold.
     pub class: Class,
-    /// How many there are.
+    /// The number of regions.
     pub regions: u64,
     /// Their bytes.
     pub bytes: u64,
 }
 
-/// Bytes in a row that hold the same.
+/// Contiguous bytes of one class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Region {
     /// The first byte.
     pub start: u64,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u64,
     /// What they hold.
     pub class: Class,

@@ -1,4 +1,4 @@
-//! What does an image say about itself?
+//! Defines [`Summary`]: what an image's superblock and tables declare.
 
 use lith_format::{
     compression::Configs,
@@ -12,14 +12,15 @@ use uuid::Uuid;
 
 use crate::{names, number::Bytes};
 
-/// What an image says about itself, for people and machines alike.
+/// What an image's superblock and tables declare.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Summary {
     /// Bytes of the primary device.
     pub size: u64,
     /// Its UUID.
     pub uuid: String,
-    /// The volume's name.
+    /// The volume name.
     pub label: String,
     /// Bytes of a block.
     pub block_size: u32,
@@ -31,9 +32,9 @@ pub struct Summary {
     pub root_nid: u64,
     /// Seconds since 1970.
     pub made: i64,
-    /// What it has that not every image has.
+    /// Its features.
     pub features: Features,
-    /// What compressed data is compressed by.
+    /// The declared compression algorithms.
     pub algorithms: Vec<Algorithm>,
     /// Further devices.
     pub devices: Vec<DeviceSlot>,
@@ -43,26 +44,29 @@ pub struct Summary {
 
 /// Features by name.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Features {
-    /// Those that a kernel must know.
+    /// Those that a kernel must support.
     pub incompat: Vec<&'static str>,
     /// Those that it may ignore.
     pub compat: Vec<&'static str>,
 }
 
-/// An algorithm.
+/// A compression algorithm.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Algorithm {
     /// Its name.
     pub name: &'static str,
-    /// What its decoder must hold, in words.
+    /// What its decoder must support, as text.
     pub needs: String,
 }
 
-/// A further device.
+/// A slot of the device table.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct DeviceSlot {
-    /// What it is known by.
+    /// The tag that identifies the device.
     pub tag: String,
     /// Its blocks.
     pub blocks: u64,
@@ -70,24 +74,26 @@ pub struct DeviceSlot {
 
 /// Which kernels mount an image.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Kernel {
     /// The oldest one.
     pub oldest: String,
-    /// All that asks for more than the first kernel with EROFS.
+    /// All that requires more than the first kernel with EROFS.
     pub reasons: Vec<Requirement>,
 }
 
 /// Why a kernel must not be older.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Requirement {
-    /// The first kernel that will do.
+    /// The first kernel that supports it.
     pub since: String,
-    /// What asks for it.
+    /// What requires that kernel.
     pub what: String,
 }
 
 impl Summary {
-    /// What `image` says.
+    /// The summary of `image`.
     #[must_use]
     pub fn new(image: &Image) -> Self {
         let sb = image.superblock();

@@ -1,23 +1,22 @@
-//! What is on a page, in words?
+//! Defines [`Page`]: the text on a page, as the template gets it.
 
 use lith_reader::ExtentKind;
 use serde::Serialize;
 
 use super::{
     strip::Map,
+    text::{change, grouped, percent, shown},
     treemap::{self, By, Tile},
-    words::{change, grouped, percent, shown},
 };
 use crate::{
     facts::{
-        Contents, Details, Duplicates, EqualFiles, EqualGroup, Facts, Folder, FolderFile,
-        LargeFile, Summary, Sums, TypeSums,
+        Contents, Details, Duplicates, EqualFiles, EqualGroup, Estimates, Facts, Folder,
+        FolderFile, LargeFile, Summary, Sums, TypeSums,
     },
     number::{Bytes, Count, Share},
-    presets::Estimates,
 };
 
-/// Types that have a row of their own.
+/// Types with a row of their own.
 const TYPES: usize = 20;
 
 /// All that is on a page.
@@ -40,7 +39,7 @@ struct Figure {
     note: String,
 }
 
-/// A way of storing.
+/// How data is stored.
 #[derive(Debug, Serialize)]
 struct Storage {
     name: &'static str,
@@ -48,18 +47,18 @@ struct Storage {
     sums: Row,
 }
 
-/// What all rows of tables with sums have.
+/// The columns for sums.
 #[derive(Debug, Serialize)]
 struct Row {
     bytes: String,
     stored: String,
     share: String,
-    /// Parts of the whole.
+    /// Percent of the whole.
     bytes_width: String,
     stored_width: String,
 }
 
-/// What is drawn.
+/// Treemaps, maps and tables.
 #[derive(Debug, Serialize)]
 struct Drawn {
     height: String,
@@ -78,7 +77,7 @@ struct Drawn {
 /// Equal files that are stored several times.
 #[derive(Debug, Serialize)]
 struct Equal {
-    told: String,
+    summary: String,
     rows: Vec<EqualRow>,
 }
 
@@ -195,7 +194,7 @@ fn figures(summary: &Summary, contents: &Contents) -> Vec<Figure> {
     ]
 }
 
-/// How many times as large the content is as the image.
+/// The size of the content divided by the size of the image.
 fn factor(size: u64, bytes: u64) -> String {
     let hundredths = (u128::from(bytes) * 100).checked_div(u128::from(size)).unwrap_or(0);
     format!("image to content; {}.{:02} to 1", hundredths / 100, hundredths % 100)
@@ -213,7 +212,7 @@ fn storage(contents: &Contents) -> Vec<Storage> {
     }
     let storage = |(name, extents, sums): (_, u64, Sums)| {
         let row = Row::new(&sums, &whole);
-        // What these take is told elsewhere.
+        // Their stored bytes are those of the packed inode's extents.
         let row = if name == ExtentKind::Fragment.name() {
             Row { stored: "(packed)".to_owned(), share: "-".to_owned(), ..row }
         } else {
@@ -286,9 +285,9 @@ fn type_list(types: &[TypeSums], whole: &Sums) -> Vec<(String, String, Row)> {
 
 fn duplicate_rows(duplicates: &Duplicates) -> Vec<(&'static str, String, String)> {
     let rows = [
-        ("Further names of files (hard links)", duplicates.hard_links),
-        ("Files that equal another one", duplicates.whole_files),
-        ("Files of which a part is stored elsewhere", duplicates.parts),
+        ("Hard links (further names of files)", duplicates.hard_links),
+        ("Files that are equal to another one", duplicates.whole_files),
+        ("Files that share a part with another one", duplicates.parts),
     ];
     rows.map(|(name, repeats)| (name, grouped(repeats.count), Bytes(repeats.bytes).to_string()))
         .into()
@@ -303,14 +302,14 @@ impl Equal {
             stored: Bytes(group.stored).to_string(),
         };
         let (bytes, stored) = (Bytes(equal.bytes), Bytes(equal.stored));
-        let told = match equal.copies {
+        let summary = match equal.copies {
             0 => "None.".to_owned(),
             1 => format!("1 further copy of {bytes}, which takes {stored}."),
             copies => {
                 format!("{} further copies of {bytes}, which take {stored}.", grouped(copies))
             }
         };
-        Self { told, rows: equal.largest.iter().map(row).collect() }
+        Self { summary, rows: equal.largest.iter().map(row).collect() }
     }
 }
 
@@ -343,7 +342,7 @@ impl Presets {
         Self {
             is_whole: estimates.is_whole,
             sample: Bytes(estimates.sample_bytes).to_string(),
-            rows: std::iter::once(row("as it is", now, String::new())).chain(others).collect(),
+            rows: std::iter::once(row("this image", now, String::new())).chain(others).collect(),
         }
     }
 }

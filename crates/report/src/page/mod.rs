@@ -1,28 +1,28 @@
 //! How do facts about an image become a web page?
 //!
-//! The page is one file that loads nothing and has no scripts. Treemaps and maps are drawn here, in parts of a width that
-//! only the browser knows.
+//! The page is one file that loads nothing and has no scripts. Treemaps and maps are drawn here, in percent of a width
+//! that only the browser knows.
 
 mod context;
 mod strip;
+mod text;
 mod treemap;
-mod words;
 
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 
 use self::context::Page;
-use crate::{Facts, PageError};
+use crate::{error::PageError, facts::Facts};
 
-/// What each page says near its beginning that it was made by; a version follows.
+/// The generator that each page names near its beginning; a version follows.
 pub const GENERATOR: &str = "lith report";
 
 const TEMPLATE: &str = include_str!("template.html");
 const STYLE: &str = include_str!("style.css");
 
-/// A web page about an image of this name.
+/// Makes a web page about the image `name`.
 ///
 /// # Errors
-/// [`PageError`] if the template does not suit the facts, which no image should bring about.
+/// [`PageError`] if the template does not fit the facts, which no image should cause.
 pub fn page(name: &[u8], facts: &Facts) -> Result<String, PageError> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);

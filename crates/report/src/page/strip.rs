@@ -1,19 +1,19 @@
-//! How is the map of a device drawn?
+//! Draws the map of a device as rows of cells.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::words::percent;
+use super::text::percent;
 use crate::{
-    Class,
-    facts::{Device, Region},
+    facts::{Class, ClassSums, Device, Region},
     number::{Bytes, Share},
 };
 
 /// Rows of a map, and cells of a row.
 const ROWS: u64 = 16;
 const CELLS: u64 = 160;
+const ROW: usize = 160;
 
 /// A map of a device.
 #[derive(Clone, Debug, Serialize)]
@@ -31,7 +31,7 @@ struct Row {
     runs: Vec<Run>,
 }
 
-/// Cells in a row that hold the same.
+/// Contiguous cells of one class.
 #[derive(Clone, Debug, Serialize)]
 struct Run {
     x: String,
@@ -50,18 +50,18 @@ struct Entry {
 }
 
 impl Map {
-    /// The map of a device; nothing of an empty one.
+    /// The map of a device; `None` for an empty one.
     pub(super) fn new(device: &Device) -> Option<Self> {
         if device.size == 0 {
             return None;
         }
         let cells = cells(device);
-        let rows = cells.chunks(usize::try_from(CELLS).unwrap_or(1)).zip(0..);
+        let rows = cells.chunks(ROW).zip(0..);
         let row = |(cells, number): (&[Class], u64)| Row {
             start: Bytes(boundary(device.size, number * CELLS)).to_string(),
             runs: runs(cells),
         };
-        let entry = |sums: &crate::facts::ClassSums| Entry {
+        let entry = |sums: &ClassSums| Entry {
             class: sums.class,
             name: sums.class.name(),
             bytes: Bytes(sums.bytes).to_string(),
@@ -80,13 +80,13 @@ impl Map {
     }
 }
 
-/// The first byte of a cell.
+/// The position of a cell's first byte.
 fn boundary(size: u64, cell: u64) -> u64 {
     let byte = u128::from(size) * u128::from(cell) / u128::from(ROWS * CELLS);
     u64::try_from(byte).unwrap_or(size)
 }
 
-/// What most of the bytes of each cell hold.
+/// The class of most bytes of each cell.
 fn cells(device: &Device) -> Vec<Class> {
     let mut regions = device.regions.iter().copied().peekable();
     let mut last = Class::Unused;
@@ -105,7 +105,7 @@ fn cells(device: &Device) -> Vec<Class> {
                 regions.next();
             }
         }
-        // Of a device with fewer bytes than cells some cells have none.
+        // A device with fewer bytes than cells has cells without bytes.
         last = sums.into_iter().max_by_key(|(_, bytes)| *bytes).map_or(last, |(class, _)| class);
         last
     };

@@ -1,7 +1,7 @@
-//! How are parts of a whole drawn as areas?
+//! Draws treemaps, in which areas are proportional to bytes.
 //!
-//! A treemap is drawn for a width that is not known: positions across are parts of the width, those down are pixels.
-//! Labels are shown where they surely have room: in any treemap, or only in wide ones.
+//! The width of a treemap is known to the browser only: horizontal positions are percent of it, vertical ones pixels.
+//! Labels are shown where they fit for certain: in any treemap, or only in wide ones.
 
 use serde::Serialize;
 
@@ -10,21 +10,21 @@ use crate::{
     number::ratio,
 };
 
-use super::words::{figures, shown};
+use super::text::{figures, shown};
 
-/// Pixels of a treemap that it is laid out for, and of the narrowest one.
+/// Pixels of the width that a treemap is laid out for, of the narrowest one, and of the height.
 const WIDTH: f64 = 460.0;
 const NARROW: f64 = 312.0;
 pub(super) const HEIGHT: f64 = 400.0;
-/// Pixels of a line of text, of a character on average, and around text.
+/// Pixels of the height of a line, of the width of an average character, and of the padding of text.
 const LINE: f64 = 18.0;
 const CHARACTER: f64 = 7.2;
 const AROUND: f64 = 8.0;
-/// Pixels between a folder's edge and what is in it.
+/// Pixels between the edges of a folder and of the areas in it.
 const PADDING: f64 = 2.0;
 /// Areas of fewer square pixels are not drawn on their own.
 const SMALLEST: f64 = 24.0;
-/// Folders in one another that are drawn.
+/// Nested folders that are drawn.
 const LEVELS: usize = 7;
 /// The fewest characters that a label is cut to.
 const SHORTEST: usize = 5;
@@ -32,9 +32,9 @@ const SHORTEST: usize = 5;
 /// Which bytes areas stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum By {
-    /// Those of files.
+    /// Bytes of files.
     Bytes,
-    /// Those where they are stored.
+    /// Stored bytes.
     Stored,
 }
 
@@ -56,15 +56,15 @@ pub(super) struct Tile {
     /// Pixels.
     y: String,
     height: String,
-    /// Where text stands.
+    /// The baseline of the label.
     baseline: String,
     /// How well it is compressed, from 0 to 9.
     step: u8,
-    /// What is written on it, if anything is.
+    /// The label, if one fits.
     label: Option<String>,
-    /// Whether there is room for that only in wide treemaps.
+    /// Whether the label fits only in wide treemaps.
     wide_only: bool,
-    /// What it is.
+    /// The tooltip.
     title: String,
 }
 
@@ -83,7 +83,7 @@ impl Area {
         self.width * self.height
     }
 
-    /// What is left inside of an edge, below a line of text if there is one.
+    /// The area within the padding, below the label if there is one.
     fn inside(&self, has_label: bool) -> Self {
         let top = if has_label { LINE } else { PADDING };
         Self {
@@ -94,7 +94,7 @@ impl Area {
         }
     }
 
-    /// What is on its shorter side, as a row of such an area, and the rest.
+    /// Cuts a strip of `area` square pixels along the shorter side; returns it and the rest.
     fn split(&self, area: f64) -> (Self, Self) {
         let Self { x, y, width, height } = *self;
         if width >= height {
@@ -126,7 +126,7 @@ pub(super) fn of_types(types: &[TypeSums], by: By) -> Vec<Tile> {
     drawn.map(|(sums, area)| tile(&area, &sums.all, Some(&sums.name), &sums.name)).collect()
 }
 
-/// Draws what is in a folder of this path into an area.
+/// Draws the content of the folder `path` into an area.
 fn draw_inside(
     folder: &Folder,
     path: &str,
@@ -152,10 +152,10 @@ fn draw_inside(
         let drawn = tile(&area, &part.sums(), Some(&name), &what);
         let inside = area.inside(drawn.label.is_some());
         tiles.push(drawn);
-        let has_room = inside.width > 4.0 * PADDING && inside.height > 4.0 * PADDING;
+        let fits = inside.width > 4.0 * PADDING && inside.height > 4.0 * PADDING;
         if let Part::Folder(inner) = part
             && !(inner.folders.is_empty() && inner.large_files.is_empty())
-            && has_room
+            && fits
             && level + 1 < LEVELS
         {
             draw_inside(inner, &format!("{what}/"), by, (inside, level + 1), tiles);
@@ -163,7 +163,7 @@ fn draw_inside(
     }
 }
 
-/// What areas in a folder stand for.
+/// What an area in a folder represents.
 #[derive(Clone, Copy)]
 enum Part<'a> {
     Folder(&'a Folder),
@@ -212,7 +212,7 @@ fn length(text: &str) -> f64 {
     text.chars().map(width).sum()
 }
 
-/// As much of a text as fits so many pixels, if that is worth while.
+/// The beginning of a text that fits `pixels`; `None` if that is too short to be useful.
 fn fitting(text: &str, pixels: f64) -> Option<String> {
     if length(text) <= pixels {
         return Some(text.to_owned());
@@ -228,8 +228,8 @@ fn fitting(text: &str, pixels: f64) -> Option<String> {
     (cut.chars().count() >= SHORTEST).then(|| cut + "\u{2026}")
 }
 
-/// Parts of an area for weights in descending order, each as square as can be: rows along the shorter side are filled as
-/// long as that makes their parts squarer (Bruls, Huizing, van Wijk: Squarified Treemaps, 2000).
+/// Divides an area by weights in descending order into parts that are as square as possible: rows along the shorter side
+/// are filled as long as that makes their parts squarer (Bruls, Huizing, van Wijk: Squarified Treemaps, 2000).
 fn squarify(weights: &[u64], area: Area) -> Vec<Area> {
     let total = weights.iter().fold(0, |sum: u64, weight| sum.saturating_add(*weight));
     let whole = area.size();
@@ -241,14 +241,14 @@ fn squarify(weights: &[u64], area: Area) -> Vec<Area> {
         let left = sizes.get(from..).unwrap_or_default();
         let count = row_length(left, side);
         let row = left.get(..count).unwrap_or_default();
-        let (strip, behind) = rest.split(row.iter().sum());
+        let (strip, after) = rest.split(row.iter().sum());
         fill(row, strip, rest.width >= rest.height, &mut areas);
-        (rest, from) = (behind, from + count);
+        (rest, from) = (after, from + count);
     }
     areas
 }
 
-/// How many of the parts a row along a side of this length has; at least one.
+/// The number of parts in a row along a side of this length; at least 1.
 fn row_length(sizes: &[f64], side: f64) -> usize {
     let (mut sum, mut worst, mut largest) = (0.0, f64::INFINITY, 0.0_f64);
     for (count, size) in sizes.iter().enumerate() {
@@ -268,7 +268,7 @@ fn row_length(sizes: &[f64], side: f64) -> usize {
     sizes.len().max(1)
 }
 
-/// Lays the parts of a row out in a strip, one below the other or one beside the other.
+/// Divides a strip among the parts of a row, from top to bottom or from left to right.
 fn fill(row: &[f64], strip: Area, is_column: bool, areas: &mut Vec<Area>) {
     let sum: f64 = row.iter().sum();
     let mut at = 0.0;
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_lie_in_one_another() {
+    fn folders_are_nested() {
         let folder = |name: &str, bytes, folders: Vec<Folder>| {
             let all = Sums { files: 1, bytes, stored: bytes / 2 };
             let inner = folders.iter().map(|f: &Folder| f.all.bytes).sum::<u64>();

@@ -1,4 +1,6 @@
-//! How large would an image be if it were made in another way?
+//! How large would an image be with other options?
+//!
+//! Defines [`estimate()`], which builds a sample of the image's content.
 
 mod sample;
 
@@ -7,57 +9,43 @@ use std::{path::Path, sync::Arc};
 use lith_builder::{Context, Options, Output};
 use lith_reader::Image;
 use lith_source::Source;
+use lith_survey::devices_size;
 use lith_tree::Filesystem;
-use serde::Serialize;
 
 use self::sample::Sample;
-use crate::{EstimateError, Facts, number, walk::Walk};
+use crate::{
+    error::EstimateError,
+    facts::{Estimate, Estimates, Facts},
+    number,
+    walk::Walk,
+};
 
-/// Bytes of file content that are built to tell how large an image would be.
+/// Bytes of file content that are built for an estimate.
 const SAMPLE: u64 = 8 << 20;
 
-/// A way to make an image.
+/// Options to be tried.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Candidate {
-    /// What it is called.
+    /// Their name.
     pub name: String,
-    /// What it is.
+    /// The options.
     pub options: Options,
 }
 
-/// How large an image would be if it were made in other ways.
-#[derive(Clone, Debug, Serialize)]
-pub struct Estimates {
-    /// Bytes of file content that were built: all, or runs of neighbours evenly from everywhere.
-    pub sample_bytes: u64,
-    /// What they take in this image, with their part of its metadata.
-    pub sample_stored: u64,
-    /// Whether that is all content, so that sizes are no estimates.
-    pub is_whole: bool,
-    /// Bytes of the image now, on all its devices.
-    pub now: u64,
-    /// The ways that were tried.
-    pub presets: Vec<Estimate>,
+impl Candidate {
+    /// `options` to be tried as `name`.
+    #[must_use]
+    pub const fn new(name: String, options: Options) -> Self {
+        Self { name, options }
+    }
 }
 
-/// How large an image would be if it were made in one way.
-#[derive(Clone, Debug, Serialize)]
-pub struct Estimate {
-    /// What that is called.
-    pub name: String,
-    /// Bytes of an image of the sample.
-    pub sample_image: u64,
-    /// Bytes of an image of everything.
-    pub image: u64,
-    /// How much of the image now that is.
-    pub ratio: Option<f64>,
-}
-
-/// Builds a sample of what is in `image`, of which `facts` are known, in each of the ways, into temporary files in
-/// `folder`.
+/// Builds a sample of the content of `image`, whose facts are `facts`, with the options of each candidate, into
+/// temporary files in `folder`.
 ///
 /// # Errors
-/// [`EstimateError`] if the image is damaged, or there is no room.
+/// [`EstimateError`] if the image is corrupt, or temporary files can't be written.
 pub fn estimate(
     image: &Arc<Image>,
     facts: &Facts,
@@ -92,12 +80,6 @@ fn content_bytes(facts: &Facts) -> u64 {
     facts.contents.as_ref().map_or(0, |contents| contents.bytes)
 }
 
-fn devices_size(image: &Image) -> u64 {
-    let further = image.device_map().slots.iter().zip(1..);
-    let further = further.map(|(_, device)| image.device_size(device));
-    further.fold(image.device_size(0), u64::saturating_add)
-}
-
 /// Bytes of an image of a tree.
 fn build(fs: Filesystem<'_>, options: &Options, folder: &Path) -> Result<u64, EstimateError> {
     let failed = |source| EstimateError::Temporary { folder: folder.to_owned(), source };
@@ -107,7 +89,7 @@ fn build(fs: Filesystem<'_>, options: &Options, folder: &Path) -> Result<u64, Es
     Ok(built.report.image_bytes)
 }
 
-/// What a sample takes in the image: its data, and as much of all else as it has of the inodes.
+/// The stored bytes of a sample in the image: its data, and a share of all else by its number of inodes.
 fn measure(
     image: &Image,
     facts: &Facts,
@@ -117,16 +99,16 @@ fn measure(
     let mut walk = Walk::new(image, None)?;
     walk.see_shared_inodes()?;
     let mut stored: u64 = 0;
-    for piece in &sample.pieces {
-        let inode = image.resolve(source.tree.path(piece.file))?;
-        stored = stored.saturating_add(walk.stored(&inode, piece.range())?);
+    for excerpt in &sample.excerpts {
+        let inode = image.resolve(source.tree.path(excerpt.file))?;
+        stored = stored.saturating_add(walk.stored(&inode, excerpt.range())?);
     }
     let data = facts.contents.as_ref().map_or(0, |contents| contents.stored);
     let rest = devices_size(image).saturating_sub(data);
     Ok(stored.saturating_add(scale(rest, sample.tree.len() as u64, source.tree.len() as u64)))
 }
 
-/// `number` times `part` by `whole`.
+/// `number` times `part` divided by `whole`, at most `u64::MAX`.
 fn scale(number: u64, part: u64, whole: u64) -> u64 {
     let scaled = u128::from(number) * u128::from(part) / u128::from(whole.max(1));
     u64::try_from(scaled).unwrap_or(u64::MAX)

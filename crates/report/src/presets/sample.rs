@@ -1,4 +1,4 @@
-//! Which part of an image's content stands for all of it?
+//! Defines [`Sample`]: the part of an image's content that represents all of it.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,38 +10,39 @@ use lith_tree::{
     Content, ContentError, Contents, DataRange, InodeIndex, Kind, Metadata, Name, Tree,
 };
 
-/// Runs of neighbours in a sample.
+/// Runs of neighbouring files in a sample.
 const RUNS: u64 = 8;
 
-/// A tree of pieces of another one's files: as if all content were in a row, runs at even distances of it.
+/// A tree of excerpts from the files of another one: runs at even distances of the content of all files, concatenated in
+/// the order of the tree.
 #[derive(Debug)]
 pub(crate) struct Sample {
-    /// A folder for each run, with the pieces' paths.
+    /// A folder for each run, with the paths of the excerpts.
     pub(crate) tree: Tree,
-    /// The pieces in the order in which they were added.
-    pub(crate) pieces: Vec<Piece>,
-    /// The number of each piece by its inode in the tree.
+    /// The excerpts in the order of the content.
+    pub(crate) excerpts: Vec<Excerpt>,
+    /// The index of each excerpt by its inode in the tree.
     numbers: HashMap<InodeIndex, usize>,
 }
 
-/// A piece of a file.
+/// A range of a file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Piece {
-    /// The file in the tree that it is from.
+pub(crate) struct Excerpt {
+    /// The file in the original tree.
     pub(crate) file: InodeIndex,
     start: u64,
     len: u64,
 }
 
-impl Piece {
-    /// Its bytes in the file.
+impl Excerpt {
+    /// The range in the file.
     pub(crate) const fn range(&self) -> Range<u64> {
         self.start..self.start + self.len
     }
 }
 
 impl Sample {
-    /// A sample of so many bytes; nothing if a tree has no more than that.
+    /// A sample of `bytes` bytes; `None` if the tree has no more than that.
     pub(crate) fn new(tree: &Tree, bytes: u64) -> Option<Self> {
         let files = files(tree);
         let total = files.iter().fold(0, |sum: u64, (_, size)| sum.saturating_add(*size));
@@ -50,7 +51,7 @@ impl Sample {
         }
         let mut sample = Self {
             tree: Tree::new(tree.get(InodeIndex::ROOT).metadata),
-            pieces: Vec::new(),
+            excerpts: Vec::new(),
             numbers: HashMap::new(),
         };
         sample.tree.xattrs = tree.xattrs.clone();
@@ -61,17 +62,17 @@ impl Sample {
         Some(sample)
     }
 
-    /// Bytes in all pieces.
+    /// Bytes of all excerpts.
     pub(crate) fn bytes(&self) -> u64 {
-        self.pieces.iter().map(|piece| piece.len).sum()
+        self.excerpts.iter().map(|excerpt| excerpt.len).sum()
     }
 
-    /// The bytes of its files, those of `source`.
+    /// The contents of its files, read from `source`.
     pub(crate) const fn contents<'a>(&'a self, source: &'a Source) -> SampleContents<'a> {
         SampleContents { sample: self, source }
     }
 
-    /// Adds what of the files lies in a range of all content.
+    /// Adds a folder with the excerpts that cover a range of the concatenated content.
     fn add_run(
         &mut self,
         tree: &Tree,
@@ -86,22 +87,22 @@ impl Sample {
         for (file, size) in files {
             let (start, end) = (before.max(run.start), before.saturating_add(*size).min(run.end));
             if start < end {
-                let piece = Piece { file: *file, start: start - before, len: end - start };
-                self.add_piece(tree, piece, &mut folders)?;
+                let excerpt = Excerpt { file: *file, start: start - before, len: end - start };
+                self.add_excerpt(tree, excerpt, &mut folders)?;
             }
             before = before.saturating_add(*size);
         }
         Some(())
     }
 
-    /// Adds a piece in the folder that its file is in; `folders` has those that are there.
-    fn add_piece(
+    /// Adds an excerpt in the folder of its file; `folders` maps folders to those that were created already.
+    fn add_excerpt(
         &mut self,
         tree: &Tree,
-        piece: Piece,
+        excerpt: Excerpt,
         folders: &mut HashMap<InodeIndex, InodeIndex>,
     ) -> Option<()> {
-        let file = tree.get(piece.file);
+        let file = tree.get(excerpt.file);
         let (mut missing, mut at) = (Vec::new(), file.parent());
         while !folders.contains_key(&at) {
             missing.push(at);
@@ -113,10 +114,10 @@ impl Sample {
             folder = self.tree.add(folder, name, metadata, Kind::directory()).ok()?;
             folders.insert(old, folder);
         }
-        let (name, kind) = (tree.name(piece.file)?.clone(), Kind::Regular { size: piece.len });
+        let (name, kind) = (tree.name(excerpt.file)?.clone(), Kind::Regular { size: excerpt.len });
         let inode = self.tree.add(folder, name, file.metadata, kind).ok()?;
-        self.numbers.insert(inode, self.pieces.len());
-        self.pieces.push(piece);
+        self.numbers.insert(inode, self.excerpts.len());
+        self.excerpts.push(excerpt);
         Some(())
     }
 }
@@ -131,7 +132,7 @@ fn files(tree: &Tree) -> Vec<(InodeIndex, u64)> {
     files.filter(|(inode, _)| met.insert(*inode)).collect()
 }
 
-/// The bytes of a sample's files.
+/// The contents of a sample's files.
 #[derive(Debug)]
 pub(crate) struct SampleContents<'a> {
     sample: &'a Sample,
@@ -141,28 +142,28 @@ pub(crate) struct SampleContents<'a> {
 impl Contents for SampleContents<'_> {
     fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
         let number = self.sample.numbers.get(&inode);
-        let Some(piece) = number.and_then(|number| self.sample.pieces.get(*number)) else {
-            // A tree has no other regular files; what is asked for is no part of it.
+        let Some(excerpt) = number.and_then(|number| self.sample.excerpts.get(*number)) else {
+            // The inode is not of this sample: the source reports the error.
             return self.source.contents.open(tree, inode);
         };
-        let whole = self.source.contents.open(&self.source.tree, piece.file)?;
-        Ok(Box::new(Cut { whole, piece: *piece }))
+        let whole = self.source.contents.open(&self.source.tree, excerpt.file)?;
+        Ok(Box::new(ExcerptContent { whole, excerpt: *excerpt }))
     }
 }
 
-/// The bytes of a piece.
-struct Cut<'a> {
+/// The content of an excerpt.
+struct ExcerptContent<'a> {
     whole: Box<dyn Content + 'a>,
-    piece: Piece,
+    excerpt: Excerpt,
 }
 
-impl Content for Cut<'_> {
+impl Content for ExcerptContent<'_> {
     fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), ContentError> {
-        self.whole.read_at(buf, self.piece.start + position)
+        self.whole.read_at(buf, self.excerpt.start + position)
     }
 
     fn range_at(&self, position: u64) -> Result<DataRange, ContentError> {
-        let Piece { start, len, .. } = self.piece;
+        let Excerpt { start, len, .. } = self.excerpt;
         let cut = |end: u64| (end - start).min(len);
         Ok(match self.whole.range_at(start + position)? {
             DataRange::Data { end } => DataRange::Data { end: cut(end) },
@@ -203,7 +204,7 @@ mod tests {
         assert!(Sample::new(&source.tree, 5100).is_none());
         let sample = Sample::new(&source.tree, 800).unwrap();
         assert_eq!(sample.bytes(), 800);
-        let ranges: Vec<_> = sample.pieces.iter().map(Piece::range).collect();
+        let ranges: Vec<_> = sample.excerpts.iter().map(Excerpt::range).collect();
         assert_eq!((ranges.len(), ranges[1].clone()), (8, 637..737));
         let contents = sample.contents(&source);
         let last = sample.tree.find(b"7/folder/large").unwrap();

@@ -17,7 +17,11 @@ use lith_report::{Class, Details, Facts, Folder, Sums, census, gather, page};
 use lith_testkit::{chunks, golden, image, place, recipe};
 
 /// Everything.
-const WHOLE: lith_report::Options = lith_report::Options { equal_files: true };
+fn whole() -> lith_report::Options {
+    let mut options = lith_report::Options::default();
+    options.equal_files = true;
+    options
+}
 
 /// The sums over all folders, each checked against what is in it.
 fn check_folder(folder: &Folder) {
@@ -34,7 +38,7 @@ fn check_folder(folder: &Folder) {
 
 /// Whether all sums agree, and maps have neither gaps nor overlaps.
 fn check(name: &str, image: &Image) -> Facts {
-    let facts = gather(image, WHOLE).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let facts = gather(image, whole()).unwrap_or_else(|error| panic!("{name}: {error}"));
     let contents = facts.contents.as_ref().unwrap();
     assert_eq!(
         format!("{contents:?}"),
@@ -203,10 +207,10 @@ fn an_estimate_of_a_small_image_is_no_estimate() {
     let (tree, contents) = tree(&[("text", &text)]);
     let bytes = image::build(Filesystem::new(&tree, &contents), &image::plain());
     let image = std::sync::Arc::new(Image::open(MemoryDevice::new(bytes)).unwrap());
-    let mut facts = gather(&image, WHOLE).unwrap();
+    let mut facts = gather(&image, whole()).unwrap();
     let candidates = [("same", image::plain()), ("lz4", image::compressed(image::lz4hc(12), 4096))];
     let candidates =
-        candidates.map(|(name, options)| lith_report::Candidate { name: name.to_owned(), options });
+        candidates.map(|(name, options)| lith_report::Candidate::new(name.to_owned(), options));
     let folder = place::folder();
     let estimates = lith_report::estimate(&image, &facts, &candidates, folder.path()).unwrap();
     assert!(estimates.is_whole && estimates.sample_bytes == 108_000);
@@ -231,8 +235,8 @@ fn an_estimate_by_a_sample_comes_near() {
     let options = image::compressed(image::lz4hc(5), 64 << 10);
     let expected = image::build(Filesystem::new(&tree, &contents), &options).len() as u64;
     let image = std::sync::Arc::new(Image::open(MemoryDevice::new(plain)).unwrap());
-    let facts = gather(&image, WHOLE).unwrap();
-    let candidates = [lith_report::Candidate { name: "lz4hc".to_owned(), options }];
+    let facts = gather(&image, whole()).unwrap();
+    let candidates = [lith_report::Candidate::new("lz4hc".to_owned(), options)];
     let folder = place::folder();
     let estimates = lith_report::estimate(&image, &facts, &candidates, folder.path()).unwrap();
     assert!(!estimates.is_whole && estimates.sample_bytes == 8 << 20);
@@ -261,7 +265,7 @@ fn names_of_any_bytes_are_text_on_the_page() {
     }
     let bytes = image::build(Filesystem::new(&tree, &contents), &image::plain());
     let image = Image::open(MemoryDevice::new(bytes)).unwrap();
-    let facts = gather(&image, WHOLE).unwrap();
+    let facts = gather(&image, whole()).unwrap();
     let title = Path::new("<b>image</b>").as_os_str().as_encoded_bytes();
     let page = page(title, &facts).unwrap();
     assert!(!page.contains("<script") && !page.contains("<b>image") && !page.contains('\u{202e}'));

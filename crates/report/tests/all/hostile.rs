@@ -16,7 +16,11 @@ use lith_report::{Candidate, estimate, gather, page};
 use lith_testkit::{corpus, golden, image, mutation, place, recipe, tier};
 
 /// Everything.
-const WHOLE: lith_report::Options = lith_report::Options { equal_files: true };
+fn whole() -> lith_report::Options {
+    let mut options = lith_report::Options::default();
+    options.equal_files = true;
+    options
+}
 
 /// The longest that one image may take. Any is small: the time is for a machine that does much else.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -28,7 +32,7 @@ fn try_one(name: &str, bytes: Vec<u8>) -> bool {
     let started = Instant::now();
     let size = bytes.len() as u64;
     let Ok(image) = Image::open(MemoryDevice::new(bytes)) else { return false };
-    let facts = gather(&image, WHOLE);
+    let facts = gather(&image, whole());
     if let Ok(facts) = &facts {
         let details = facts.details.as_ref().unwrap();
         let regions = &details.devices_map.first().unwrap().regions;
@@ -50,9 +54,9 @@ fn bad_images_are_tried_with_presets_or_refused() {
             continue;
         }
         let Ok(image) = Image::open(MemoryDevice::new(fs::read(&path).unwrap())) else { continue };
-        let Ok(facts) = gather(&image, WHOLE) else { continue };
+        let Ok(facts) = gather(&image, whole()) else { continue };
         let options = image::compressed(image::lz4hc(1), 4096);
-        let candidate = Candidate { name: "lz4".to_owned(), options };
+        let candidate = Candidate::new("lz4".to_owned(), options);
         let estimates = estimate(&Arc::new(image), &facts, &[candidate], place.path());
         outcomes[usize::from(estimates.is_ok())] += 1;
     }

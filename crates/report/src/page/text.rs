@@ -1,4 +1,4 @@
-//! How are names and numbers written on a page?
+//! Formats names and numbers for a page.
 
 use std::{iter, str};
 
@@ -14,7 +14,7 @@ pub(super) fn shown(name: &[u8]) -> String {
     DisplayPath(name).to_string()
 }
 
-/// What sums say, in a line.
+/// Sums in one line.
 pub(super) fn figures(sums: &Sums) -> String {
     let Sums { files, bytes, stored } = *sums;
     let (share, files) = (Share(stored, bytes), Count(files, "file"));
@@ -25,19 +25,19 @@ pub(super) fn figures(sums: &Sums) -> String {
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let first = (digits.len() + 2) % 3 + 1;
-    let (head, rest) = digits.split_at_checked(first).unwrap_or((&digits, ""));
+    let (start, rest) = digits.split_at_checked(first).unwrap_or((&digits, ""));
     let groups = rest.as_bytes().chunks(3).filter_map(|group| str::from_utf8(group).ok());
-    iter::once(head).chain(groups).collect::<Vec<_>>().join(",")
+    iter::once(start).chain(groups).collect::<Vec<_>>().join(",")
 }
 
-/// Percent that one number is of another, for a style.
+/// The share of one number in another in percent, for CSS.
 pub(super) fn percent(part: u64, whole: u64) -> String {
     let thousandths =
         (u128::from(part) * 100_000).checked_div(u128::from(whole)).unwrap_or(0).min(100_000);
     format!("{}.{:03}%", thousandths / 1000, thousandths % 1000)
 }
 
-/// How much more or less one number is than another, with its sign.
+/// The difference between two numbers as a share of the old one, with its sign.
 pub(super) fn change(new: u64, old: u64) -> String {
     let (sign, difference) = if new < old { ("\u{2212}", old - new) } else { ("+", new - old) };
     format!("{sign}{}", Share(difference, old))
