@@ -24,29 +24,21 @@ pub(crate) struct Reading {
 
 impl Reading {
     /// For inodes.
-    pub(crate) const INODE: Self = Self {
-        damaged: Rule::InodeUnreadable,
-        unsupported: Rule::InodeUnsupported,
-        beyond: Rule::InodeUnreadable,
-    };
+    pub(crate) const INODE: Self =
+        Self::new(Rule::InodeUnreadable, Rule::InodeUnsupported, Rule::InodeUnreadable);
     /// For maps.
-    pub(crate) const MAP: Self = Self {
-        damaged: Rule::MapDamaged,
-        unsupported: Rule::MapUnsupported,
-        beyond: Rule::MapDamaged,
-    };
+    pub(crate) const MAP: Self =
+        Self::new(Rule::MapDamaged, Rule::MapUnsupported, Rule::MapDamaged);
     /// For xattrs.
-    pub(crate) const XATTRS: Self = Self {
-        damaged: Rule::XattrDamaged,
-        unsupported: Rule::InodeUnsupported,
-        beyond: Rule::XattrDamaged,
-    };
+    pub(crate) const XATTRS: Self =
+        Self::new(Rule::XattrDamaged, Rule::InodeUnsupported, Rule::XattrDamaged);
     /// For data.
-    pub(crate) const DATA: Self = Self {
-        damaged: Rule::DataUndecodable,
-        unsupported: Rule::MapUnsupported,
-        beyond: Rule::ExtentOutside,
-    };
+    pub(crate) const DATA: Self =
+        Self::new(Rule::DataUndecodable, Rule::MapUnsupported, Rule::ExtentOutside);
+
+    const fn new(damaged: Rule, unsupported: Rule, beyond: Rule) -> Self {
+        Self { damaged, unsupported, beyond }
+    }
 
     /// The rule that an error breaks.
     pub(crate) const fn rule(self, error: &Error) -> Rule {

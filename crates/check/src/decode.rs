@@ -11,7 +11,7 @@ use lith_reader::{Error, File, Image, Inode};
 use crate::{
     classify::Reading,
     findings::{Findings, Log, Phase},
-    limits::BAD_EXTENTS,
+    limits::BAD_PARTS,
     watch::Watch,
 };
 
@@ -38,10 +38,7 @@ impl Task {
 
 /// Tasks that are sent at once.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
-    tasks: Vec<Task>,
-    bytes: u64,
-}
+pub(crate) struct Batch(Vec<Task>);
 
 /// What all decoding threads share.
 #[derive(Clone, Copy)]
@@ -51,12 +48,6 @@ pub(crate) struct Decoding<'a> {
     pub(crate) watch: &'a Watch<'a>,
 }
 
-/// The log of a task, whose findings have numbers of their own.
-fn task_log<'a>(findings: &'a Findings, task: &Task) -> Log<'a> {
-    let first = task.number.saturating_mul(u64::from(BAD_EXTENTS) * 2);
-    Log::new(findings, Phase::Data, first)
-}
-
 /// A decoding thread.
 pub(crate) struct Decoder<'a> {
     shared: Decoding<'a>,
@@ -64,7 +55,7 @@ pub(crate) struct Decoder<'a> {
     /// The file that was read last.
     file: Option<File<'a>>,
     /// Bytes that were read or decoded.
-    pub(crate) bytes: u64,
+    bytes: u64,
 }
 
 impl<'a> Decoder<'a> {
@@ -72,15 +63,16 @@ impl<'a> Decoder<'a> {
         Self { shared, buffer: Vec::new(), file: None, bytes: 0 }
     }
 
-    /// Decodes all batches until there can't be more, or the check is cancelled.
-    pub(crate) fn run(&mut self, batches: &Receiver<Batch>) {
+    /// Decodes all batches until there can't be more. Returns the bytes that were read or decoded.
+    pub(crate) fn run(mut self, batches: &Receiver<Batch>) -> u64 {
         for batch in batches {
             self.decode(&batch);
         }
+        self.bytes
     }
 
     fn decode(&mut self, batch: &Batch) {
-        for task in &batch.tasks {
+        for task in &batch.0 {
             if self.shared.watch.is_cancelled() {
                 return;
             }
@@ -103,13 +95,15 @@ impl<'a> Decoder<'a> {
         let (buffer, _) = self.buffer.split_at_mut(length);
         file.read_at(buffer, task.range.start)?;
         self.bytes = self.bytes.saturating_add(task.len());
-        self.shared.watch.advance(task.len());
+        self.shared.watch.observer.advance(task.len());
         Ok(())
     }
 
     /// Finds out which extents of a task don't decode.
     fn decode_extents(&mut self, task: &Task, error: &Error) {
-        let log = task_log(self.shared.findings, task);
+        // Findings of a task have numbers of their own, whichever thread decodes it.
+        let first = task.number.saturating_mul(u64::from(BAD_PARTS) * 2);
+        let log = Log::new(self.shared.findings, Phase::Data, first);
         let extents = match self.shared.image.file(&task.inode) {
             Ok(file) => file.extents_from(task.range.start),
             Err(_) => return log.error(Reading::DATA, error),
@@ -124,7 +118,7 @@ impl<'a> Decoder<'a> {
                 found += 1;
             }
             at = end;
-            if at >= task.range.end || found >= BAD_EXTENTS {
+            if at >= task.range.end || found >= BAD_PARTS {
                 break;
             }
         }
@@ -185,9 +179,9 @@ impl<'a> Feed<'a> {
 
     fn close(&mut self) {
         let Some(task) = self.open.take() else { return };
-        self.batch.bytes = self.batch.bytes.saturating_add(task.len());
-        self.batch.tasks.push(task);
-        if self.batch.bytes >= TASK || self.batch.tasks.len() >= BATCH {
+        self.batch.0.push(task);
+        let bytes = self.batch.0.iter().map(Task::len).fold(0, u64::saturating_add);
+        if bytes >= TASK || self.batch.0.len() >= BATCH {
             self.send();
         }
     }
@@ -207,9 +201,8 @@ impl<'a> Feed<'a> {
     pub(crate) fn finish(mut self, batches: &Receiver<Batch>) -> u64 {
         self.close();
         self.send();
-        let Self { batches: sender, mut decoder, .. } = self;
+        let Self { batches: sender, decoder, .. } = self;
         drop(sender);
-        decoder.run(batches);
-        decoder.bytes
+        decoder.run(batches)
     }
 }

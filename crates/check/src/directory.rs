@@ -5,12 +5,12 @@ use lith_format::{
     dirent::{DIRENT_SIZE, DirBlock, Dirent},
 };
 use lith_reader::{File, Image, Inode};
-use lith_survey::{Allowance, Grant};
+use lith_survey::Allowance;
 
 use crate::{
     classify::Reading,
     findings::{Log, Subject},
-    limits::BAD_BLOCKS,
+    limits::BAD_PARTS,
     rule::Rule,
     watch::Watch,
 };
@@ -89,7 +89,9 @@ impl<'a> Directory<'a> {
         let (mut position, mut number) = (0, 0);
         while position < file.size() && !self.watch.is_cancelled() {
             let length = (file.size() - position).min(WINDOW);
-            if !self.is_granted(allowance.take(length)) {
+            let detail = "directories overlap so much that they are not read any further";
+            if !self.log.is_granted(allowance.take(length), self.inode.nid, detail) {
+                self.incomplete = true;
                 return;
             }
             bytes.resize(usize::try_from(length).expect("a window has 64 KiB"), 0);
@@ -100,21 +102,12 @@ impl<'a> Directory<'a> {
             for block in bytes.chunks(block_size) {
                 self.read_block(block, number, see);
                 number += 1;
-                if self.bad_blocks >= BAD_BLOCKS {
+                if self.bad_blocks >= BAD_PARTS {
                     return;
                 }
             }
             position += length;
         }
-    }
-
-    fn is_granted(&mut self, grant: Grant) -> bool {
-        if grant == Grant::FirstRefusal {
-            let detail = "directories overlap so much that they are not read any further";
-            self.log.inode(Rule::WorkLimit, self.inode.nid, detail);
-        }
-        self.incomplete |= grant != Grant::Given;
-        grant == Grant::Given
     }
 
     fn read_block(&mut self, bytes: &[u8], number: u64, see: &mut dyn FnMut(&Dirent<'_>)) {

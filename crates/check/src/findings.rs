@@ -4,10 +4,11 @@ use std::{
     cell::Cell,
     collections::BTreeMap,
     fmt::Display,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, PoisonError},
 };
 
 use lith_format::addr::Nid;
+use lith_survey::Grant;
 
 use crate::rule::Rule;
 
@@ -67,7 +68,7 @@ impl Findings {
     }
 
     pub(crate) fn add(&self, order: Order, note: Note) {
-        let mut collected = self.lock();
+        let mut collected = self.collected.lock().unwrap_or_else(PoisonError::into_inner);
         *collected.by_rule.entry(note.rule).or_default() += 1;
         collected.notes.insert(order, note);
         if collected.notes.len() > self.limit {
@@ -78,10 +79,6 @@ impl Findings {
 
     pub(crate) fn finish(self) -> Collected {
         self.collected.into_inner().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Collected> {
-        self.collected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -113,6 +110,14 @@ impl<'a> Log<'a> {
     /// A finding about an inode.
     pub(crate) fn inode(&self, rule: Rule, nid: Nid, detail: impl Display) {
         self.add(rule, Subject::Inode(nid), detail);
+    }
+
+    /// Whether work was granted. The first refusal is a finding: `detail` names the structures that overlap.
+    pub(crate) fn is_granted(&self, grant: Grant, nid: Nid, detail: &str) -> bool {
+        if grant == Grant::FirstRefusal {
+            self.inode(Rule::WorkLimit, nid, detail);
+        }
+        grant == Grant::Given
     }
 
     /// A finding about the image as a whole.

@@ -8,7 +8,7 @@ use lith_format::{
     zmap::{IndexError, IndexTable, LclusterIndex, NonHead},
 };
 use lith_reader::{Inode, Space};
-use lith_survey::{Allowance, Grant};
+use lith_survey::Allowance;
 
 use crate::{findings::Log, raw::Raw, rule::Rule};
 
@@ -49,13 +49,9 @@ impl Indexes<'_, '_> {
     pub(crate) fn check(mut self, allowance: &mut Allowance) {
         let (mut held, mut state) = (Held::default(), State::default());
         for lcn in 0..self.count {
-            match allowance.take(1) {
-                Grant::Given => {}
-                Grant::FirstRefusal => {
-                    let detail = "indexes overlap so much that they are not looked at any further";
-                    return self.log.inode(Rule::WorkLimit, self.inode.nid, detail);
-                }
-                Grant::Refused => return,
+            let detail = "indexes overlap so much that they are not looked at any further";
+            if !self.log.is_granted(allowance.take(1), self.inode.nid, detail) {
+                return;
             }
             // An index that can't be loaded is reported when the map is read.
             let Some(Ok(index)) = self.load(&mut held, Lcn(lcn)) else { return };

@@ -37,10 +37,8 @@ pub(crate) enum Need {
     Read,
     /// It was read as another extent.
     Known,
-    /// It must not be read: the budget for repeated reads is exhausted. This is the first such extent.
-    FirstRefusal,
-    /// It must not be read, as others before.
-    Refused,
+    /// It must not be read: the budget for repeated reads is exhausted.
+    Refused(Grant),
 }
 
 impl Ledger {
@@ -81,16 +79,12 @@ impl Ledger {
         let Some(data) = self.data.get_mut(usize::from(at.device)) else { return Need::Known };
         let range = at.pa.0..at.pa.0.saturating_add(extent.plen);
         let Data { used, shared } = data;
-        let added = used.add(range, (), |part| {
-            if let Part::Known(common) = part {
-                shared.add(common, (), |_| ());
-            }
-        });
+        let new = used.add(range.clone(), (), |part| add_known(shared, part));
         let is_uncompressed =
             matches!(extent.kind, ExtentKind::Flat | ExtentKind::Chunk | ExtentKind::Plain { .. });
-        match (added.known, added.new) {
-            (0, _) => Need::Read,
-            (_, 0) if is_uncompressed => Need::Known,
+        match new {
+            new if new == range.end - range.start => Need::Read,
+            0 if is_uncompressed => Need::Known,
             _ => self.need_again(at, extent),
         }
     }
@@ -106,8 +100,7 @@ impl Ledger {
                 self.decoded.insert(key, extent.len);
                 Need::Read
             }
-            Grant::FirstRefusal => Need::FirstRefusal,
-            Grant::Refused => Need::Refused,
+            refusal => Need::Refused(refusal),
         }
     }
 
@@ -121,8 +114,9 @@ impl Ledger {
         let mut contested: Vec<_> = self.data.iter().map(|data| data.shared.clone()).collect();
         if let (Some(first), Some(data)) = (contested.first_mut(), self.data.first()) {
             for metadata in [&self.tables, &self.primary] {
-                for (range, ()) in metadata.intersection(&data.used).iter() {
-                    first.add(range, (), |_| ());
+                let mut used = data.used.clone();
+                for (range, ()) in metadata.iter() {
+                    used.add(range, (), |part| add_known(first, part));
                 }
             }
         }
@@ -132,5 +126,12 @@ impl Ledger {
     /// Whether bytes of the primary device are metadata.
     pub(crate) fn is_metadata(&self, range: &Range<u64>) -> bool {
         self.tables.intersects(range) || self.primary.intersects(range)
+    }
+}
+
+/// Adds bytes to `set` if they are known in another one.
+fn add_known(set: &mut RangeSet, part: Part) {
+    if let Part::Known(common) = part {
+        set.add(common, (), |_| ());
     }
 }

@@ -1,10 +1,7 @@
 //! Defines caps on what is reported about one inode, so that a damaged one does not hide the others' findings.
 
-/// Damaged blocks after which the rest of a directory is not read.
-pub(crate) const BAD_BLOCKS: u32 = 64;
-
-/// Damaged extents of one piece of a file that are reported.
-pub(crate) const BAD_EXTENTS: u32 = 64;
+/// Findings about the blocks of one directory, or the extents of one decoding task, after which the rest is skipped.
+pub(crate) const BAD_PARTS: u32 = 64;
 
 /// Levels of directories that a path in a finding has at most.
 pub(crate) const PATH_LEVELS: usize = 2048;

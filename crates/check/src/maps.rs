@@ -6,7 +6,7 @@ use lith_format::{
     inode::InodeData,
 };
 use lith_reader::{Extent, ExtentKind, File, Image, Inode, Place};
-use lith_survey::{Allowance, Budget, Grant};
+use lith_survey::{Allowance, Budget};
 
 use crate::{
     classify::Reading,
@@ -43,8 +43,8 @@ struct Subject<'a, 'b> {
 
 impl<'a> Maps<'a> {
     pub(crate) fn new(image: &'a Image, log: &'a Log<'a>, budget: &Budget) -> Self {
-        let Budget { extents, indexes, repeated, .. } = *budget;
-        let (ledger, usage) = (Ledger::new(image, repeated), Usage::default());
+        let (extents, indexes) = (budget.extents, budget.extents);
+        let (ledger, usage) = (Ledger::new(image, budget.repeated), Usage::default());
         Self { image, log, extents, indexes, ledger, usage, incomplete: false }
     }
 
@@ -102,14 +102,9 @@ impl<'a> Maps<'a> {
     fn check_extents(&mut self, file: &File<'_>, subject: &mut Subject<'_, '_>) -> bool {
         let (mut at, nid) = (0, subject.inode.nid);
         for extent in file.extents() {
-            match self.extents.take(1) {
-                Grant::Given => {}
-                Grant::FirstRefusal => {
-                    let detail = "maps overlap so much that they are not looked at any further";
-                    self.log.inode(Rule::WorkLimit, nid, detail);
-                    return false;
-                }
-                Grant::Refused => return false,
+            let detail = "maps overlap so much that they are not looked at any further";
+            if !self.log.is_granted(self.extents.take(1), nid, detail) {
+                return false;
             }
             let extent = match extent {
                 Ok(extent) => extent,
@@ -197,10 +192,10 @@ impl<'a> Maps<'a> {
         }
         match self.ledger.add_extent(at, extent) {
             Need::Read => subject.feed(extent),
-            Need::Known | Need::Refused => {}
-            Need::FirstRefusal => {
+            Need::Known => {}
+            Need::Refused(grant) => {
                 let detail = "extents overlap so much that no more of them are decoded";
-                self.log.inode(Rule::WorkLimit, nid, detail);
+                self.log.is_granted(grant, nid, detail);
             }
         }
     }

@@ -95,8 +95,7 @@ impl<'a> Paths<'a> {
     /// The path of an inode followed by `names`; `None` if the inode has no path.
     fn path<'b>(&'b self, nid: Nid, mut names: Vec<&'b [u8]>) -> Option<Vec<u8>> {
         self.visits.walk.note(nid)?;
-        let (mut at, mut length) = (nid, 0);
-        let mut whole = true;
+        let (mut at, mut length, mut whole) = (nid, 0, true);
         while let Some(parent) = self.parent(at) {
             let name = self.names.get(&at).map_or(ELLIPSIS, Vec::as_slice);
             length += name.len() + 1;
@@ -107,13 +106,13 @@ impl<'a> Paths<'a> {
             names.push(name);
             at = parent;
         }
-        if names.is_empty() {
-            return Some(if whole { b"/".to_vec() } else { ELLIPSIS.to_vec() });
-        }
         let mut path = if whole { Vec::new() } else { ELLIPSIS.to_vec() };
         for name in names.iter().rev() {
             path.push(b'/');
             path.extend_from_slice(name);
+        }
+        if path.is_empty() {
+            path.push(b'/');
         }
         Some(path)
     }

@@ -36,7 +36,7 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.rule)?;
         if let Some(path) = &self.path {
-            write!(f, "{}: ", EscapedPath(path))?;
+            write!(f, "{}: ", escaped(path))?;
         }
         if let Some(nid) = self.nid {
             write!(f, "inode {nid}: ")?;
@@ -45,22 +45,19 @@ impl fmt::Display for Finding {
     }
 }
 
-struct EscapedPath<'a>(&'a [u8]);
-
-impl fmt::Display for EscapedPath<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for chunk in self.0.utf8_chunks() {
-            for char in chunk.valid().chars() {
-                if char.is_control() {
-                    write!(f, "{}", char.escape_default())?;
-                } else {
-                    write!(f, "{char}")?;
-                }
+/// A path as text, with control characters and invalid UTF-8 escaped.
+fn escaped(path: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in path.utf8_chunks() {
+        for char in chunk.valid().chars() {
+            match char.is_control() {
+                true => text.extend(char.escape_default()),
+                false => text.push(char),
             }
-            write!(f, "{}", chunk.invalid().escape_ascii())?;
         }
-        Ok(())
+        text.extend(chunk.invalid().escape_ascii().map(char::from));
     }
+    text
 }
 
 /// How much was examined.

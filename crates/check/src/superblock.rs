@@ -7,7 +7,7 @@ use lith_format::{
     superblock::{SUPERBLOCK_POSITION, SUPERBLOCK_SIZE},
 };
 use lith_reader::{Image, Space};
-use lith_survey::{Added, RangeSet};
+use lith_survey::RangeSet;
 
 use crate::{findings::Log, maps::slot_size, raw::Raw, rule::Rule};
 
@@ -16,9 +16,16 @@ const RESERVED: [(u64, usize); 2] = [(0x6a, 2), (0x78, 8)];
 
 /// Checks the superblock and the device table.
 pub(crate) fn check(image: &Image, log: &Log<'_>, raw: Option<&mut Raw<'_>>) {
-    check_size(image, log);
-    check_devices(image, log);
-    if !image.superblock().volume_name.contains(&0) {
+    let (sb, map) = (image.superblock(), image.device_map());
+    check_size(image, log, sb.blocks, 0);
+    let mut unified = RangeSet::default();
+    for (slot, device) in map.slots.iter().zip(1..) {
+        if !map.flat {
+            check_size(image, log, slot.blocks, device);
+        }
+        check_unified(log, map.block, slot, device, &mut unified);
+    }
+    if !sb.volume_name.contains(&0) {
         log.image(Rule::SbLabel, "the volume's name has 16 bytes and no NUL");
     }
     if let Some(raw) = raw {
@@ -26,29 +33,14 @@ pub(crate) fn check(image: &Image, log: &Log<'_>, raw: Option<&mut Raw<'_>>) {
     }
 }
 
-fn check_size(image: &Image, log: &Log<'_>) {
-    let (sb, found) = (image.superblock(), image.device_size(0));
-    let expected = sb.blocks.saturating_mul(sb.block.size().into());
+/// Checks that a device has as many blocks as declared.
+fn check_size(image: &Image, log: &Log<'_>, blocks: u64, device: u16) {
+    let expected = slot_size(image.device_map(), blocks);
+    let found = image.device_size(device);
     if found < expected {
-        let detail = format!("{} blocks are {expected} bytes; there are {found}", sb.blocks);
+        let of_device = if device == 0 { String::new() } else { format!(" of device {device}") };
+        let detail = format!("{blocks} blocks{of_device} are {expected} bytes; there are {found}");
         log.image(Rule::SbBlocks, detail);
-    }
-}
-
-fn check_devices(image: &Image, log: &Log<'_>) {
-    let map = image.device_map();
-    let mut unified = RangeSet::default();
-    for (slot, device) in map.slots.iter().zip(1..) {
-        let expected = slot_size(map, slot.blocks);
-        let found = image.device_size(device);
-        if !map.flat && found < expected {
-            let blocks = slot.blocks;
-            let detail = format!(
-                "{blocks} blocks of device {device} are {expected} bytes; there are {found}"
-            );
-            log.image(Rule::SbBlocks, detail);
-        }
-        check_unified(log, map.block, slot, device, &mut unified);
     }
 }
 
@@ -67,8 +59,7 @@ fn check_unified(
         log.image(Rule::DeviceTable, format!("device {device} ends beyond all addresses"));
         return;
     };
-    let Added { known, .. } = unified.add(slot.uniaddr.0..end.0, (), |_| ());
-    if known > 0 {
+    if unified.add(slot.uniaddr.0..end.0, (), |_| ()) < slot.blocks {
         log.image(Rule::DeviceTable, format!("device {device} overlaps another one"));
     }
 }

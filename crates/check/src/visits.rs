@@ -1,5 +1,7 @@
 //! Defines [`Visits`]: the inodes with a name, where each was met first, and how many names it has.
 
+use std::collections::HashSet;
+
 use lith_format::{addr::Nid, file_type::FileType, inode::InodeForm};
 use lith_reader::Inode;
 use lith_survey::Walk;
@@ -21,6 +23,8 @@ pub(crate) struct Visit {
 #[derive(Debug, Default)]
 pub(crate) struct Visits {
     pub(crate) walk: Walk<Visit>,
+    /// Inodes that can't be read.
+    pub(crate) unreadable: HashSet<Nid>,
     /// Names are missing: some directory could not be read as a whole.
     pub(crate) incomplete: bool,
 }
@@ -40,7 +44,14 @@ impl Visits {
         }
     }
 
-    /// NIDs of all readable inodes, in order.
+    /// Counts a name in `directory` if it is that of a subdirectory.
+    pub(crate) fn count_subdirectory(&mut self, directory: Nid, file_type: FileType) {
+        if file_type == FileType::Directory {
+            self.count_link(directory);
+        }
+    }
+
+    /// All NIDs in order.
     pub(crate) fn nids(&self) -> Vec<Nid> {
         let mut nids: Vec<_> = self.walk.notes().map(|(nid, _)| nid).collect();
         nids.sort_unstable();

@@ -2,7 +2,6 @@
 
 use std::{panic::resume_unwind, sync::Arc, thread};
 
-use crossbeam_channel::Receiver;
 use lith_device::ReadAt;
 use lith_format::{addr::Nid, dirent::Dirent, file_type::FileType};
 use lith_observer::Observer;
@@ -11,7 +10,7 @@ use lith_survey::{Allowance, Budget};
 
 use crate::{
     classify::{self, Reading},
-    decode::{Batch, Decoder, Decoding, Feed},
+    decode::{Decoder, Decoding, Feed},
     directory::{self, Directory},
     error::CheckError,
     findings::{Collected, Findings, Log, Phase},
@@ -60,7 +59,7 @@ fn examine_all(
     options: &Options,
 ) -> (Visits, Counts) {
     let log = Log::new(decoding.findings, Phase::Structure, 2);
-    let mut walk = Walk::new(decoding.image, &log, decoding.watch, raw);
+    let mut walk = Walk::new(decoding, &log, raw);
     if options.data {
         walk = walk_with_workers(walk, decoding, options);
     } else {
@@ -74,14 +73,14 @@ fn walk_with_workers<'a>(walk: Walk<'a>, decoding: Decoding<'a>, options: &Optio
     let workers = options.workers.get();
     let (sender, batches) = crossbeam_channel::bounded(workers.saturating_mul(WAITING));
     thread::scope(|scope| {
-        let spawn = |_| scope.spawn(|| decode_all(decoding, &batches));
+        let spawn = |_| scope.spawn(|| Decoder::new(decoding).run(&batches));
         let others: Vec<_> = (1..workers).map(spawn).collect();
         // Owned by this scope: if the walk panics, the feed is dropped, which ends the other threads.
         let mut walk = walk;
         walk.feed = Some(Feed::new(sender, decoding));
         walk.run(options.start);
         if let Some(feed) = walk.feed.take() {
-            decoding.watch.expect(feed.bytes());
+            decoding.watch.observer.expect(feed.bytes());
             walk.counts.decoded_bytes = feed.finish(&batches);
         }
         for other in others {
@@ -162,12 +161,12 @@ impl<'a> Walk<'a> {
         if let Some(visit) = self.visits.walk.note(nid) {
             let file_type = visit.file_type;
             self.see_again(directory, dirent, file_type);
-        } else if !self.visits.walk.has_met(nid) {
+        } else if !self.visits.unreadable.contains(&nid) {
             match self.image.inode(nid) {
                 Ok(inode) => {
                     self.check_type(directory, dirent, inode.file_type);
                     self.meet(inode, directory);
-                    self.count_directory(directory, inode.file_type);
+                    self.visits.count_subdirectory(directory, inode.file_type);
                 }
                 Err(error) => self.fail_inode(directory, dirent, &error),
             }
@@ -177,7 +176,7 @@ impl<'a> Walk<'a> {
     /// Checks another name of an inode.
     fn see_again(&mut self, directory: Nid, dirent: &Dirent<'_>, file_type: FileType) {
         self.check_type(directory, dirent, file_type);
-        self.count_directory(directory, file_type);
+        self.visits.count_subdirectory(directory, file_type);
         if file_type == FileType::Directory {
             let detail = "the directory was reached before";
             self.log.add(Rule::DirLoop, directory::entry(directory, dirent), detail);
@@ -186,17 +185,11 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn count_directory(&mut self, parent: Nid, file_type: FileType) {
-        if file_type == FileType::Directory {
-            self.visits.count_link(parent);
-        }
-    }
-
     fn fail_inode(&mut self, directory: Nid, dirent: &Dirent<'_>, error: &lith_reader::Error) {
-        self.visits.walk.add_unreadable(dirent.nid);
+        self.visits.unreadable.insert(dirent.nid);
         self.visits.incomplete = true;
-        if dirent.file_type() == Some(FileType::Directory) {
-            self.visits.count_link(directory);
+        if let Some(file_type) = dirent.file_type() {
+            self.visits.count_subdirectory(directory, file_type);
         }
         let (rule, detail) = (Reading::INODE.rule(error), classify::explain(error));
         self.log.add(rule, directory::entry(directory, dirent), detail);
@@ -246,21 +239,15 @@ impl<'a> Walk<'a> {
         for (nid, says, right) in self.visits.wrong_nlinks() {
             log.inode(Rule::NlinkWrong, nid, format!("it says {says} links, and has {right}"));
         }
-        if !self.visits.incomplete {
-            self.check_inos(&log);
+        let (says, found) = (self.image.superblock().inos, self.counts.inodes);
+        if !self.visits.incomplete && says != found {
+            log.image(Rule::SbInos, format!("it says {says} inodes; {found} can be reached"));
         }
         self.check_overlaps();
         let is_complete = !self.visits.incomplete && !self.maps.incomplete && self.raw.is_some();
         self.maps.usage.shares = self.maps.ledger.has_shared();
         self.maps.usage.compare(self.image, self.log, is_complete);
         (self.visits, self.counts)
-    }
-
-    fn check_inos(&self, log: &Log<'_>) {
-        let (says, found) = (self.image.superblock().inos, self.counts.inodes);
-        if says != found {
-            log.image(Rule::SbInos, format!("it says {says} inodes; {found} can be reached"));
-        }
     }
 
     fn check_overlaps(&self) {
@@ -290,11 +277,4 @@ fn parent_of(image: &Image, inode: &Inode) -> Nid {
     }
     let parent = image.lookup(inode, b"..").ok().flatten();
     parent.map_or(inode.nid, |parent| parent.nid)
-}
-
-/// Decodes all batches; returns the decoded bytes.
-fn decode_all(decoding: Decoding<'_>, batches: &Receiver<Batch>) -> u64 {
-    let mut decoder = Decoder::new(decoding);
-    decoder.run(batches);
-    decoder.bytes
 }

@@ -7,7 +7,7 @@ use lith_format::{
     xattr::{ENTRY_HEADER_SIZE, Entry, ShortPrefix, XattrBody, entry_size, shared_position},
 };
 use lith_reader::{Image, Inode, Space};
-use lith_survey::{Allowance, Grant};
+use lith_survey::Allowance;
 
 use crate::{classify::Reading, findings::Log, raw::Raw, rule::Rule};
 
@@ -64,8 +64,8 @@ impl Xattrs {
         raw: Option<&mut Raw<'_>>,
         inode: &Inode,
     ) {
-        let size = inode.xattr_size() as u64;
-        if size == 0 || !grant(&mut self.allowance, size, log, inode) {
+        let size = inode.xattr_size();
+        if size == 0 || !is_granted(&mut self.allowance, size, log, inode) {
             return;
         }
         match raw {
@@ -160,7 +160,7 @@ impl BodyCheck<'_, '_> {
         let Some((space, position, size)) = self.find_shared(id) else {
             return SharedXattr::Broken;
         };
-        if !grant(allowance, size as u64, self.log, self.inode) {
+        if !is_granted(allowance, size, self.log, self.inode) {
             return SharedXattr::Unknown;
         }
         let Some(bytes) = self.raw.bytes(space, position, size) else { return SharedXattr::Broken };
@@ -213,13 +213,9 @@ impl BodyCheck<'_, '_> {
 }
 
 /// Whether `size` bytes of xattrs may be read.
-fn grant(allowance: &mut Allowance, size: u64, log: &Log<'_>, inode: &Inode) -> bool {
-    let grant = allowance.take(size);
-    if grant == Grant::FirstRefusal {
-        let detail = "xattrs overlap so much that they are not looked at any further";
-        log.inode(Rule::WorkLimit, inode.nid, detail);
-    }
-    grant == Grant::Given
+fn is_granted(allowance: &mut Allowance, size: usize, log: &Log<'_>, inode: &Inode) -> bool {
+    let detail = "xattrs overlap so much that they are not looked at any further";
+    log.is_granted(allowance.take(size as u64), inode.nid, detail)
 }
 
 /// Whether a value is a POSIX ACL of version 2, the only one that Linux reads: entries of tag, permissions and id.

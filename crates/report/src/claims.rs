@@ -20,28 +20,20 @@ impl<C: Copy + Eq> Claims<C> {
         Self { ranges: RangeMap::default(), steps }
     }
 
-    /// Claims the bytes of `range` that are unclaimed. Returns their number.
-    pub(crate) fn claim(&mut self, range: Range<u64>, class: C) -> Result<u64, FactsError> {
-        self.claim_parts(range, class, |_| ())
-    }
-
-    /// As [`Self::claim`]; `part` gets the unclaimed parts in order.
-    pub(crate) fn claim_parts(
+    /// Claims the unclaimed bytes of `range`, which `part` gets in order. Returns their number.
+    pub(crate) fn claim(
         &mut self,
         range: Range<u64>,
         class: C,
         mut part: impl FnMut(Range<u64>),
     ) -> Result<u64, FactsError> {
-        let steps = &mut self.steps;
-        take(steps, 1, "extents")?;
-        let added = self.ranges.try_add(range, class, |each| match each {
-            Part::New(range) => {
-                part(range);
-                Ok(())
-            }
-            Part::Known(_) => take(steps, 1, "extents"),
-        })?;
-        Ok(added.new)
+        let mut steps = 1;
+        let new = self.ranges.add(range, class, |each| match each {
+            Part::New(range) => part(range),
+            Part::Known(_) => steps += 1,
+        });
+        take(&mut self.steps, steps, "extents")?;
+        Ok(new)
     }
 }
 
@@ -53,12 +45,12 @@ mod tests {
     fn bytes_belong_to_the_first_claim_and_work_is_bounded() {
         let mut claims = Claims::new(Allowance::new(12));
         for start in 0..10 {
-            assert_eq!(claims.claim(start * 2..start * 2 + 1, 'a').unwrap(), 1);
+            assert_eq!(claims.claim(start * 2..start * 2 + 1, 'a', |_| ()).unwrap(), 1);
         }
         let mut parts = Vec::new();
-        assert_eq!(claims.claim_parts(18..22, 'b', |part| parts.push(part)).unwrap(), 3);
+        assert_eq!(claims.claim(18..22, 'b', |part| parts.push(part)).unwrap(), 3);
         assert_eq!(parts, [19..22]);
-        let error = claims.claim(0..100, 'b').unwrap_err();
+        let error = claims.claim(0..100, 'b', |_| ()).unwrap_err();
         assert!(error.to_string().contains("its extents overlap"), "{error}");
     }
 }

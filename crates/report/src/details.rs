@@ -1,6 +1,6 @@
 //! Defines [`Collector`], which collects [`Details`] while inodes are walked.
 
-use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap, ops::Range};
+use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap, mem, ops::Range};
 
 use lith_format::addr::Nid;
 use lith_reader::{File, Image};
@@ -54,7 +54,7 @@ impl Collector {
                 Table::Devices => Class::DeviceTable,
                 Table::XattrPrefixes => Class::XattrPrefixes,
             };
-            metadata.claim(range, class)?;
+            metadata.claim(range, class, |_| ())?;
         }
         Ok(Self {
             folders: Folders::new(),
@@ -71,7 +71,7 @@ impl Collector {
     pub(crate) fn claim(&mut self, range: Range<u64>, class: Class) -> Result<(), FactsError> {
         let whole = range.end.checked_next_multiple_of(Nid::SLOT);
         let end = if class == Class::Inodes { whole.unwrap_or(range.end) } else { range.end };
-        self.metadata.claim(range.start..end, class)?;
+        self.metadata.claim(range.start..end, class, |_| ())?;
         Ok(())
     }
 
@@ -110,16 +110,18 @@ impl Collector {
 
     /// The details, except those of the packed inode.
     pub(crate) fn finish(
-        mut self,
+        self,
         image: &Image,
         data: &[Claims<Class>],
         duplicates: Duplicates,
     ) -> Details {
         let equal_files = self.equal.map(|equal| equal.compare(image, &self.folders));
+        let largest = Largest {
+            by_bytes: self.by_bytes.largest(&self.folders, LARGEST),
+            by_stored: self.by_stored.largest(&self.folders, LARGEST),
+        };
         let large: BTreeMap<_, _> = self.by_bytes.iter().chain(self.by_stored.iter()).collect();
         let folders = self.folders.root(large.into_values());
-        let by_bytes = self.by_bytes.finish(&self.folders, LARGEST);
-        let by_stored = self.by_stored.finish(&self.folders, LARGEST);
         let types = self.types.into_iter();
         let mut types: Vec<_> =
             types.map(|(name, all)| TypeSums { name: name.into_owned(), all }).collect();
@@ -128,7 +130,7 @@ impl Collector {
             folders,
             types,
             packed_rest: 0,
-            largest: Largest { by_bytes, by_stored },
+            largest,
             duplicates,
             equal_files,
             devices_map: devices(image, self.metadata.ranges, data),
@@ -136,12 +138,10 @@ impl Collector {
     }
 }
 
-fn devices(image: &Image, metadata: RangeMap<Class>, data: &[Claims<Class>]) -> Vec<Device> {
-    // Only the primary device has metadata.
-    let mut metadata = Some(metadata);
+fn devices(image: &Image, mut metadata: RangeMap<Class>, data: &[Claims<Class>]) -> Vec<Device> {
+    // The primary device takes the metadata, and leaves none to the others.
     let map = |(data, number): (&Claims<Class>, u16)| {
-        let metadata = metadata.take().unwrap_or_default();
-        physical::map(number, image.device_size(number), metadata, &data.ranges)
+        physical::map(number, image.device_size(number), mem::take(&mut metadata), &data.ranges)
     };
     data.iter().zip(0..).map(map).collect()
 }

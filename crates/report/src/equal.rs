@@ -45,7 +45,8 @@ impl Candidates {
 
     /// Compares the files that have the same size as another one: reads them.
     pub(crate) fn compare(mut self, image: &Image, folders: &Folders) -> EqualFiles {
-        let mut reading = Reading::new(image);
+        let left = FLOOR.saturating_add(image.device_size(0).saturating_mul(READS));
+        let mut reading = Reading { image, buffer: Vec::new(), left };
         let (mut found, mut groups) = (EqualFiles::default(), Vec::new());
         self.files.sort_by_key(|file| file.bytes);
         for alike in self.files.chunk_by(|one, next| one.bytes == next.bytes) {
@@ -92,12 +93,7 @@ struct Reading<'a> {
     left: u64,
 }
 
-impl<'a> Reading<'a> {
-    fn new(image: &'a Image) -> Self {
-        let size = image.device_size(0).saturating_mul(READS);
-        Self { image, buffer: Vec::new(), left: FLOOR.saturating_add(size) }
-    }
-
+impl Reading<'_> {
     /// A hash of a file's bytes; `None` if they can't be read or exceed the budget.
     fn hash(&mut self, candidate: &Candidate) -> Option<u128> {
         self.left = self.left.checked_sub(candidate.bytes)?;

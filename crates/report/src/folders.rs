@@ -45,13 +45,15 @@ struct Node {
     parent: FolderIndex,
     name: Box<[u8]>,
     level: usize,
-    /// Sums over all below it, set by [`Folders::sum_up`].
+    /// Sums over the files in it; in [`Folders::root`] over all below it.
     sums: Sums,
-    /// Sums over the files in it.
-    own: Sums,
 }
 
 impl Node {
+    fn new(Entry { folder, name }: Entry<'_>, level: usize) -> Self {
+        Self { parent: folder, name: name.into(), level, sums: Sums::default() }
+    }
+
     /// Whether it may be listed: it is not too deep, and has files with content unless it is the root.
     fn is_listable(&self) -> bool {
         self.level < LEVELS && (self.level == 0 || self.sums.bytes > 0 || self.sums.stored > 0)
@@ -60,28 +62,21 @@ impl Node {
 
 impl Folders {
     pub(crate) fn new() -> Self {
-        let mut folders = Self { all: Vec::new() };
-        folders.push(Entry { folder: FolderIndex::ROOT, name: b"" }, 0);
-        folders
-    }
-
-    fn push(&mut self, Entry { folder, name }: Entry<'_>, level: usize) {
-        let (sums, own) = (Sums::default(), Sums::default());
-        self.all.push(Node { parent: folder, name: name.into(), level, sums, own });
+        Self { all: vec![Node::new(Entry { folder: FolderIndex::ROOT, name: b"" }, 0)] }
     }
 
     /// Adds a folder in another one.
     pub(crate) fn add(&mut self, entry: Entry<'_>) -> FolderIndex {
         let index = FolderIndex(self.all.len());
         let level = self.all.get(entry.folder.0).map_or(0, |node| node.level.saturating_add(1));
-        self.push(entry, level);
+        self.all.push(Node::new(entry, level));
         index
     }
 
     /// Adds sums over files in a folder.
     pub(crate) fn count(&mut self, folder: FolderIndex, sums: &Sums) {
         if let Some(node) = self.all.get_mut(folder.0) {
-            node.own.add(sums);
+            node.sums.add(sums);
         }
     }
 
@@ -105,7 +100,7 @@ impl Folders {
 
     /// The root with those folders below it that have most bytes before and after compression, and with the large files
     /// in them.
-    pub(crate) fn root<'a>(&mut self, large: impl Iterator<Item = LargeEntry<'a>>) -> Folder {
+    pub(crate) fn root<'a>(mut self, large: impl Iterator<Item = LargeEntry<'a>>) -> Folder {
         self.sum_up();
         let total = self.all.first().map(|root| root.sums).unwrap_or_default();
         let mut order: Vec<_> = self
@@ -124,9 +119,6 @@ impl Folders {
     }
 
     fn sum_up(&mut self) {
-        for node in &mut self.all {
-            node.sums = node.own;
-        }
         for index in (1..self.all.len()).rev() {
             let Some((parent, sums)) = self.all.get(index).map(|node| (node.parent, node.sums))
             else {

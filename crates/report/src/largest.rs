@@ -58,14 +58,15 @@ impl Ranking {
     }
 
     /// The first `most` files, the largest first.
-    pub(crate) fn finish(self, folders: &Folders, most: usize) -> Vec<LargeFile> {
-        let sorted = self.files.into_sorted_vec().into_iter().take(most);
-        let file = |Reverse(Ranked { bytes, stored, folder, name, .. })| LargeFile {
-            path: Located(folders.path(Entry { folder, name: &name })),
-            bytes,
-            stored,
+    pub(crate) fn largest(&self, folders: &Folders, most: usize) -> Vec<LargeFile> {
+        let mut files: Vec<_> = self.files.iter().map(|Reverse(file)| file).collect();
+        files.sort_unstable_by(|one, next| next.cmp(one));
+        let file = |Ranked { bytes, stored, folder, name, .. }: &Ranked| LargeFile {
+            path: Located(folders.path(Entry { folder: *folder, name })),
+            bytes: *bytes,
+            stored: *stored,
         };
-        sorted.map(file).collect()
+        files.into_iter().take(most).map(file).collect()
     }
 }
 
@@ -84,7 +85,7 @@ mod tests {
         }
         assert_eq!(ranking.iter().map(|(number, _)| number).sum::<u64>(), 1 + 2 + 5);
         let paths: Vec<_> =
-            ranking.finish(&folders, 5).into_iter().map(|file| file.path.0).collect();
+            ranking.largest(&folders, 5).into_iter().map(|file| file.path.0).collect();
         assert_eq!(paths, [b"/b", b"/e", b"/a"]);
     }
 }

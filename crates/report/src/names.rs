@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
+use serde::{Serializer, ser::SerializeMap};
+
 /// Bytes as text; invalid UTF-8 becomes U+FFFD.
 #[must_use]
 pub fn text(bytes: &[u8]) -> Cow<'_, str> {
@@ -22,6 +24,20 @@ pub fn hex(bytes: &[u8]) -> String {
         let _ = write!(digits, "{byte:02x}");
         digits
     })
+}
+
+/// Serializes the bytes as text under the first key, and, if that loses some of them, in hexadecimal under the second.
+pub(crate) fn serialize<S: Serializer>(
+    bytes: &[u8],
+    [key, hex_key]: [&str; 2],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    map.serialize_entry(key, &text(bytes))?;
+    if let Some(hex) = hex_unless_text(bytes) {
+        map.serialize_entry(hex_key, &hex)?;
+    }
+    map.end()
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ impl SharedInode {
     /// Attributes the bytes of a range that were not attributed before. Returns their stored bytes, and their number.
     pub(crate) fn take(&mut self, range: Range<u64>) -> Result<(u64, u64), FactsError> {
         let mut parts = Vec::new();
-        let bytes = self.taken.claim_parts(range, (), |part| parts.push(part))?;
+        let bytes = self.taken.claim(range, (), |part| parts.push(part))?;
         let stored = parts.iter().fold(0, |sum: u64, part| sum.saturating_add(self.stored(part)));
         Ok((stored, bytes))
     }

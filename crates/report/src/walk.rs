@@ -73,13 +73,10 @@ impl<'a> Walk<'a> {
 
     /// Reads the metabox and the packed inode, in which other inodes and files are stored.
     pub(crate) fn see_shared_inodes(&mut self) -> Result<(), FactsError> {
-        if let Some(metabox) = self.image.metabox_inode() {
-            self.see_shared(metabox, Class::Metabox)?;
-        }
-        if let Some(packed) = self.image.packed_inode() {
-            self.see_shared(packed, Class::Packed)?;
-        }
-        Ok(())
+        let metabox = self.image.metabox_inode().map(|inode| (inode, Class::Metabox));
+        let packed = self.image.packed_inode().map(|inode| (inode, Class::Packed));
+        let mut both = metabox.into_iter().chain(packed);
+        both.try_for_each(|(inode, class)| self.see_shared(inode, class))
     }
 
     /// Walks through everything.
@@ -223,7 +220,7 @@ impl<'a> Walk<'a> {
             Place::Nowhere => Taken::default(),
             Place::Device(at) => {
                 let claims = self.data.get_mut(usize::from(at.device));
-                let stored = claims.map(|claims| claims.claim(range(at.pa.0, plen), class));
+                let stored = claims.map(|claims| claims.claim(range(at.pa.0, plen), class, |_| ()));
                 let stored = stored.transpose()?.unwrap_or(0);
                 Taken { stored, again: part(len, plen.saturating_sub(stored), plen) }
             }
@@ -243,16 +240,15 @@ impl<'a> Walk<'a> {
 
     /// Claims the extents of a directory or symlink, if details are requested.
     fn see_blocks(&mut self, inode: &Inode, class: Class) -> Result<(), FactsError> {
-        if self.collector.is_none() {
-            return Ok(());
-        }
-        let file = self.image.file(inode)?;
-        self.see_metadata(inode, Some(&file))?;
-        for extent in file.extents() {
-            let extent = extent?;
-            // Those in the packed inode must not count as fragments of files.
-            if !matches!(extent.place, Place::Packed { .. }) {
-                self.take(&extent, class)?;
+        if self.collector.is_some() {
+            let file = self.image.file(inode)?;
+            self.see_metadata(inode, Some(&file))?;
+            for extent in file.extents() {
+                let extent = extent?;
+                // Those in the packed inode must not count as fragments of files.
+                if !matches!(extent.place, Place::Packed { .. }) {
+                    self.take(&extent, class)?;
+                }
             }
         }
         Ok(())

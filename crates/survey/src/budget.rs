@@ -54,10 +54,8 @@ impl Allowance {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Budget {
-    /// Extents. Each has at least two bytes of metadata of its own.
+    /// Extents; and the same for indexes of lclusters. Each has at least two bytes of metadata of its own.
     pub extents: Allowance,
-    /// Indexes of lclusters. Each has at least two bytes of metadata of its own.
-    pub indexes: Allowance,
     /// Bytes of directories. Names are stored once, except for those of equal directories in a packed inode.
     pub directories: Allowance,
     /// Stored bytes that are decoded again as part of another extent.
@@ -82,7 +80,6 @@ impl Budget {
             |factor: u64| Allowance::new(FLOOR.saturating_add(stored.saturating_mul(factor)));
         Self {
             extents: Allowance::new(metadata.saturating_add(1)),
-            indexes: Allowance::new(metadata.saturating_add(1)),
             directories: times(16),
             repeated: times(4),
             xattrs: times(4),

@@ -12,6 +12,6 @@ mod tables;
 mod walk;
 
 pub use budget::{Allowance, Budget, Grant, devices_size};
-pub use ranges::{Added, Part, RangeMap, RangeSet};
+pub use ranges::{Part, RangeMap, RangeSet};
 pub use tables::{Table, tables};
 pub use walk::Walk;

@@ -1,6 +1,6 @@
 //! Defines [`RangeMap`], which records whose the bytes of a device are, and [`RangeSet`], which records bytes only.
 
-use std::{collections::BTreeMap, convert::Infallible, ops::Range};
+use std::{collections::BTreeMap, ops::Range};
 
 /// Byte ranges that don't overlap, each of a class. A byte keeps the class that it got first; adjacent ranges of one
 /// class are merged.
@@ -22,16 +22,6 @@ pub enum Part {
     Known(Range<u64>),
 }
 
-/// How many bytes of an added range were in no range before, and in one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct Added {
-    /// Bytes that were in no range before.
-    pub new: u64,
-    /// Bytes that were in a range before.
-    pub known: u64,
-}
-
 impl<C> Default for RangeMap<C> {
     fn default() -> Self {
         Self { ranges: BTreeMap::new() }
@@ -50,41 +40,24 @@ impl<C: Copy + Eq> RangeMap<C> {
         self.ranges.iter().map(|(start, (end, class))| (*start..*end, *class))
     }
 
-    /// Adds those bytes of `range` that are in no range yet, as `class`. `part` gets the parts of `range` in order.
-    pub fn add(&mut self, range: Range<u64>, class: C, mut part: impl FnMut(Part)) -> Added {
-        let Ok(added) = self.try_add(range, class, |each| {
-            part(each);
-            Ok::<(), Infallible>(())
-        });
-        added
-    }
-
-    /// As [`Self::add`], until `part` returns an error; parts before that one are added.
-    ///
-    /// # Errors
-    /// That of `part`.
-    pub fn try_add<E>(
-        &mut self,
-        range: Range<u64>,
-        class: C,
-        mut part: impl FnMut(Part) -> Result<(), E>,
-    ) -> Result<Added, E> {
-        let (mut at, mut added) = (range.start, Added::default());
+    /// Adds those bytes of `range` that are in no range yet, as `class`; returns their number. `part` gets the parts of
+    /// `range` in order.
+    pub fn add(&mut self, range: Range<u64>, class: C, mut part: impl FnMut(Part)) -> u64 {
+        let (mut at, mut new) = (range.start, 0);
         while at < range.end {
             let (start, end) = self.next_range(at, range.end);
             if at < start {
-                part(Part::New(at..start))?;
-                added.new += start - at;
+                part(Part::New(at..start));
+                new += start - at;
                 self.insert(at..start, class);
             }
             let known = start.max(at)..end.min(range.end);
             if !known.is_empty() {
-                added.known += known.end - known.start;
-                part(Part::Known(known))?;
+                part(Part::Known(known));
             }
             at = end;
         }
-        Ok(added)
+        new
     }
 
     /// Whether any byte of `range` is in a range.
@@ -122,22 +95,6 @@ impl<C: Copy + Eq> RangeMap<C> {
     }
 }
 
-impl RangeSet {
-    /// The bytes that are in both sets.
-    #[must_use]
-    pub fn intersection(&self, other: &Self) -> Self {
-        let mut both = Self::default();
-        for (range, ()) in self.iter() {
-            let around = other.ranges.range(..=range.start).next_back();
-            let first = around.map_or(range.start, |(start, _)| *start);
-            for (start, (end, ())) in other.ranges.range(first..range.end) {
-                both.add((*start).max(range.start)..(*end).min(range.end), (), |_| ());
-            }
-        }
-        both
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,7 +118,7 @@ mod tests {
         let known = bytes[indexes(&range)].iter().flatten().count() as u64;
         assert_eq!(map.intersects(&range), known != 0);
         let mut at = range.start;
-        let added = map.add(range.clone(), class, |part| {
+        let new = map.add(range.clone(), class, |part| {
             let (range, is_known) = match part {
                 Part::New(range) => (range, false),
                 Part::Known(range) => (range, true),
@@ -171,7 +128,7 @@ mod tests {
             at = range.end;
         });
         assert!(at == range.end);
-        assert_eq!(added, Added { new: range.end - range.start - known, known });
+        assert_eq!(new, range.end - range.start - known);
         for byte in &mut bytes[indexes(&range)] {
             byte.get_or_insert(class);
         }
@@ -203,29 +160,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn an_error_ends_the_adding() {
-        let mut map = RangeMap::default();
-        map.add(4..6, 'a', |_| ());
-        let refuse_known = |part| if matches!(part, Part::Known(_)) { Err(()) } else { Ok(()) };
-        assert_eq!(map.try_add(0..10, 'b', refuse_known), Err(()));
-        assert_eq!(map.iter().collect::<Vec<_>>(), [(0..4, 'b'), (4..6, 'a')]);
-    }
-
-    #[test]
-    fn two_sets_have_bytes_in_common() {
-        let set = |ranges: &[Range<u64>]| {
-            let mut set = RangeSet::default();
-            for range in ranges {
-                set.add(range.clone(), (), |_| ());
-            }
-            set
-        };
-        let (a, b) = (set(&[0..10, 20..30, 40..50]), set(&[5..25, 28..29, 30..45, 49..60]));
-        assert_eq!(a.intersection(&b), set(&[5..10, 20..25, 28..29, 40..45, 49..50]));
-        assert_eq!(b.intersection(&a), a.intersection(&b));
-        assert!(a.intersection(&RangeSet::default()).is_empty());
     }
 }

@@ -11,8 +11,7 @@ use lith_reader::Inode;
 /// names lead to is read once.
 #[derive(Debug)]
 pub struct Walk<T> {
-    /// The note about each inode; `None` for inodes that can't be read.
-    notes: HashMap<Nid, Option<T>>,
+    notes: HashMap<Nid, T>,
     pending: Vec<Inode>,
 }
 
@@ -25,15 +24,10 @@ impl<T> Default for Walk<T> {
 impl<T> Walk<T> {
     /// Adds an inode; if it is a directory, [`Self::next_directory`] returns it later.
     pub fn add(&mut self, inode: &Inode, note: T) {
-        self.notes.insert(inode.nid, Some(note));
+        self.notes.insert(inode.nid, note);
         if inode.file_type == FileType::Directory {
             self.pending.push(*inode);
         }
-    }
-
-    /// Adds an inode that can't be read.
-    pub fn add_unreadable(&mut self, nid: Nid) {
-        self.notes.insert(nid, None);
     }
 
     /// The next directory to be read; `None` after the last one.
@@ -41,26 +35,20 @@ impl<T> Walk<T> {
         self.pending.pop()
     }
 
-    /// Whether an inode was met, readable or not.
-    #[must_use]
-    pub fn has_met(&self, nid: Nid) -> bool {
-        self.notes.contains_key(&nid)
-    }
-
-    /// The note about an inode; `None` if it was not met or can't be read.
+    /// The note about an inode; `None` if it was not met.
     #[must_use]
     pub fn note(&self, nid: Nid) -> Option<&T> {
-        self.notes.get(&nid)?.as_ref()
+        self.notes.get(&nid)
     }
 
     /// As [`Self::note`], to be changed.
     pub fn note_mut(&mut self, nid: Nid) -> Option<&mut T> {
-        self.notes.get_mut(&nid)?.as_mut()
+        self.notes.get_mut(&nid)
     }
 
-    /// All readable inodes with their notes, in no particular order.
+    /// All inodes with their notes, in no particular order.
     pub fn notes(&self) -> impl Iterator<Item = (Nid, &T)> {
-        self.notes.iter().filter_map(|(nid, note)| Some((*nid, note.as_ref()?)))
+        self.notes.iter().map(|(nid, note)| (*nid, note))
     }
 }
 
@@ -93,13 +81,5 @@ mod tests {
         let is_right =
             |(nid, links): (Nid, &u32)| walk.has_met(nid) && (*links < 2 || *links == nlink(nid));
         assert!(walk.notes().all(is_right));
-    }
-
-    #[test]
-    fn an_unreadable_inode_has_no_note() {
-        let mut walk = Walk::<()>::default();
-        walk.add_unreadable(Nid(7));
-        assert!(walk.has_met(Nid(7)) && walk.note(Nid(7)).is_none());
-        assert_eq!((walk.notes().count(), walk.next_directory()), (0, None));
     }
 }

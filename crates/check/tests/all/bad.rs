@@ -1,7 +1,7 @@
-//! Is each broken rule found, and no other?
+//! Tests that each broken rule is found, and no other.
 //!
-//! Each case is a golden image that is changed at a computed place. What is found is pinned as text in
-//! `tests/bad/findings.txt`, and small images lie beside it, to be examined as they are; `LITH_BLESS=1` writes both.
+//! Each case is a golden image that is changed at a computed position. The findings are pinned as text in
+//! `tests/bad/findings.txt`, next to small images that are examined unchanged; `LITH_BLESS=1` writes both.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may end so")]
 
 use std::{collections::BTreeMap, fmt::Write as _};

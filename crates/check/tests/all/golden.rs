@@ -1,4 +1,4 @@
-//! Is every golden image found sound, but for what mkfs.erofs is known to do?
+//! Tests that every golden image is sound, except for known deviations of mkfs.erofs.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may end so")]
 
 use std::{
@@ -16,7 +16,7 @@ use lith_format::{addr::Nid, file_type::FileType};
 use lith_observer::{Observer, Phase, Progress};
 use lith_reader::Image;
 
-/// What mkfs.erofs does that a rule is against, by image, with the reason.
+/// Rules that mkfs.erofs breaks, by image.
 const ODDITIES: [(&str, &str); 1] = [
     // It enables each algorithm that it is given, though it compresses with the first one only.
     ("37-two-algorithms", "algorithm-unused"),
@@ -74,7 +74,7 @@ fn everything_is_counted_once() {
 fn the_report_is_the_same_for_any_number_of_workers() {
     for golden in goldens() {
         let mut devices = golden.devices;
-        // Some of it is damaged, so that there is something to be told.
+        // Damaged, so that there are findings.
         let start = devices[0].len() / 3;
         devices[0][start..].iter_mut().step_by(97).for_each(|byte| *byte ^= 0x55);
         let first = try_check(&devices, &options(1)).unwrap();
@@ -85,7 +85,7 @@ fn the_report_is_the_same_for_any_number_of_workers() {
 }
 
 #[test]
-fn data_is_left_alone_when_asked_for() {
+fn no_data_is_read_if_only_metadata_is_requested() {
     let mut devices = golden("06-legacy-compress").devices;
     devices[0][8192..].fill(0xff);
     let mut structure = options(2);
@@ -155,7 +155,7 @@ fn progress_ends_where_it_should() {
     assert_eq!(progress.phase(), Phase::Checking);
 }
 
-/// An observer that cancels once it was asked so often.
+/// An observer that cancels at the poll after `limit` others.
 struct Canceller {
     polls: AtomicU64,
     limit: u64,
@@ -231,7 +231,7 @@ fn what_is_no_image_is_no_finding() {
     assert!(matches!(error, CheckError::DeviceCount { expected: 1, given: 2 }), "{error:?}");
 }
 
-/// A device that fails from some byte on, once it is told to.
+/// A device that fails from byte `from` on while `fails` is set.
 struct Failing {
     bytes: Vec<u8>,
     from: u64,
@@ -254,7 +254,7 @@ impl ReadAt for Failing {
 }
 
 #[test]
-fn a_device_that_fails_is_told_of() {
+fn a_failing_device_is_reported() {
     let bytes = golden("02-noinline-data").devices.remove(0);
     let device = |from, fails| Failing {
         bytes: bytes.clone(),

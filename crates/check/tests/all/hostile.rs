@@ -1,7 +1,7 @@
-//! Does an image that is made to do harm end in findings, soon, whatever it says?
+//! Tests that hostile images lead to findings within bounded time and memory.
 //!
-//! Here are the images of known faults of other readers (CVE-2023-33551, CVE-2023-33552, CVE-2024-47736,
-//! CVE-2024-53234 and their like), those that ask for far more work than their size justifies, and thousands of
+//! Covers the images of known vulnerabilities of other readers (CVE-2023-33551, CVE-2023-33552, CVE-2024-47736,
+//! CVE-2024-53234 and their like), those that require far more work than their size justifies, and thousands of
 //! random changes of sound ones.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may end so")]
 
@@ -138,7 +138,7 @@ fn deep_directories_are_walked_and_their_paths_cut() {
 }
 
 #[test]
-fn directories_that_share_their_names_are_read_so_often_only() {
+fn directories_that_share_their_names_are_read_within_a_budget() {
     // Each of 4000 directories has the same two megabytes of names, which lead to all 4000.
     let mut builder = Builder::new(40);
     let nids: Vec<_> = (0..4000).map(|_| builder.reserve(32)).collect();
@@ -163,8 +163,8 @@ fn directories_that_share_their_names_are_read_so_often_only() {
 }
 
 #[test]
-fn maps_that_lie_on_each_other_are_read_so_often_only() {
-    // Each inode's chunk table is the inodes behind it.
+fn overlapping_maps_are_read_within_a_budget() {
+    // Each inode's chunk table is made of the inodes that follow it.
     let mut builder = Builder::new(64);
     let nids: Vec<_> = (0..7000).map(|_| builder.reserve(32)).collect();
     let mut file = inode(FileType::Regular, 0x0fff_ffff);
@@ -191,8 +191,8 @@ fn maps_that_lie_on_each_other_are_read_so_often_only() {
 }
 
 #[test]
-fn pclusters_that_lie_on_each_other_are_decoded_so_often_only() {
-    // Each extent's pcluster is 1 MiB, a block behind that of the extent before.
+fn overlapping_pclusters_are_decoded_within_a_budget() {
+    // Each extent's pcluster has 1 MiB and starts a block after the preceding one.
     const EXTENTS: u16 = 1500;
     let mut builder = Builder::new(16);
     with_configs(&mut builder);
@@ -210,7 +210,7 @@ fn pclusters_that_lie_on_each_other_are_decoded_so_often_only() {
 }
 
 #[test]
-fn xattrs_that_lie_on_each_other_are_read_so_often_only() {
+fn overlapping_xattrs_are_read_within_a_budget() {
     let mut builder = Builder::new(100);
     let nids: Vec<_> = (0..1000).map(|_| builder.reserve(32)).collect();
     let mut file = inode(FileType::Regular, 0);
@@ -316,7 +316,7 @@ fn thousands_of_changes_end_in_findings_only() {
             numbers.change(&mut devices[0]);
             seal(&mut devices[0], &sb);
             let began = Instant::now();
-            // What makes it no image, or one of other devices, is none of our business.
+            // Changes that make it no image, or one of other devices, are errors.
             if let Ok(report) = try_check(&devices, &options(1)) {
                 found.extend(ids(&report));
             }

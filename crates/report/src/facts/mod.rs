@@ -7,7 +7,7 @@ mod contents;
 mod estimates;
 mod summary;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 pub use self::{
     class::Class,
@@ -164,15 +164,8 @@ pub struct LargeFile {
 pub struct Located(pub Vec<u8>);
 
 impl Serialize for Located {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Twins<'a> {
-            path: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            path_hex: Option<String>,
-        }
-        let (path, path_hex) = (&names::text(&self.0), names::hex_unless_text(&self.0));
-        Twins { path, path_hex }.serialize(serializer)
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        names::serialize(&self.0, ["path", "path_hex"], serializer)
     }
 }
 
@@ -181,15 +174,8 @@ impl Serialize for Located {
 pub struct Named(pub Vec<u8>);
 
 impl Serialize for Named {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Twins<'a> {
-            name: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            name_hex: Option<String>,
-        }
-        let (name, name_hex) = (&names::text(&self.0), names::hex_unless_text(&self.0));
-        Twins { name, name_hex }.serialize(serializer)
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        names::serialize(&self.0, ["name", "name_hex"], serializer)
     }
 }
 

@@ -95,6 +95,12 @@ struct Treemaps {
     after: Vec<Tile>,
 }
 
+impl Treemaps {
+    fn new(draw: impl Fn(By) -> Vec<Tile>) -> Self {
+        Self { before: draw(By::Bytes), after: draw(By::Stored) }
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct FolderRow {
     name: String,
@@ -248,14 +254,8 @@ impl Drawn {
         };
         Self {
             height: format!("{:.0}", treemap::HEIGHT),
-            folders: Treemaps {
-                before: treemap::of_folders(folders, By::Bytes),
-                after: treemap::of_folders(folders, By::Stored),
-            },
-            types: Treemaps {
-                before: treemap::of_types(types, By::Bytes),
-                after: treemap::of_types(types, By::Stored),
-            },
+            folders: Treemaps::new(|by| treemap::of_folders(folders, by)),
+            types: Treemaps::new(|by| treemap::of_types(types, by)),
             folder_list: folders.folders.iter().map(|f| FolderRow::new(f, &whole)).collect(),
             type_list: type_list(types, &whole),
             packed_rest: (*packed_rest > 0).then(|| Bytes(*packed_rest).to_string()),

@@ -144,11 +144,11 @@ fn draw_inside(
             continue;
         }
         let (name, what) = match part {
-            Part::Folder(inner) => (shown(&inner.name.0), String::new()),
-            Part::File(file) => (shown(&file.name.0), String::new()),
+            Part::Folder(Folder { name, .. }) | Part::File(FolderFile { name, .. }) => {
+                (shown(&name.0), format!("{path}{}", shown(&name.0)))
+            }
             Part::Rest(_) => ("(others)".to_owned(), format!("others in {path}")),
         };
-        let what = if what.is_empty() { format!("{path}{name}") } else { what };
         let drawn = tile(&area, &part.sums(), Some(&name), &what);
         let inside = area.inside(drawn.label.is_some());
         tiles.push(drawn);

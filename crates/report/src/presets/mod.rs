@@ -12,7 +12,7 @@ use lith_source::Source;
 use lith_survey::devices_size;
 use lith_tree::Filesystem;
 
-use self::sample::Sample;
+use self::sample::{Sample, SampleContents};
 use crate::{
     error::EstimateError,
     facts::{Estimate, Estimates, Facts},
@@ -25,20 +25,11 @@ const SAMPLE: u64 = 8 << 20;
 
 /// Options to be tried.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Candidate {
     /// Their name.
     pub name: String,
     /// The options.
     pub options: Options,
-}
-
-impl Candidate {
-    /// `options` to be tried as `name`.
-    #[must_use]
-    pub const fn new(name: String, options: Options) -> Self {
-        Self { name, options }
-    }
 }
 
 /// Builds a sample of the content of `image`, whose facts are `facts`, with the options of each candidate, into
@@ -58,12 +49,14 @@ pub fn estimate(
     let sample = Sample::new(&source.tree, SAMPLE);
     let built = |options: &Options| match &sample {
         None => build(source.filesystem(), options, folder),
-        Some(sample) => {
-            build(Filesystem::new(&sample.tree, &sample.contents(&source)), options, folder)
-        }
+        Some(sample) => build(
+            Filesystem::new(&sample.tree, &SampleContents { sample, source: &source }),
+            options,
+            folder,
+        ),
     };
     let (sample_bytes, sample_stored) = match &sample {
-        None => (content_bytes(facts), now),
+        None => (facts.contents.as_ref().map_or(0, |contents| contents.bytes), now),
         Some(sample) => (sample.bytes(), measure(image, facts, &source, sample)?),
     };
     let estimate = |candidate: &Candidate| {
@@ -74,10 +67,6 @@ pub fn estimate(
     };
     let presets = candidates.iter().map(estimate).collect::<Result<_, EstimateError>>()?;
     Ok(Estimates { sample_bytes, sample_stored, is_whole: sample.is_none(), now, presets })
-}
-
-fn content_bytes(facts: &Facts) -> u64 {
-    facts.contents.as_ref().map_or(0, |contents| contents.bytes)
 }
 
 /// Bytes of an image of a tree.

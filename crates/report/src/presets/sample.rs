@@ -67,11 +67,6 @@ impl Sample {
         self.excerpts.iter().map(|excerpt| excerpt.len).sum()
     }
 
-    /// The contents of its files, read from `source`.
-    pub(crate) const fn contents<'a>(&'a self, source: &'a Source) -> SampleContents<'a> {
-        SampleContents { sample: self, source }
-    }
-
     /// Adds a folder with the excerpts that cover a range of the concatenated content.
     fn add_run(
         &mut self,
@@ -135,8 +130,8 @@ fn files(tree: &Tree) -> Vec<(InodeIndex, u64)> {
 /// The contents of a sample's files.
 #[derive(Debug)]
 pub(crate) struct SampleContents<'a> {
-    sample: &'a Sample,
-    source: &'a Source,
+    pub(crate) sample: &'a Sample,
+    pub(crate) source: &'a Source,
 }
 
 impl Contents for SampleContents<'_> {
@@ -206,7 +201,7 @@ mod tests {
         assert_eq!(sample.bytes(), 800);
         let ranges: Vec<_> = sample.excerpts.iter().map(Excerpt::range).collect();
         assert_eq!((ranges.len(), ranges[1].clone()), (8, 637..737));
-        let contents = sample.contents(&source);
+        let contents = SampleContents { sample: &sample, source: &source };
         let last = sample.tree.find(b"7/folder/large").unwrap();
         let content = contents.open(&sample.tree, last).unwrap();
         let mut bytes = [0; 100];

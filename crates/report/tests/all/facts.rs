@@ -1,4 +1,4 @@
-//! Do the facts about every kind of image sum up, and does its map cover it?
+//! Tests that the facts about every kind of image sum up, and that its map covers it.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -88,7 +88,7 @@ fn sums_agree_in_every_kind_of_image() {
         let facts = check(&name, &image);
         assert_eq!(facts.contents.unwrap().names, files - 1, "{name}");
         let details = facts.details.unwrap();
-        // What is left over is padding: less than the whole, and less than a block for each thing that fills blocks.
+        // Unused bytes are padding.
         let unused = details.devices_map[0].classes.iter().find(|sums| sums.class == Class::Unused);
         assert!(unused.is_none_or(|unused| unused.bytes < image.device_size(0)), "{name}");
     }
@@ -121,7 +121,7 @@ fn noise(seed: u64, length: usize) -> Vec<u8> {
 }
 
 #[test]
-fn what_files_share_is_attributed_once_and_told() {
+fn shared_data_is_attributed_once_and_reported() {
     let (one, two) = (noise(1, 40_000), noise(2, 40_000));
     let both = [&one[..], &two[..]].concat();
     let all = [("a", &one[..]), ("b", &one), ("c", &both), ("d.bin", &two)];
@@ -158,8 +158,8 @@ fn equal_files_that_are_stored_twice_are_found() {
         let equal = facts.details.as_ref().unwrap().equal_files.as_ref().unwrap();
         assert_eq!((equal.copies, equal.bytes, equal.not_compared), (copies, copies * 40_000, 0));
         let page = page(b"image", &facts).unwrap();
-        let told = "2 further copies of 78.1 KiB, which take ";
-        assert_eq!(page.contains(told), copies == 2);
+        let text = "2 further copies of 78.1 KiB, which take ";
+        assert_eq!(page.contains(text), copies == 2);
         let Some(group) = equal.largest.first() else { continue };
         let paths: Vec<_> = group.paths.iter().map(|path| &*path.0).collect();
         assert_eq!(paths, [b"/a", b"/c", b"/d"]);
@@ -169,7 +169,7 @@ fn equal_files_that_are_stored_twice_are_found() {
 }
 
 #[test]
-fn bytes_of_the_map_hold_what_it_says() {
+fn the_map_has_the_class_of_each_extent() {
     let text = b"words and words and words, ".repeat(4000);
     let (tree, contents) = tree(&[("text", &text), ("noise", &noise(3, 50_000))]);
     let options = image::compressed("zstd,3".parse().unwrap(), 64 << 10);
@@ -210,7 +210,7 @@ fn an_estimate_of_a_small_image_is_no_estimate() {
     let mut facts = gather(&image, whole()).unwrap();
     let candidates = [("same", image::plain()), ("lz4", image::compressed(image::lz4hc(12), 4096))];
     let candidates =
-        candidates.map(|(name, options)| lith_report::Candidate::new(name.to_owned(), options));
+        candidates.map(|(name, options)| lith_report::Candidate { name: name.to_owned(), options });
     let folder = place::folder();
     let estimates = lith_report::estimate(&image, &facts, &candidates, folder.path()).unwrap();
     assert!(estimates.is_whole && estimates.sample_bytes == 108_000);
@@ -236,7 +236,7 @@ fn an_estimate_by_a_sample_comes_near() {
     let expected = image::build(Filesystem::new(&tree, &contents), &options).len() as u64;
     let image = std::sync::Arc::new(Image::open(MemoryDevice::new(plain)).unwrap());
     let facts = gather(&image, whole()).unwrap();
-    let candidates = [lith_report::Candidate::new("lz4hc".to_owned(), options)];
+    let candidates = [lith_report::Candidate { name: "lz4hc".to_owned(), options }];
     let folder = place::folder();
     let estimates = lith_report::estimate(&image, &facts, &candidates, folder.path()).unwrap();
     assert!(!estimates.is_whole && estimates.sample_bytes == 8 << 20);

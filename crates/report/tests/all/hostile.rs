@@ -1,4 +1,4 @@
-//! Can a damaged image make gathering facts panic, hang, or eat memory?
+//! Tests that damaged images don't make gathering facts panic, hang or exhaust memory.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -22,12 +22,12 @@ fn whole() -> lith_report::Options {
     options
 }
 
-/// The longest that one image may take. Any is small: the time is for a machine that does much else.
+/// The longest time for one image, on a busy machine: all are small.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes of a page about a small image.
 const PAGE: usize = 2 << 20;
 
-/// Gathers facts if the image can be opened; says whether they could be.
+/// Gathers facts if the image can be opened; returns whether that succeeded.
 fn try_one(name: &str, bytes: Vec<u8>) -> bool {
     let started = Instant::now();
     let size = bytes.len() as u64;
@@ -56,7 +56,7 @@ fn bad_images_are_tried_with_presets_or_refused() {
         let Ok(image) = Image::open(MemoryDevice::new(fs::read(&path).unwrap())) else { continue };
         let Ok(facts) = gather(&image, whole()) else { continue };
         let options = image::compressed(image::lz4hc(1), 4096);
-        let candidate = Candidate::new("lz4".to_owned(), options);
+        let candidate = Candidate { name: "lz4".to_owned(), options };
         let estimates = estimate(&Arc::new(image), &facts, &[candidate], place.path());
         outcomes[usize::from(estimates.is_ok())] += 1;
     }
@@ -65,28 +65,28 @@ fn bad_images_are_tried_with_presets_or_refused() {
 }
 
 #[test]
-fn bad_images_are_told_about_or_refused() {
+fn bad_images_are_reported_or_refused() {
     let folder = golden::folder().join("../bad");
     let mut outcomes = [0, 0];
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|ending| ending == "erofs") {
-            let told = try_one(&path.display().to_string(), fs::read(&path).unwrap());
-            outcomes[usize::from(told)] += 1;
+            let is_reported = try_one(&path.display().to_string(), fs::read(&path).unwrap());
+            outcomes[usize::from(is_reported)] += 1;
         }
     }
     assert!(outcomes[0] > 5 && outcomes[1] > 5, "{outcomes:?}");
 }
 
 #[test]
-fn what_fuzzers_found_is_told_about_or_refused() {
+fn inputs_from_fuzzing_are_reported_or_refused() {
     for (name, bytes) in corpus::inputs("reader_open_walk") {
         try_one(&name, bytes);
     }
 }
 
 #[test]
-fn damaged_images_are_told_about_or_refused() {
+fn damaged_images_are_reported_or_refused() {
     let seeds = lith_testkit::noise::bytes(lith_testkit::noise::Texture::Noise, 5, 3000);
     let (tree, contents) = recipe::from_bytes(&seeds).follow();
     let count = if tier::is_heavy() { 100 } else { 12 };

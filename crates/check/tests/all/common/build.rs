@@ -1,4 +1,4 @@
-//! How is an image put together that no builder would make?
+//! Assembles images that no builder would make.
 
 use lith_format::{
     addr::{Blkaddr, BlockBits, Nid},
@@ -66,11 +66,11 @@ impl Builder {
     }
 
     /// Writes an inode and what follows it.
-    pub(crate) fn write(&mut self, nid: Nid, inode: &Inode, behind: &[u8]) {
+    pub(crate) fn write(&mut self, nid: Nid, inode: &Inode, rest: &[u8]) {
         let context = InodeContext { epoch: 0, fixed_nsec: 0, wide: false };
         let mut out = vec![];
         inode.encode_into(&context, &mut out).unwrap();
-        out.extend_from_slice(behind);
+        out.extend_from_slice(rest);
         let start = usize::try_from(nid.0).unwrap() * 32;
         self.bytes[start..start + out.len()].copy_from_slice(&out);
     }
@@ -102,7 +102,7 @@ impl Builder {
         }
     }
 
-    /// The image, whose root is this directory, and that says it has so many inodes.
+    /// The image with this root and this number of inodes in its superblock.
     pub(crate) fn finish(mut self, root: Nid, inos: u64) -> Vec<u8> {
         self.sb.root_nid = root;
         self.sb.inos = inos;

@@ -1,11 +1,11 @@
-//! Which changes of golden images break which rules?
+//! Defines the changes of golden images that break rules, except those of maps and data.
 
 use super::{
     data_cases::{DATA, MAPS},
     patch::Patch,
 };
 
-/// Name, golden image, how it is changed, and the ids of what is found.
+/// Name, golden image, the change, and the ids of the rules that are broken.
 pub(crate) type Case = (&'static str, &'static str, fn(&mut Patch), &'static [&'static str]);
 
 /// The image of most cases: uncompressed and compressed files with full indexes.

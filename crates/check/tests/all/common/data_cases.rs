@@ -1,4 +1,4 @@
-//! Which changes of golden images break rules of maps and data?
+//! Defines the changes of golden images that break rules of maps and data.
 
 use super::cases::{BLOCKS, Case, FRAGMENTS, FULL, META, RECORDS};
 

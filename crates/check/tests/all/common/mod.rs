@@ -1,4 +1,4 @@
-//! Which images are there to be examined, and how are their bytes changed?
+//! Loads golden images and checks changed ones.
 #![allow(
     clippy::indexing_slicing,
     clippy::panic,
@@ -50,7 +50,7 @@ pub(crate) fn golden(name: &str) -> Bytes {
     goldens().into_iter().find(|golden| golden.name == name).unwrap()
 }
 
-/// Options with so many threads.
+/// Options with `workers` threads.
 pub(crate) fn options(workers: usize) -> Options {
     let mut options = Options::default();
     options.workers = NonZeroUsize::new(workers).unwrap();
@@ -63,17 +63,17 @@ pub(crate) fn devices(bytes: &[Vec<u8>]) -> Vec<Box<dyn ReadAt>> {
     bytes.iter().map(device).collect()
 }
 
-/// What is found in an image.
+/// Checks an image.
 pub(crate) fn try_check(bytes: &[Vec<u8>], options: &Options) -> Result<Report, CheckError> {
     check_devices(devices(bytes), options, &())
 }
 
-/// What is found in an image that is one.
+/// Checks an image that can be examined.
 pub(crate) fn check(bytes: &[Vec<u8>]) -> Report {
     try_check(bytes, &options(2)).unwrap()
 }
 
-/// The ids of the rules that a report says are broken.
+/// The ids of the rules that are broken.
 pub(crate) fn ids(report: &Report) -> BTreeSet<&'static str> {
     report.by_rule.keys().map(|rule| rule.id()).collect()
 }

@@ -1,4 +1,4 @@
-//! How is a sound image made unsound at a chosen place?
+//! Defines [`Patch`], which changes a sound image at chosen positions.
 
 use lith_device::MemoryDevice;
 use lith_format::{
@@ -77,19 +77,19 @@ impl Patch {
         inode.position + inode.size_on_disk() as u64
     }
 
-    /// Where a byte of a file's content is, stored as it is.
+    /// The position of a byte of a file's uncompressed content.
     pub(crate) fn content(&self, path: &str, la: u64) -> u64 {
         let inode = self.inode(path);
         let extent = self.image.file(&inode).unwrap().extents_from(la).next().unwrap().unwrap();
         let start = match extent.place {
             Place::Device(at) => at.pa.0,
             Place::Metadata { space: Space::Primary, position } => position,
-            place => panic!("{path} lies at {place:?}"),
+            place => panic!("{path} is stored at {place:?}"),
         };
         start + la - extent.la
     }
 
-    /// The first byte behind the names of a directory's first block that has room for one.
+    /// The first byte after the names of a directory's first block with free space.
     pub(crate) fn directory_padding(&self, directory: &str) -> u64 {
         let inode = self.inode(directory);
         let size = u64::from(self.superblock().block.size());
@@ -100,7 +100,7 @@ impl Patch {
             let block = DirBlock::parse(&bytes).unwrap();
             let names: usize = block.iter().map(|dirent| dirent.unwrap().name.len()).sum();
             let end = block.len() * DIRENT_SIZE + names;
-            // A byte right behind the last name would make it longer.
+            // A byte directly after the last name would make it longer.
             if end + 1 < bytes.len() {
                 return self.content(directory, start + end as u64 + 1);
             }
