@@ -57,7 +57,7 @@ fn look(browser: &Browser, page: &Path) -> String {
         "Where the bytes go: folders",
         "Where the bytes go: types of files",
         "Ratio by algorithm",
-        "What lies where",
+        "What is stored where",
         "Largest files",
         "Stored once instead of several times",
         "About the image",
