@@ -50,9 +50,10 @@ fn escaped(path: &[u8]) -> String {
     let mut text = String::new();
     for chunk in path.utf8_chunks() {
         for char in chunk.valid().chars() {
-            match char.is_control() {
-                true => text.extend(char.escape_default()),
-                false => text.push(char),
+            if char.is_control() {
+                text.extend(char.escape_default());
+            } else {
+                text.push(char);
             }
         }
         text.extend(chunk.invalid().escape_ascii().map(char::from));

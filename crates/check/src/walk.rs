@@ -106,7 +106,8 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(image: &'a Image, log: &'a Log<'a>, watch: &'a Watch<'a>, raw: Option<Raw<'a>>) -> Self {
+    fn new(decoding: Decoding<'a>, log: &'a Log<'a>, raw: Option<Raw<'a>>) -> Self {
+        let Decoding { image, watch, .. } = decoding;
         let budget = Budget::new(image);
         Self {
             image,
