@@ -64,7 +64,7 @@ impl<'a> Directory<'a> {
         let (size, limit) = (self.inode.size, self.image.limits().directory);
         if size == 0 || size > limit {
             self.incomplete = true;
-            let detail = format!("a directory of {size} bytes; 1 to {limit} are believed");
+            let detail = format!("a directory of {size} bytes; 1 to {limit} are accepted");
             self.log.inode(Rule::DirSize, self.inode.nid, detail);
             return;
         }
@@ -89,7 +89,7 @@ impl<'a> Directory<'a> {
         let (mut position, mut number) = (0, 0);
         while position < file.size() && !self.watch.is_cancelled() {
             let length = (file.size() - position).min(WINDOW);
-            let detail = "directories overlap so much that they are not read any further";
+            let detail = "directories overlap so much that the rest is not read";
             if !self.log.is_granted(allowance.take(length), self.inode.nid, detail) {
                 self.incomplete = true;
                 return;
@@ -144,7 +144,7 @@ impl<'a> Directory<'a> {
             }
             b".." => {
                 self.has_dot_dot = true;
-                self.check_leads_to(Rule::DirDotDot, dirent, self.parent);
+                self.check_target(Rule::DirDotDot, dirent, self.parent);
             }
             _ => see(dirent),
         }
@@ -152,9 +152,9 @@ impl<'a> Directory<'a> {
 
     fn check_order(&mut self, dirent: &Dirent<'_>) {
         if *dirent.name == *self.last {
-            self.log.add(Rule::DirDuplicate, self.entry(dirent), "the name is there twice");
+            self.log.add(Rule::DirDuplicate, self.entry(dirent), "the name occurs twice");
         } else if *dirent.name < *self.last {
-            let detail = format!("it comes behind {}", self.last.escape_ascii());
+            let detail = format!("it follows the greater name {}", self.last.escape_ascii());
             self.report_once(Rule::DirUnsorted, self.entry(dirent), detail);
         }
         self.last.clear();
@@ -163,16 +163,16 @@ impl<'a> Directory<'a> {
 
     fn check_dot(&self, dirent: &Dirent<'_>) {
         if self.inode.dot_omitted {
-            let detail = "`.` is there, though it is said to be omitted";
+            let detail = "`.` is present, but declared as omitted";
             self.log.inode(Rule::DirDot, self.inode.nid, detail);
         }
-        self.check_leads_to(Rule::DirDot, dirent, self.inode.nid);
+        self.check_target(Rule::DirDot, dirent, self.inode.nid);
     }
 
-    fn check_leads_to(&self, rule: Rule, dirent: &Dirent<'_>, expected: Nid) {
+    fn check_target(&self, rule: Rule, dirent: &Dirent<'_>, expected: Nid) {
         if dirent.nid != expected {
             let name = dirent.name.escape_ascii();
-            let detail = format!("`{name}` leads to inode {}, not {expected}", dirent.nid);
+            let detail = format!("`{name}` refers to inode {}, not {expected}", dirent.nid);
             self.log.inode(rule, self.inode.nid, detail);
         }
     }
@@ -196,7 +196,7 @@ impl<'a> Directory<'a> {
 
     fn check_padding(&mut self, padding: &[u8], number: u64) {
         if padding.iter().any(|byte| *byte != 0) {
-            let detail = format!("directory block {number} goes on behind its last name");
+            let detail = format!("directory block {number} has data after its last name");
             self.report_once(Rule::DirPadding, Subject::Inode(self.inode.nid), detail);
         }
     }

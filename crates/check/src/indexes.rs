@@ -49,7 +49,7 @@ impl Indexes<'_, '_> {
     pub(crate) fn check(mut self, allowance: &mut Allowance) {
         let (mut held, mut state) = (Held::default(), State::default());
         for lcn in 0..self.count {
-            let detail = "indexes overlap so much that they are not looked at any further";
+            let detail = "indexes overlap so much that the rest is not checked";
             if !self.log.is_granted(allowance.take(1), self.inode.nid, detail) {
                 return;
             }
@@ -80,11 +80,11 @@ impl Indexes<'_, '_> {
 
     fn check_nonhead(&self, state: &mut State, lcn: u64, index: NonHead) -> Result<(), String> {
         let Some(head) = state.head else {
-            return Err("the first lcluster is no HEAD".to_owned());
+            return Err("the first lcluster is not a HEAD".to_owned());
         };
         let (NonHead { delta0, delta1, cblkcnt }, right) = (index, lcn - head);
         if delta0 == 0 || u64::from(delta0) > right {
-            let detail = format!("lcluster {lcn} has its HEAD {delta0} back, and it is {right}");
+            let detail = format!("lcluster {lcn} gives its HEAD as {delta0} back, not {right}");
             return Err(detail);
         }
         if cblkcnt.is_some() && right != 1 {
@@ -92,7 +92,7 @@ impl Indexes<'_, '_> {
         }
         if delta1 == 0 && !state.zero_reported {
             state.zero_reported = true;
-            let detail = format!("lcluster {lcn} has the next HEAD 0 ahead");
+            let detail = format!("lcluster {lcn} gives the next HEAD as 0 ahead");
             self.log.inode(Rule::IndexZero, self.inode.nid, detail);
         }
         let reach = lcn + u64::from(delta1);

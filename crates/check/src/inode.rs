@@ -50,6 +50,6 @@ fn check_reserved(log: &Log<'_>, raw: &mut Raw<'_>, inode: &Inode) {
         _ => 0..0,
     };
     if set(unused) {
-        log.inode(Rule::ReservedSet, inode.nid, "a part of i_u without meaning is set");
+        log.inode(Rule::ReservedSet, inode.nid, "unused bytes of i_u are set");
     }
 }

@@ -87,7 +87,7 @@ impl<'a> Maps<'a> {
         }
         if let Some(common) = self.ledger.add_inode(inode.space, footprint.range) {
             let detail = format!(
-                "its metadata from byte {} to {} is that of another inode too",
+                "its metadata from byte {} to {} also belongs to another inode",
                 common.start, common.end
             );
             self.log.inode(Rule::InodeOverlap, inode.nid, detail);
@@ -102,7 +102,7 @@ impl<'a> Maps<'a> {
     fn check_extents(&mut self, file: &File<'_>, subject: &mut Subject<'_, '_>) -> bool {
         let (mut at, nid) = (0, subject.inode.nid);
         for extent in file.extents() {
-            let detail = "maps overlap so much that they are not looked at any further";
+            let detail = "maps overlap so much that the rest is not checked";
             if !self.log.is_granted(self.extents.take(1), nid, detail) {
                 return false;
             }
@@ -212,7 +212,7 @@ impl<'a> Maps<'a> {
         // A shared pcluster counts for the file that it was written for.
         let may_share = self.image.superblock().incompat.contains(Incompat::DEDUPE);
         if blocks > subject.blocks || (blocks < subject.blocks && !may_share) {
-            let detail = format!("it says {blocks} blocks, and has {}", subject.blocks);
+            let detail = format!("i_blocks is {blocks}, but {} blocks were found", subject.blocks);
             self.log.inode(Rule::InodeBlocks, subject.inode.nid, detail);
         }
     }

@@ -112,7 +112,7 @@ impl<'a> Overlaps<'a> {
         let inside = claim.device == 0 && self.ledger.is_metadata(&claim.range());
         if inside {
             let (Claim { start, end, .. }, la) = (claim, extent.la);
-            let detail = format!("the extent at {la} lies at {start} to {end}, where metadata is");
+            let detail = format!("the extent at {la} is at {start} to {end}, in metadata");
             self.log.inode(Rule::ExtentInMetadata, claim.nid, detail);
         }
         inside

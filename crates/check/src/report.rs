@@ -155,9 +155,9 @@ mod tests {
             rule: Rule::NlinkWrong,
             nid: Some(Nid(36)),
             path: Some(b"/a\n\xff/\xc3\xbc".to_vec()),
-            detail: "it says 2".into(),
+            detail: "i_nlink is 2".into(),
         };
-        assert_eq!(finding.to_string(), "nlink-wrong: /a\\n\\xff/\u{fc}: inode 36: it says 2");
+        assert_eq!(finding.to_string(), "nlink-wrong: /a\\n\\xff/\u{fc}: inode 36: i_nlink is 2");
     }
 
     #[test]

@@ -72,7 +72,7 @@ rules! {
     SbInvalid "sb-invalid" Error
         "The superblock's fields are possible.";
     SbUnsupported "sb-unsupported" Unsupported
-        "The superblock asks for known features and algorithms only.";
+        "The superblock requires known features and algorithms only.";
     SbConfigs "sb-configs" Error
         "The config records of the algorithms are whole and possible.";
     SbPrefixes "sb-prefixes" Error
@@ -82,59 +82,59 @@ rules! {
     SbSpecialInode "sb-special-inode" Error
         "The packed and the metabox inode are regular files.";
     SbBlocks "sb-blocks" Error
-        "A device is no shorter than the superblock or its slot of the device table says.";
+        "A device is at least as long as the superblock or its slot of the device table requires.";
     SbInos "sb-inos" Warning
-        "The superblock counts as many inodes as there are.";
+        "The superblock's number of inodes is right.";
     SbLabel "sb-label" Warning
-        "The volume's name ends with a NUL: Linux up to 6.12 refuses to mount it otherwise.";
+        "The volume name ends with a NUL: Linux up to 6.12 refuses to mount it otherwise.";
     DeviceTable "device-table" Error
         "The device table is whole, and its devices don't overlap.";
     FeatureUndeclared "feature-undeclared" Error
-        "A feature that the image uses is announced: kernels without it would misread the image otherwise.";
+        "A feature that the image uses is declared: otherwise kernels without it misread the image.";
     ChunksUndeclared "chunks-undeclared" Warning
-        "Chunks are announced; whoever knows them reads them all the same, and mkcomposefs never says so.";
+        "Chunks are declared; readers that support chunks don't need it, and mkcomposefs never declares them.";
     FeatureUnused "feature-unused" Warning
-        "A feature that is announced is used: it keeps older kernels away for nothing otherwise.";
+        "A declared feature is used: otherwise it excludes older kernels for no reason.";
     AlgorithmUnused "algorithm-unused" Warning
-        "An algorithm that is declared is used: kernels without it refuse the image for nothing otherwise.";
+        "A declared algorithm is used: otherwise kernels without it refuse the image for no reason.";
     AlgorithmUndeclared "algorithm-undeclared" Error
         "An algorithm that is used is declared.";
     PclusterUndeclared "pcluster-undeclared" Error
         "No LZ4 pcluster is larger than the largest that is declared: kernels size their buffers by it.";
     DirBlock "dir-block" Error
-        "A directory block says where its names are, and they are names.";
+        "A directory block locates its names, and these are valid.";
     DirSize "dir-size" Error
-        "A directory's size can be believed.";
+        "A directory's size is possible.";
     DirUnsorted "dir-unsorted" Error
-        "The names of a directory ascend: others can't be looked up.";
+        "The names of a directory ascend: otherwise lookups fail.";
     DirDuplicate "dir-duplicate" Error
-        "A directory has a name once.";
+        "A name occurs once in a directory.";
     DirDot "dir-dot" Error
-        "A directory's `.` is there unless it is omitted, and leads to the directory.";
+        "A directory has `.`, unless declared as omitted, and it refers to the directory.";
     DirDotDot "dir-dot-dot" Error
-        "A directory's `..` is there and leads to its parent.";
+        "A directory has `..`, and it refers to the parent.";
     DirType "dir-type" Error
-        "The kind of file that a directory tells is that of the inode.";
+        "The file type in a directory entry is that of the inode.";
     DirTypeUnknown "dir-type-unknown" Warning
-        "A directory tells of each name what kind of file it is.";
+        "A directory entry gives a file type.";
     DirLoop "dir-loop" Error
-        "A directory has one name, and is not within itself.";
+        "A directory has one name, and does not contain itself.";
     DirPadding "dir-padding" Warning
         "Nothing but zeros follows the last name of a directory block.";
     InodeUnreadable "inode-unreadable" Error
-        "A name leads to an inode that can be read.";
+        "A name refers to an inode that can be read.";
     InodeUnsupported "inode-unsupported" Unsupported
         "An inode has a form that is known.";
     InodeOverlap "inode-overlap" Error
-        "Inodes, with what follows them, don't overlap each other.";
+        "Inodes, with their xattrs, maps and inline data, don't overlap.";
     InodeSpecial "inode-special" Warning
-        "Devices, pipes and sockets have no size and the first layout.";
+        "Devices, pipes and sockets have size 0 and layout 0.";
     InodeTime "inode-time" Warning
         "The nanoseconds of a time are less than a second.";
     InodeBlocks "inode-blocks" Warning
-        "A compressed inode counts the blocks that it takes, but for shared ones perhaps.";
+        "A compressed inode's number of blocks is right; shared blocks may be left out.";
     NlinkWrong "nlink-wrong" Error
-        "An inode's count of names is right.";
+        "An inode's link count is right.";
     ReservedSet "reserved-set" Warning
         "Reserved fields are zero.";
     SymlinkTarget "symlink-target" Error
@@ -142,37 +142,37 @@ rules! {
     XattrDamaged "xattr-damaged" Error
         "Xattrs are whole.";
     XattrShared "xattr-shared" Error
-        "The id of a shared xattr leads to one.";
+        "The id of a shared xattr refers to one.";
     XattrDuplicate "xattr-duplicate" Error
-        "An inode has an xattr once.";
+        "An xattr occurs once in an inode.";
     XattrFilter "xattr-filter" Error
         "The name filter hides none of the inode's xattrs.";
     XattrPrefix "xattr-prefix" Warning
-        "The prefix of an xattr's name is known: readers pass over the xattr otherwise.";
+        "The prefix of an xattr's name is known: otherwise readers ignore the xattr.";
     XattrAcl "xattr-acl" Error
         "A POSIX ACL has the form that Linux reads.";
     MapDamaged "map-damaged" Error
-        "An inode's map tells for each byte where it is.";
+        "An inode's map locates each byte.";
     IndexWrong "index-wrong" Error
-        "The distances in an index table lead to the HEADs before and behind.";
+        "The distances in an index table lead to the preceding and the following HEAD.";
     IndexZero "index-zero" Warning
         "No distance ahead in an index table is 0, as in images from before erofs-utils 1.0.";
     MapUnsupported "map-unsupported" Unsupported
         "An inode's map has a form that is known, and sizes that kernels read.";
     InlineCrossesBlock "inline-crosses-block" Error
-        "Data beside an inode doesn't cross a block boundary.";
+        "Inline data doesn't cross a block boundary.";
     InterlacedInline "interlaced-inline" Error
         "No plain inline tail is in an interlaced inode: Linux up to 6.18 misreads it.";
     ExtentNotSmaller "extent-not-smaller" Error
         "A compressed extent before the end of a file is larger than its pcluster: Linux 7 refuses it otherwise.";
     ExtentOutside "extent-outside" Error
-        "Data lies on a device, before its end.";
+        "Data is stored before the end of its device.";
     ExtentInMetadata "extent-in-metadata" Error
-        "Data doesn't lie where the superblock or an inode is.";
+        "Data is not stored where the superblock or an inode is.";
     ExtentOverlap "extent-overlap" Error
-        "Extents either don't overlap or are the same: then their data is shared.";
+        "Extents don't overlap, unless they are equal and share their data.";
     FragmentOutside "fragment-outside" Error
-        "A fragment lies within the packed inode.";
+        "A fragment is within the packed inode.";
     DataUndecodable "data-undecodable" Error
         "A pcluster decodes to the bytes that its extent has.";
     DeviceFailed "device-failed" Error

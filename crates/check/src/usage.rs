@@ -125,7 +125,7 @@ impl Usage {
             let implied =
                 feature == Incompat::CHUNKED_FILE && declared.contains(Incompat::DEVICE_TABLE);
             if !declared.contains(feature) && !implied {
-                let detail = format!("feature {} is used, but not announced", name(feature));
+                let detail = format!("feature {} is used, but not declared", name(feature));
                 // An inode's layout shows that it has chunks, so readers manage without the feature bit.
                 let rule = match feature {
                     Incompat::CHUNKED_FILE => Rule::ChunksUndeclared,
@@ -147,7 +147,7 @@ impl Usage {
                     || feature.bit == Incompat::DEDUPE && self.shares);
             if !used && !may_be_used {
                 let detail = format!(
-                    "feature {} is announced, but not used; Linux before {} can't mount the image",
+                    "feature {} is declared, but not used; Linux before {} can't mount the image",
                     feature.name, feature.since
                 );
                 log.image(Rule::FeatureUnused, detail);

@@ -198,13 +198,13 @@ impl<'a> Walk<'a> {
 
     fn check_type(&self, directory: Nid, dirent: &Dirent<'_>, found: FileType) {
         let (rule, detail) = match dirent.file_type() {
-            Some(told) if told == found => return,
+            Some(given) if given == found => return,
             None if dirent.raw_type == 0 => {
-                (Rule::DirTypeUnknown, "the directory does not tell what it is".to_owned())
+                (Rule::DirTypeUnknown, "the directory gives no file type".to_owned())
             }
             _ => {
-                let (told, found) = (dirent.raw_type, found.dirent_type());
-                (Rule::DirType, format!("the directory tells type {told}, the inode is {found}"))
+                let (given, found) = (dirent.raw_type, found.dirent_type());
+                (Rule::DirType, format!("the directory gives type {given}, the inode {found}"))
             }
         };
         self.log.add(rule, directory::entry(directory, dirent), detail);
@@ -237,12 +237,13 @@ impl<'a> Walk<'a> {
     /// Checks what is known only when all inodes were met.
     fn conclude(mut self) -> (Visits, Counts) {
         let log = self.log.of_phase(Phase::Whole);
-        for (nid, says, right) in self.visits.wrong_nlinks() {
-            log.inode(Rule::NlinkWrong, nid, format!("it says {says} links, and has {right}"));
+        for (nid, found, expected) in self.visits.wrong_nlinks() {
+            let detail = format!("i_nlink is {found}, but {expected} links were found");
+            log.inode(Rule::NlinkWrong, nid, detail);
         }
-        let (says, found) = (self.image.superblock().inos, self.counts.inodes);
-        if !self.visits.incomplete && says != found {
-            log.image(Rule::SbInos, format!("it says {says} inodes; {found} can be reached"));
+        let (recorded, found) = (self.image.superblock().inos, self.counts.inodes);
+        if !self.visits.incomplete && recorded != found {
+            log.image(Rule::SbInos, format!("{recorded} inodes are recorded, {found} were found"));
         }
         self.check_overlaps();
         let is_complete = !self.visits.incomplete && !self.maps.incomplete && self.raw.is_some();

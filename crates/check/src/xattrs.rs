@@ -83,7 +83,7 @@ impl Xattrs {
 
     fn check_body(&mut self, check: &mut BodyCheck<'_, '_>) {
         let Some(bytes) = check.body() else {
-            return check.report(Rule::XattrDamaged, "its xattrs end beyond all metadata");
+            return check.report(Rule::XattrDamaged, "its xattrs end after the metadata");
         };
         if bytes.get(5..BODY_HEADER).is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0)) {
             check.report(Rule::ReservedSet, "reserved bytes of the xattr body are set");
@@ -139,16 +139,13 @@ impl BodyCheck<'_, '_> {
     }
 
     fn report_prefix(&self, index: u8) {
-        self.report(
-            Rule::XattrPrefix,
-            &format!("an xattr's name has prefix {index}, which is none"),
-        );
+        self.report(Rule::XattrPrefix, &format!("an xattr's name has the unknown prefix {index}"));
     }
 
     fn see_shared(&mut self, id: u32, shared: &SharedXattr) {
         match shared {
             SharedXattr::Broken => {
-                let detail = format!("shared xattr {id} lies beyond all metadata");
+                let detail = format!("shared xattr {id} is not within the metadata");
                 self.report(Rule::XattrShared, &detail);
             }
             SharedXattr::Unknown => {}
@@ -197,7 +194,7 @@ impl BodyCheck<'_, '_> {
         self.names.sort_unstable();
         for (name, next) in self.names.iter().zip(self.names.iter().skip(1)) {
             if name == next {
-                let detail = format!("{} is there twice", name.name.escape_ascii());
+                let detail = format!("{} occurs twice", name.name.escape_ascii());
                 self.report(Rule::XattrDuplicate, &detail);
             }
         }
@@ -214,7 +211,7 @@ impl BodyCheck<'_, '_> {
 
 /// Whether `size` bytes of xattrs may be read.
 fn is_granted(allowance: &mut Allowance, size: usize, log: &Log<'_>, inode: &Inode) -> bool {
-    let detail = "xattrs overlap so much that they are not looked at any further";
+    let detail = "xattrs overlap so much that the rest is not checked";
     log.is_granted(allowance.take(size as u64), inode.nid, detail)
 }
 

@@ -38,7 +38,7 @@ impl fmt::Display for ContentsText<'_> {
             "\nstored as   {:>10} {:>16} {:>16} {:>9}",
             "extents", "bytes", "stored", "share"
         )?;
-        for (name, Tally { extents, bytes, stored }) in &contents.data {
+        for (name, Tally { extents, bytes, stored, .. }) in &contents.data {
             let share = Share(*stored, *bytes).to_string();
             writeln!(f, "{name:<11} {extents:>10} {bytes:>16} {stored:>16} {share:>9}")?;
         }

@@ -16,7 +16,7 @@ pub(crate) struct FactsText<'a>(pub(crate) &'a Facts);
 
 impl fmt::Display for FactsText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Facts { summary, contents, details, presets } = self.0;
+        let Facts { summary, contents, details, presets, .. } = self.0;
         summary_text(f, summary)?;
         contents.as_ref().map_or(Ok(()), |contents| ContentsText(contents).fmt(f))?;
         details.as_ref().map_or(Ok(()), |details| DetailsText(details).fmt(f))?;
@@ -34,10 +34,10 @@ fn summary_text(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
     writeln!(f, "inodes      {}, root NID {}", summary.inodes, summary.root_nid)?;
     writeln!(f, "features    {}", list(&summary.features.incompat))?;
     writeln!(f, "compatible  {}", list(&summary.features.compat))?;
-    for Algorithm { name, needs } in &summary.algorithms {
+    for Algorithm { name, needs, .. } in &summary.algorithms {
         writeln!(f, "algorithm   {name}: {needs}")?;
     }
-    for (number, DeviceSlot { tag, blocks }) in summary.devices.iter().enumerate() {
+    for (number, DeviceSlot { tag, blocks, .. }) in summary.devices.iter().enumerate() {
         writeln!(f, "device {:<4} {blocks} blocks, tag {tag:?}", number + 1)?;
     }
     kernel_text(f, &summary.kernel)
@@ -45,7 +45,7 @@ fn summary_text(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
 
 fn kernel_text(f: &mut fmt::Formatter<'_>, kernel: &Kernel) -> fmt::Result {
     writeln!(f, "mounts on   Linux {} and later", kernel.oldest)?;
-    for Requirement { since, what } in &kernel.reasons {
+    for Requirement { since, what, .. } in &kernel.reasons {
         writeln!(f, "            {since}: {what}")?;
     }
     Ok(())
