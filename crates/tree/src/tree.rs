@@ -156,7 +156,7 @@ impl Tree {
     /// The number that the next inode gets.
     #[must_use]
     pub fn next_index(&self) -> InodeIndex {
-        InodeIndex(u32::try_from(self.inodes.len()).expect("`add` refuses more inodes"))
+        index_of(self.inodes.len())
     }
 
     /// The number of inodes, also those that lost their names.
@@ -204,6 +204,10 @@ impl Tree {
     pub fn walk(&self) -> Walk<'_> {
         Walk { tree: self, stack: Vec::new(), started: false }
     }
+}
+
+fn index_of(number: usize) -> InodeIndex {
+    InodeIndex(u32::try_from(number).expect("`Tree::add` refuses more inodes"))
 }
 
 /// A name that [`Tree::walk`] visits.
