@@ -9,6 +9,8 @@ use std::{
     sync::Mutex,
 };
 
+use rustix::mount::{FsOpenFlags, fsopen};
+
 static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// Reports that checks of `tier` are skipped, and why: once in each test program.
@@ -34,6 +36,18 @@ fn report(line: String) {
 #[must_use]
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
+}
+
+/// Whether the process may mount filesystems; in containers root may not.
+///
+/// # Errors
+/// Why not.
+pub fn can_mount() -> Result<(), String> {
+    if !is_root() {
+        return Err("not root".into());
+    }
+    let tmpfs = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC);
+    tmpfs.map(drop).map_err(|errno| format!("mounting: {errno}"))
 }
 
 /// Whether `LITH_HEAVY_TESTS=1` requests tests that take minutes.

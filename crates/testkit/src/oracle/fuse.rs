@@ -45,8 +45,8 @@ pub struct Served {
 /// Whether this machine mounts by FUSE; if not, the reason is reported.
 #[must_use]
 pub fn is_there() -> bool {
-    let reason = if !tier::is_root() {
-        "not root".to_owned()
+    let reason = if let Err(reason) = tier::can_mount() {
+        reason
     } else if let Err(error) = File::options().read(true).write(true).open("/dev/fuse") {
         format!("/dev/fuse: {error}")
     } else {

@@ -8,6 +8,7 @@ use std::{
     os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
     process::Command,
+    sync::OnceLock,
 };
 
 use lith::{
@@ -23,7 +24,7 @@ use rustix::{
 };
 
 use super::stats;
-use crate::{image, tier};
+use crate::{golden, image, tier};
 
 const TIER: &str = "kernel mounts";
 
@@ -86,15 +87,21 @@ pub fn try_mount_with(image: &Path, devices: &[PathBuf]) -> io::Result<Mounted> 
 /// Whether this machine mounts EROFS images; if not, the reason is reported.
 #[must_use]
 pub fn is_there() -> bool {
-    let reason = if !tier::is_root() {
-        "not root".to_owned()
-    } else if let Err(errno) = fsopen("erofs", FsOpenFlags::FSOPEN_CLOEXEC) {
-        format!("this kernel has no EROFS: {errno}")
-    } else {
-        return true;
-    };
-    tier::skip(TIER, reason);
-    false
+    static REFUSAL: OnceLock<Option<String>> = OnceLock::new();
+    let refusal = REFUSAL.get_or_init(|| refusal().err());
+    if let Some(reason) = refusal {
+        tier::skip(TIER, reason);
+    }
+    refusal.is_none()
+}
+
+/// Tries to mount an image that every kernel with EROFS mounts. In containers there may be no loop devices.
+fn refusal() -> Result<(), String> {
+    tier::can_mount()?;
+    fsopen("erofs", FsOpenFlags::FSOPEN_CLOEXEC)
+        .map_err(|errno| format!("this kernel has no EROFS: {errno}"))?;
+    let plain = golden::folder().join("01-plain.erofs");
+    try_mount(&plain).map(drop).map_err(|error| error.to_string().trim().to_owned())
 }
 
 fn mount_source(source: &Path, devices: &[PathBuf]) -> io::Result<OwnedFd> {

@@ -11,6 +11,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use lith_testkit::tier;
 use rustix::process::Signal;
 
 use super::{
@@ -249,8 +250,7 @@ fn mount_8_calls_the_helper() {
     let output = unshared.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(77) || !Path::new("/usr/sbin/losetup").exists() {
-        eprintln!("SKIP mount(8): no overlay on /usr/sbin");
-        return;
+        return tier::skip("mount(8)", "no overlay on /usr/sbin");
     }
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "1\n1\n1\n1\n1\n0\n", "{said}");

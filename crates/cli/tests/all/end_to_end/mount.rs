@@ -2,7 +2,6 @@
 
 use std::{
     fs::{self, File},
-    io::Write,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -10,7 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, geteuid, kill_process};
+use lith_testkit::tier;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::{
     args,
@@ -48,14 +48,17 @@ impl Drop for MountPoint {
     }
 }
 
-/// Whether FUSE can be tried here; if not, that is told.
+/// Whether FUSE can be tried here; if not, the reason is reported.
 pub(crate) fn is_there() -> bool {
-    let is_there = geteuid().is_root() && File::open("/dev/fuse").is_ok();
-    if !is_there {
-        // Past the test harness, which hides what tests that pass print.
-        let _ = writeln!(std::io::stderr().lock(), "SKIP lith mount: not root, or no /dev/fuse");
+    let fuse = || File::open("/dev/fuse").map_err(|error| format!("/dev/fuse: {error}"));
+    match tier::can_mount().and_then(|()| fuse()) {
+        Ok(_) => tier::ran("lith mount"),
+        Err(reason) => {
+            tier::skip("lith mount", reason);
+            return false;
+        }
     }
-    is_there
+    true
 }
 
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -290,8 +293,11 @@ exec setpriv --reuid=65534 --regid=65534 --clear-groups sh -euc '
 #[test]
 fn everybody_mounts_by_fusermount3() {
     let has = |name: &&str| Path::new("/usr/bin").join(name).exists();
-    if !is_there() || !["setpriv", "fusermount3", "unshare"].iter().all(has) {
+    if !is_there() {
         return;
+    }
+    if !["setpriv", "fusermount3", "unshare"].iter().all(has) {
+        return tier::skip("lith mount by users", "no setpriv, fusermount3 or unshare");
     }
     let (sample, image) = Sample::built();
     let place = tempfile::tempdir_in("/tmp").unwrap();

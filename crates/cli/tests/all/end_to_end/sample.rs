@@ -9,6 +9,7 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
+use lith_testkit::tier;
 use rustix::fs::{CWD, FileType, Mode, XattrFlags};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -138,11 +139,11 @@ fn noise(count: usize) -> Vec<u8> {
     bytes.take(count).collect()
 }
 
-/// Whether the tests may do what only root may; else says that something is skipped.
+/// Whether the tests run as root; if not, `what` is reported as skipped.
 pub(crate) fn is_root(what: &str) -> bool {
-    let is_root = rustix::process::geteuid().is_root();
+    let is_root = tier::is_root();
     if !is_root {
-        eprintln!("skipped, as it needs root: {what}");
+        tier::skip(what, "not root");
     }
     is_root
 }
