@@ -1,41 +1,41 @@
-//! What does the program's exit code say?
+//! Defines the outcomes of verbs and maps them to exit codes.
 
 use std::process::{self, ExitCode};
 
-/// What a verb that ran to its end has to say.
+/// The outcome of a verb that ran to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
-    /// All is well.
+    /// It succeeded.
     Success,
     /// The two trees differ.
     Different,
-    /// The image is not sound, and stays so.
+    /// The image is corrupt; as nothing is repaired, it stays so.
     Unsound,
-    /// Whether the image is sound can't be told.
+    /// The image uses what this version doesn't know, so whether it is sound is unknown.
     Undecided,
-    /// Something went wrong, and another process said what.
-    Told,
+    /// It failed, and the error is printed already.
+    Reported,
 }
 
 impl Outcome {
     const fn code(self) -> u8 {
         match self {
             Self::Success => 0,
-            Self::Different | Self::Told => 1,
+            Self::Different | Self::Reported => 1,
             Self::Unsound => 4,
             Self::Undecided => 8,
         }
     }
 }
 
-/// Whose exit codes a verb has.
+/// Which program's exit codes a verb has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Convention {
-    /// 1 when something went wrong, 2 for wrong usage.
+    /// 1 for a failure, 2 for wrong usage.
     Usual,
-    /// As diff(1): 1 is a difference, 2 is trouble of any kind.
+    /// As diff(1): 1 if the trees differ, 2 for a failure or wrong usage.
     Diff,
-    /// As fsck(8): 4 is an unsound image, 8 when something went wrong, 16 for wrong usage.
+    /// As fsck(8): 4 for a corrupt image, 8 for a failure, 16 for wrong usage.
     Fsck,
 }
 
@@ -49,7 +49,7 @@ impl Convention {
         }
     }
 
-    /// The code of a command line that makes no sense.
+    /// The code for wrong usage.
     pub(crate) fn usage(self) -> ExitCode {
         match self {
             Self::Usual | Self::Diff => 2.into(),
@@ -57,7 +57,7 @@ impl Convention {
         }
     }
 
-    /// The code of what could not be done.
+    /// The code for a failure.
     fn failure(self) -> ExitCode {
         match self {
             Self::Usual => 1.into(),
@@ -66,13 +66,13 @@ impl Convention {
         }
     }
 
-    /// The code of a verb that ran.
+    /// The code for the result of a verb.
     pub(crate) fn code<E>(self, result: &Result<Outcome, E>) -> ExitCode {
         result.as_ref().map_or_else(|_failed| self.failure(), |outcome| outcome.code().into())
     }
 }
 
-/// Ends the program at once, where the rest of the work would change nothing.
+/// Ends the program at once, if the rest of the work can't change the exit code.
 pub(crate) fn now(outcome: Outcome) -> ! {
     process::exit(outcome.code().into())
 }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_those_that_scripts_know() {
+    fn exit_codes_follow_the_convention_of_the_verb() {
         let codes = |verb: &str| {
             let convention = Convention::of(verb);
             [convention.code(&Err(())), convention.usage()]

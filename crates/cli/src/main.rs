@@ -1,4 +1,4 @@
-//! Words in, words out: the `lith` program.
+//! How does the `lith` program turn its arguments into an exit code? Dispatches to applets and verbs.
 #![forbid(unsafe_code)]
 
 mod applets;
@@ -10,35 +10,61 @@ mod run;
 use std::{env, ffi::OsString, process::ExitCode};
 
 use applets::Applet;
+use args::Verb;
 use exit::{Convention, Outcome};
+use output::error;
 
 fn main() -> ExitCode {
-    let words: Vec<OsString> = env::args_os().collect();
+    let line: Vec<OsString> = env::args_os().collect();
     // Called as `mkfs.erofs …` or as `lith mkfs.erofs …`.
-    for (at, word) in words.iter().enumerate().take(2) {
-        if let Some(applet) = Applet::named(word) {
-            let (_, words) = words.split_at(at);
-            return applet.run(words);
+    for (index, argument) in line.iter().enumerate().take(2) {
+        if let Some(applet) = Applet::named(argument) {
+            let (_, line) = line.split_at(index);
+            return applet.run(line);
         }
     }
-    let verb = words.get(1).cloned().unwrap_or_default();
-    let convention = Convention::of(&verb.to_string_lossy());
+    let name = line.get(1).cloned().unwrap_or_default();
+    let convention = Convention::of(&name.to_string_lossy());
     let verb = match args::parse() {
         Ok(verb) => verb,
-        Err(message) => return say(&message, convention),
+        Err(message) => return print(&message, convention),
     };
-    let mut result = run::run(verb);
+    let mut result = run(verb);
     match &result {
-        Err(error) if output::error::is_broken_pipe(error) => result = Ok(Outcome::Success),
-        Err(error) => output::error::tell("lith", error),
+        // A reader such as `head` that closes the pipe early got what it wanted.
+        Err(error) if error::is_broken_pipe(error) => result = Ok(Outcome::Success),
+        Err(error) => error::print("lith", error),
         Ok(_) => {}
     }
     convention.code(&result)
 }
 
-/// Prints what the parser has to say: help, the version, or what is wrong.
-fn say(message: &clap::Error, convention: Convention) -> ExitCode {
-    // There is nobody to tell that a message can't be written.
+/// Prints the parser's message: help, the version, or a usage error.
+fn print(message: &clap::Error, convention: Convention) -> ExitCode {
+    // If the output can't be written, neither can an error about it be reported usefully.
     let _ = message.print();
     if message.use_stderr() { convention.usage() } else { ExitCode::SUCCESS }
+}
+
+fn run(verb: Verb) -> anyhow::Result<Outcome> {
+    match verb {
+        Verb::Build(request) => run::build::run(*request),
+        Verb::Ls(request) => run::ls::run(&request),
+        Verb::Cat(request) => run::cat::run(&request),
+        Verb::Stat(request) => run::stat::run(&request),
+        Verb::Extract(request) => run::extract::run(&request),
+        Verb::Tar(request) => run::tar::run(&request),
+        Verb::Mount(request) => run::mount::run(&request),
+        Verb::Umount(request) => run::umount::run(&request),
+        Verb::Check(request) => run::check::run(&request),
+        Verb::Info(request) => run::info::run(&request),
+        Verb::Report(request) => run::report::run(&request),
+        Verb::Map(request) => run::map::run(&request),
+        Verb::Diff(request) => run::diff::run(&request),
+        Verb::Dump(request) => run::dump::run(&request),
+        Verb::Bench(request) => run::bench::run(&request).map(|never| match never {}),
+        Verb::Applets(request) => run::applets::run(&request, applets::names()),
+        Verb::Completions(request) => run::completions::run(&request),
+        Verb::Man(request) => run::man::run(&request, applets::commands()),
+    }
 }

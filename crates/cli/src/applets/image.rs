@@ -1,46 +1,47 @@
-//! Which image do fsck.erofs and dump.erofs look at?
+//! Defines the image and file arguments that fsck.erofs and dump.erofs have in common.
 
-use std::{io, path::PathBuf};
+use std::{ffi::OsString, io, path::PathBuf};
 
 use anyhow::Context;
 use clap::Args;
 use lith::{
     device::{DeviceError, OffsetDevice, ReadAt},
-    reader::{Image, Inode, Options},
+    format::addr::Nid,
+    reader::{Error, Image, Inode, Options},
 };
 
-use crate::{args::c_number as number, output::error::Place, run::subject};
+use crate::{args::c_number::number, output::error::Place, run::subject};
 
-/// An image, and where in a file it is.
+/// An image, its further devices, and its start within the file.
 #[derive(Args, Debug)]
-pub(super) struct ImageWords {
+pub(super) struct ImageArguments {
     /// The image
     #[arg(value_name = "IMAGE")]
     pub(super) image: PathBuf,
 
-    /// A further device of an image that lies on several, in the order of its device table
+    /// A further device of a multi-device image, in the order of its device table
     #[arg(long = "device", value_name = "FILE")]
     devices: Vec<PathBuf>,
 
-    /// Bytes before the image in its file
-    #[arg(long, value_name = "BYTES", value_parser = number::number, default_value = "0")]
+    /// Byte offset of the image within its file
+    #[arg(long, value_name = "BYTES", value_parser = number, default_value = "0")]
     offset: u64,
 }
 
 /// A file of the image.
 #[derive(Args, Debug)]
-pub(super) struct FileWords {
-    /// The file of this NID
-    #[arg(long, value_name = "NID", value_parser = number::number)]
+pub(super) struct FileArguments {
+    /// The file with this NID
+    #[arg(long, value_name = "NID", value_parser = number)]
     pub(super) nid: Option<u64>,
 
     /// The file at this path; symbolic links are not followed
     #[arg(long, value_name = "PATH", allow_hyphen_values = true)]
-    pub(super) path: Option<std::ffi::OsString>,
+    pub(super) path: Option<OsString>,
 }
 
-impl ImageWords {
-    /// The devices that it lies on.
+impl ImageArguments {
+    /// The image's devices, the primary one first.
     pub(super) fn devices(&self) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
         let mut primary = subject::device(&self.image)?;
         if self.offset > 0 {
@@ -58,8 +59,9 @@ impl ImageWords {
         self.open_on(self.devices()?, any_checksum)
     }
 
-    /// As [`Self::devices`], but further devices that are not given are there without their bytes: for what looks at
-    /// the structure of an image only.
+    /// As [`Self::devices`]; if no further devices are given, adds unreadable ones of the sizes in the device table.
+    ///
+    /// That suffices for work on metadata, all of which is stored on the primary device.
     pub(super) fn devices_of_structure(&self) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
         let mut devices = self.devices()?;
         if self.devices.is_empty()
@@ -73,8 +75,8 @@ impl ImageWords {
         Ok(devices)
     }
 
-    /// Opens the image so that its extents are told by the devices that its inodes name, though these may not be at
-    /// hand.
+    /// Opens the image for work on metadata: further devices may be missing, and extents name the device that their
+    /// inode names.
     pub(super) fn open_structure(&self, any_checksum: bool) -> anyhow::Result<Image> {
         self.open_on(self.devices_of_structure()?, any_checksum)
     }
@@ -85,13 +87,13 @@ impl ImageWords {
         Image::open_with(devices, options).with_context(|| Place(&self.image).to_string())
     }
 
-    /// An error about the image.
-    pub(super) fn about(&self, error: lith::reader::Error) -> anyhow::Error {
+    /// Adds the image's path to an error.
+    pub(super) fn about(&self, error: Error) -> anyhow::Error {
         anyhow::Error::new(error).context(Place(&self.image).to_string())
     }
 }
 
-/// A device of this size whose bytes can't be had.
+/// A device whose size in bytes is known, but which can't be read.
 struct AbsentDevice(u64);
 
 impl ReadAt for AbsentDevice {
@@ -105,19 +107,19 @@ impl ReadAt for AbsentDevice {
     }
 }
 
-impl FileWords {
-    /// Whether a file is named.
+impl FileArguments {
+    /// Whether a file is given.
     pub(super) const fn is_given(&self) -> bool {
         self.nid.is_some() || self.path.is_some()
     }
 
-    /// The file; the root if none is named.
-    pub(super) fn find(&self, words: &ImageWords, image: &Image) -> anyhow::Result<Inode> {
+    /// The file's inode; that of the root if none is given.
+    pub(super) fn find(&self, arguments: &ImageArguments, image: &Image) -> anyhow::Result<Inode> {
         let found = match (&self.path, self.nid) {
             (Some(path), _) => image.resolve(path.as_encoded_bytes()),
-            (None, Some(nid)) => image.inode(lith::format::addr::Nid(nid)),
+            (None, Some(nid)) => image.inode(Nid(nid)),
             (None, None) => image.root(),
         };
-        found.map_err(|error| words.about(error))
+        found.map_err(|error| arguments.about(error))
     }
 }

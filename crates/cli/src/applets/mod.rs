@@ -1,17 +1,16 @@
-//! Which program is this, by the name that it was called by?
+//! Which program is this, by the name under which it was called? Defines the applets and dispatches to them.
 //!
 //! Scripts call the programs of erofs-utils by names, options and lines of output that are an interface by now. Each
-//! applet has that interface; behind it, its words become requests like those of verbs, which the same code carries
-//! out.
+//! applet has that interface, and turns its arguments into requests like those of verbs, which the same code executes.
 
+mod display;
 mod dump;
-mod form;
 mod fsck;
 mod fuse;
 mod image;
 mod mkfs;
 mod mount;
-mod words;
+mod program;
 
 use std::{
     ffi::{OsStr, OsString},
@@ -21,19 +20,14 @@ use std::{
 
 use clap::Command;
 
-use crate::{
-    exit::{Convention, Outcome},
-    output::error,
-};
-
-/// A program of erofs-utils that this one stands in for.
+/// A program of erofs-utils that this one replaces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Applet {
     /// Makes images.
     Mkfs,
     /// Checks and extracts images.
     Fsck,
-    /// Shows what images hold.
+    /// Shows what images contain.
     Dump,
     /// Serves images by FUSE.
     Fuse,
@@ -41,28 +35,39 @@ pub(crate) enum Applet {
     Mount,
 }
 
-/// The release of erofs-utils whose options the applets have.
-const RELEASE: &str = "1.9.4";
+/// All names, each with its applet.
+const NAMES: [(&str, Applet); 6] = [
+    ("mkfs.erofs", Applet::Mkfs),
+    ("fsck.erofs", Applet::Fsck),
+    ("dump.erofs", Applet::Dump),
+    ("erofsfuse", Applet::Fuse),
+    ("fuse.erofs", Applet::Fuse),
+    ("mount.erofs", Applet::Mount),
+];
+
+/// All names of applets; one of them is an alias.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().map(|(name, _)| *name)
+}
+
+/// The definition of each applet's command line, for manual pages.
+pub(crate) fn commands() -> impl Iterator<Item = Command> {
+    NAMES
+        .iter()
+        .map(|(name, applet)| (name, applet.command()))
+        // An alias has no page of its own.
+        .filter(|(name, command)| command.get_name() == **name)
+        .map(|(_, command)| command)
+}
 
 impl Applet {
-    /// All names, each with its applet.
-    pub(crate) const NAMES: [(&str, Self); 6] = [
-        ("mkfs.erofs", Self::Mkfs),
-        ("fsck.erofs", Self::Fsck),
-        ("dump.erofs", Self::Dump),
-        ("erofsfuse", Self::Fuse),
-        ("fuse.erofs", Self::Fuse),
-        ("mount.erofs", Self::Mount),
-    ];
-
-    /// The applet that a program's path or a word names.
+    /// The applet that the path or name of a program denotes.
     pub(crate) fn named(program: &OsStr) -> Option<Self> {
         let name = Path::new(program).file_name()?;
-        Self::NAMES.iter().find(|(known, _)| name == *known).map(|(_, applet)| *applet)
+        NAMES.iter().find(|(known, _)| name == *known).map(|(_, applet)| *applet)
     }
 
-    /// All that is known of its command line, for manual pages.
-    pub(crate) fn command(self) -> Command {
+    fn command(self) -> Command {
         match self {
             Self::Mkfs => mkfs::command(),
             Self::Fsck => fsck::command(),
@@ -72,30 +77,16 @@ impl Applet {
         }
     }
 
-    /// Runs it with the words of its command line, the first of which is its name.
-    pub(crate) fn run(self, words: &[OsString]) -> ExitCode {
+    /// Runs it with a command line whose first argument is its name.
+    pub(crate) fn run(self, line: &[OsString]) -> ExitCode {
         match self {
-            Self::Mkfs => mkfs::main(words),
-            Self::Fsck => fsck::main(words),
-            Self::Dump => dump::main(words),
-            Self::Fuse => fuse::main(words),
-            Self::Mount => mount::main(words),
+            Self::Mkfs => mkfs::main(line),
+            Self::Fsck => fsck::main(line),
+            Self::Dump => dump::main(line),
+            Self::Fuse => fuse::main(line),
+            Self::Mount => mount::main(line),
         }
     }
-}
-
-/// The exit code of what an applet did, after it is told what went wrong, if anything did.
-fn end(words: &[OsString], result: &anyhow::Result<Outcome>) -> ExitCode {
-    if let Err(error) = result {
-        error::tell(&words::name_of(words), error);
-    }
-    Convention::Usual.code(result)
-}
-
-/// What a program of this name says of its version, behind the name: the release that it stands in for, then `more`,
-/// then what it is.
-fn version(more: &str) -> String {
-    format!("(erofs-utils) {RELEASE}\n{more}lith {}", env!("CARGO_PKG_VERSION"))
 }
 
 #[cfg(test)]
@@ -103,8 +94,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_are_known_by_the_last_part_of_their_paths() {
-        for (name, applet) in Applet::NAMES {
+    fn applets_are_found_by_the_last_component_of_a_path() {
+        for (name, applet) in NAMES {
             for program in [name.to_owned(), format!("/usr/bin/{name}"), format!("./{name}")] {
                 assert_eq!(Applet::named(program.as_ref()), Some(applet), "{program}");
             }
@@ -112,5 +103,12 @@ mod tests {
         for other in ["lith", "/usr/bin/lith", "mkfs", "mkfs.erofs.old", "", "/"] {
             assert_eq!(Applet::named(other.as_ref()), None, "{other}");
         }
+    }
+
+    #[test]
+    fn every_applet_has_one_command() {
+        let names: Vec<_> = commands().map(|command| command.get_name().to_owned()).collect();
+        assert_eq!(names, ["mkfs.erofs", "fsck.erofs", "dump.erofs", "erofsfuse", "mount.erofs"]);
+        commands().for_each(Command::debug_assert);
     }
 }

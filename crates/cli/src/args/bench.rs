@@ -1,4 +1,4 @@
-//! Parses the arguments of `bench`, which another program reads.
+//! Defines the arguments of `lith bench`, which lith-bench parses.
 
 use std::ffi::OsString;
 
@@ -6,13 +6,13 @@ use std::ffi::OsString;
 #[derive(Debug, clap::Args)]
 #[command(
     disable_help_flag = true,
-    long_about = "Starts the program lith-bench, which is beside this one or in the PATH, with the same arguments. It makes \
-        images of the same content by lith and by other filesystems, mounts and reads them in turn, and writes what it \
-        measured as JSON, Markdown and one HTML page with plots.",
+    long_about = "Starts the program lith-bench, from the directory of this program or the PATH, with the same arguments. It builds \
+        images of the same content with lith and other filesystems, mounts and reads them in turn, and writes the \
+        measurements as JSON, Markdown and one HTML page with plots.",
     after_long_help = "\
 Examples:
   lith bench --help                      all options
-  lith bench --list                      what there is to measure
+  lith bench --list                      all measurements
   lith bench --out results               the published comparisons, on the usual corpora"
 )]
 pub(crate) struct Bench {

@@ -1,14 +1,13 @@
-//! Which files' bytes are wanted?
+//! Defines the arguments of `lith cat`.
 
 use std::ffi::OsString;
 
 use super::image::ImageArgs;
 
-/// Print files of an image
+/// Print the content of files
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Writes the bytes of files to standard output, one after the other. Symbolic links are \
-        followed inside the image.",
+    long_about = "Writes the content of files to standard output. Symbolic links are followed within the image.",
     after_long_help = "\
 Examples:
   lith cat image.erofs /etc/os-release

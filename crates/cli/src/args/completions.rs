@@ -1,11 +1,11 @@
-//! For which shell?
+//! Defines the arguments of `lith completions`.
 
 use clap_complete::Shell;
 
 /// Print completions for a shell
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Prints a script that teaches a shell to complete this program's verbs and options.",
+    long_about = "Prints a script with which a shell completes this program's verbs and options.",
     after_long_help = "\
 Examples:
   lith completions bash > /usr/share/bash-completion/completions/lith

@@ -1,16 +1,19 @@
-//! Which two trees are compared, and what does not count?
+//! Defines the arguments of `lith diff`.
 
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use lith::tree::{Aspects, DiffOptions};
 
+use super::common::{OutputArgs, WorkersArgs};
+
 /// Compare two trees
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Compares two trees, each a directory, a tar or an EROFS image, in every byte, mode, owner, \
-        time, link, device number and extended attribute, and prints each difference with its path.\n\n\
-        Exit codes are those of diff(1): 0 no difference, 1 differences, 2 trouble.",
+    long_about = "Compares two trees, each a directory, a tar or an EROFS image, by content, mode, owner, time, links, \
+        device number and extended attributes, and prints each difference with its path; with --json as one \
+        object per line.\n\n\
+        Exit codes are those of diff(1): 0 no differences, 1 differences, 2 failure or wrong usage.",
     after_long_help = "\
 Examples:
   lith diff rootfs rootfs.erofs
@@ -18,43 +21,37 @@ Examples:
   lith diff -q a.erofs b.erofs && echo equal"
 )]
 pub(crate) struct Diff {
-    /// A directory, a tar (`-`: on standard input) or an EROFS image
+    /// A directory, a tar (`-`: standard input) or an EROFS image
     pub(crate) a: PathBuf,
 
-    /// Another
+    /// Another one
     pub(crate) b: PathBuf,
 
-    /// What does not count, separated by commas
+    /// Differences to ignore, separated by commas
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     ignore: Vec<Aspect>,
 
-    /// Threads that compare content [default: one for each core]
-    #[arg(long, value_name = "N")]
-    workers: Option<NonZeroUsize>,
+    #[command(flatten)]
+    workers: WorkersArgs,
 
-    /// Print one JSON object a line
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Print nothing; the exit code says it
-    #[arg(short, long, conflicts_with = "json")]
-    pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
-/// A group of differences.
+/// A kind of differences.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Aspect {
     /// Permission bits
     Mode,
     /// User and group
     Owner,
-    /// Time of last modification
+    /// Modification time
     Mtime,
-    /// Link counts, and which names are of one file
+    /// Link counts, and which names are hard links of one file
     Links,
     /// Extended attributes
     Xattrs,
-    /// Bytes of files of equal size
+    /// Content of files of equal size
     Content,
 }
 
@@ -72,11 +69,11 @@ impl From<Aspect> for Aspects {
 }
 
 impl Diff {
-    /// How to compare.
+    /// The options of the comparison.
     pub(crate) fn options(&self) -> DiffOptions {
         DiffOptions::with(|options| {
             options.ignore = self.ignore.iter().map(|aspect| Aspects::from(*aspect)).collect();
-            options.workers = super::workers(self.workers);
+            options.workers = self.workers.count();
         })
     }
 }

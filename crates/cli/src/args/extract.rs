@@ -1,18 +1,18 @@
-//! What shall be extracted, where, and how?
+//! Defines the arguments of `lith extract`.
 
-use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf};
 
 use lith::export::{Existing, ExtractOptions, Owners};
 
-use super::image::ImageArgs;
+use super::{common::WorkersArgs, image::ImageArgs};
 
-/// Copy files out of an image
+/// Extract files of an image
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Copies everything in an image, or the given paths and all below them, into a directory, with \
-        modes, times, links, extended attributes, and, for root, owners and devices. What can't be kept is \
-        told on standard error.\n\n\
-        Nothing is ever written outside of the directory, whatever the image holds.",
+    long_about = "Extracts all files of an image, or the given paths and everything below them, into a directory, with \
+        modes, times, links, extended attributes and, for root, owners and devices. Attributes that can't be set \
+        are reported on standard error.\n\n\
+        Nothing is written outside of the directory, even from a malicious image.",
     after_long_help = "\
 Examples:
   lith extract image.erofs copy
@@ -24,40 +24,39 @@ pub(crate) struct Extract {
     #[command(flatten)]
     pub(crate) image: ImageArgs,
 
-    /// The directory to copy into; made if it is not there
+    /// The directory to extract to; created if needed
     pub(crate) directory: PathBuf,
 
-    /// Paths in the image [default: everything]
+    /// Paths in the image [default: all]
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<OsString>,
 
-    /// Replace files that are there already
+    /// Replace existing files
     #[arg(long)]
     overwrite: bool,
 
-    /// Give files the owners they have in the image [default for root]
+    /// Keep owners [default for root]
     #[arg(long, conflicts_with = "no_owner")]
     owner: bool,
 
-    /// Files become those of whoever extracts them [default for all but root]
+    /// The extracting user owns the files [default for other users]
     #[arg(long)]
     no_owner: bool,
 
-    /// Leave extended attributes out
+    /// Drop extended attributes
     #[arg(long)]
     no_xattrs: bool,
 
-    /// Threads that write files [default: one for each core]
-    #[arg(long, value_name = "N")]
-    workers: Option<NonZeroUsize>,
+    #[command(flatten)]
+    workers: WorkersArgs,
 
-    /// Don't tell what can't be kept
+    /// Print neither progress nor attributes that can't be set
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
 impl Extract {
-    /// How to extract.
+    /// The options of the extraction.
     pub(crate) fn options(&self) -> ExtractOptions {
         ExtractOptions::with(|options| {
             options.owners = match (self.owner, self.no_owner) {
@@ -66,7 +65,7 @@ impl Extract {
                 (false, false) => Owners::Auto,
             };
             options.existing = if self.overwrite { Existing::Overwrite } else { Existing::Refuse };
-            (options.xattrs, options.workers) = (!self.no_xattrs, super::workers(self.workers));
+            (options.xattrs, options.workers) = (!self.no_xattrs, self.workers.count());
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What shall be listed, and how?
+//! Defines the arguments of `lith ls`.
 
 use std::ffi::OsString;
 
@@ -7,14 +7,14 @@ use super::image::ImageArgs;
 /// List a directory of an image
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Lists a directory of an image, or tells that a file is there.\n\n\
-        Names are sorted by their bytes. Bytes that a terminal can't show, and backslashes, are shown as \
-        \\xHH and \\\\; -0 prints names as they are.",
+    long_about = "Lists a directory of an image, or a single file.\n\n\
+        Names are sorted by their bytes. Unprintable bytes are shown as \\xHH and backslashes as \\\\; -0 prints \
+        names unchanged. Times are UTC.",
     after_long_help = "\
 Examples:
   lith ls image.erofs                    names in the root
   lith ls -l image.erofs /etc            with modes, owners, sizes and times (UTC)
-  lith ls -R0 image.erofs | xargs -0n1   every path, for other programs
+  lith ls -R0 image.erofs | xargs -0n1   all paths, for other programs
   lith ls -R --json image.erofs | jq -r 'select(.size > 1000000).path'"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
@@ -22,7 +22,7 @@ pub(crate) struct Ls {
     #[command(flatten)]
     pub(crate) image: ImageArgs,
 
-    /// What to list
+    /// The directory or file
     #[arg(default_value = "/")]
     pub(crate) path: OsString,
 
@@ -30,15 +30,15 @@ pub(crate) struct Ls {
     #[arg(short, long, conflicts_with_all = ["json", "null"])]
     pub(crate) long: bool,
 
-    /// List everything below, each with its path
+    /// List subdirectories recursively, with paths
     #[arg(short = 'R', long)]
     pub(crate) recursive: bool,
 
-    /// Print names as they are, each with a NUL behind it
+    /// Print names unchanged, each followed by a NUL
     #[arg(short = '0', long, conflicts_with = "json")]
     pub(crate) null: bool,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,18 +1,18 @@
-//! Where shall manual pages go?
+//! Defines the arguments of `lith man`.
 
 use std::path::PathBuf;
 
 /// Write manual pages
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Writes a manual page for the program, one for each verb and one for each program that it is called \
-        instead of into a directory, or without one prints the program's own page.",
+    long_about = "Writes manual pages for the program, each verb and each applet into a directory. Without a directory, \
+        prints the program's page.",
     after_long_help = "\
 Examples:
   lith man /usr/local/share/man/man1     then: man lith-build
   lith man | man -l -"
 )]
 pub(crate) struct Man {
-    /// The directory for lith.1, lith-build.1 and the others; made if it is not there
+    /// The directory for lith.1, lith-build.1 and the others; created if needed
     pub(crate) directory: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Whose extents are wanted?
+//! Defines the arguments of `lith map`.
 
 use std::ffi::OsString;
 
@@ -7,12 +7,12 @@ use super::image::ImageArgs;
 /// Show where a file's bytes are stored
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Shows each extent of a file, as `filefrag -v` would: which of its bytes, where and in how \
-        many bytes they are stored, and in what way. All numbers are bytes.\n\n\
-        Kinds: flat (a row of blocks), inline (beside the inode), chunk, hole, fragment (in the packed \
-        inode), the name of a compression algorithm, and plain (stored as it is in a compressed file). \
-        With `partial`, the compressed data holds more than the extent; `interlaced` data is rotated within \
-        its block.",
+    long_about = "Shows each extent of a file, like `filefrag -v`: its range in the file, its range on the device, \
+        and its kind. All numbers are bytes.\n\n\
+        Kinds: flat (contiguous blocks), inline (next to the inode), chunk, hole, fragment (in the packed \
+        inode), the name of a compression algorithm, and plain (uncompressed, in a compressed file). \
+        `partial`: the extent uses only the first part of its pcluster's data. `interlaced`: the data is rotated \
+        within its block.",
     after_long_help = "\
 Examples:
   lith map image.erofs /usr/bin/env

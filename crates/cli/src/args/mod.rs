@@ -1,6 +1,6 @@
-//! What does the command line ask for?
+//! What does the command line request? Defines the arguments of each verb in a file of its own.
 //!
-//! Each verb has a file here that turns words into a typed request; nothing behind it looks at words again.
+//! All text of the command line is parsed here; other modules get typed values.
 
 pub(crate) mod applets;
 pub(crate) mod bench;
@@ -8,9 +8,11 @@ pub(crate) mod build;
 pub(crate) mod c_number;
 pub(crate) mod cat;
 pub(crate) mod check;
+mod common;
 pub(crate) mod completions;
 pub(crate) mod diff;
 pub(crate) mod dump;
+pub(crate) mod environment;
 pub(crate) mod extended;
 pub(crate) mod extract;
 pub(crate) mod hints;
@@ -28,10 +30,10 @@ pub(crate) mod tar;
 pub(crate) mod umount;
 pub(crate) mod value;
 
-use std::{env, num::NonZeroUsize, thread};
-
 use clap::{CommandFactory, Parser, Subcommand};
-use lith::tree::Timestamp;
+
+pub(crate) use crate::output::error::one_line;
+pub(crate) use environment::{source_date_epoch, workers};
 
 /// Builds, reads, checks and compares EROFS images
 #[derive(Debug, Parser)]
@@ -47,24 +49,24 @@ use lith::tree::Timestamp;
     after_help = "`lith VERB --help` explains a verb, with examples.",
     after_long_help = "\
 Examples:
-  lith build rootfs rootfs.erofs         make an image of a folder
+  lith build rootfs rootfs.erofs         build an image of a directory
   lith mount rootfs.erofs /mnt           mount it
-  lith ls -l rootfs.erofs /etc           or look inside without mounting
-  lith extract rootfs.erofs copy         and get it all back
-  lith diff rootfs rootfs.erofs          nothing got lost on the way
+  lith ls -l rootfs.erofs /etc           list its files without mounting
+  lith extract rootfs.erofs copy         extract all files
+  lith diff rootfs rootfs.erofs          compare it with its source
 
 Exit codes:
-  0  success; also when whoever reads the output stops early
-  1  something went wrong (diff: the trees differ)
-  2  wrong usage (diff: trouble of any kind)
-  `lith check` has those of fsck(8): 0 sound, 4 unsound, 8 trouble, 16 wrong usage."
+  0  success; also if the reader of the output closes it early
+  1  failure (diff: the trees differ)
+  2  wrong usage (diff: failure or wrong usage)
+  `lith check` has those of fsck(8): 0 sound, 4 corrupt, 8 failure, 16 wrong usage."
 )]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
 }
 
-/// What is to be done.
+/// A verb with its arguments.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
     Build(Box<build::Build>),
@@ -87,43 +89,14 @@ pub(crate) enum Verb {
     Man(man::Man),
 }
 
-/// Reads the program's arguments.
+/// Parses the program's arguments.
 pub(crate) fn parse() -> Result<Verb, clap::Error> {
     Cli::try_parse().map(|cli| cli.verb)
 }
 
-/// All that is known of the command line, for help, completions and manual pages.
+/// The definition of the command line, for completions and manual pages.
 pub(crate) fn command() -> clap::Command {
     Cli::command()
-}
-
-/// As many workers as asked for, or one for each core.
-pub(crate) fn workers(asked: Option<NonZeroUsize>) -> NonZeroUsize {
-    let cores = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    asked.unwrap_or_else(cores)
-}
-
-/// The environment's wish for times, as <https://reproducible-builds.org/specs/source-date-epoch> has it.
-pub(crate) fn source_date_epoch() -> Result<Option<Timestamp>, String> {
-    let Some(word) = env::var_os("SOURCE_DATE_EPOCH").filter(|word| !word.is_empty()) else {
-        return Ok(None);
-    };
-    let sec = word.to_str().and_then(|word| word.parse().ok());
-    let time = sec.map(|sec| Timestamp { sec, nsec: 0 });
-    let problem =
-        || format!("SOURCE_DATE_EPOCH is {}; seconds since 1970 are expected", word.display());
-    time.ok_or_else(problem).map(Some)
-}
-
-/// An error with its causes.
-pub(crate) fn one_line(error: &dyn std::error::Error) -> String {
-    let mut line = error.to_string();
-    let mut at = error.source();
-    while let Some(cause) = at {
-        line = format!("{line}: {cause}");
-        at = cause.source();
-    }
-    line
 }
 
 #[cfg(test)]
@@ -136,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verb_teaches_by_example() {
+    fn the_help_of_every_verb_has_an_example() {
         for verb in command().get_subcommands() {
             let help = verb.get_after_long_help().map(ToString::to_string).unwrap_or_default();
             let example = format!("  lith {} ", verb.get_name());

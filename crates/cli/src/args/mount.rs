@@ -1,4 +1,4 @@
-//! Which image is mounted where, by whom, and how?
+//! Defines the arguments of `lith mount`.
 
 use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
@@ -15,31 +15,31 @@ use super::{
 /// Mount an image
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Mounts an image on a directory. Root gets the kernel's own EROFS where the kernel supports all that \
-        the image uses; otherwise, and for everybody else, a server in the background answers by FUSE. Says which of \
-        them it is. Returns when the files are there.",
+    long_about = "Mounts an image on a directory. For root, the kernel's EROFS driver mounts it if it supports all features \
+        of the image; otherwise, and for other users, a FUSE server in the background does. Prints which of them it is. \
+        Returns when the files are accessible.",
     after_long_help = "\
 Examples:
   lith mount image.erofs /mnt
   lith mount --fuse --cache 64M image.erofs /mnt
   lith mount -f -o uid=1000,gid=1000,offset=4096 app.bin dir
-  lith mount -o timeout=60 image.erofs dir    gone a minute after its last use
+  lith mount -o timeout=60 image.erofs dir    unmount after a minute without access
   lith umount /mnt
 
-Words behind -o:
-  allow_other        other users see the files, as far as their modes let them (root: always so)
-  uid=N, gid=N       all files are theirs
+Mount options (-o):
+  allow_other        other users have access, as file modes permit (default for root)
+  allow_root         root has access, but no other user
+  uid=N, gid=N       owner and group of all files
   offset=BYTES, device=FILE, timeout=SECONDS
                      as the options of these names
-  allow_root         root sees the files, and no other user
   fsname=NAME, subtype=NAME
-                     the source in the list of mounts, and the kind of filesystem there, by FUSE
-  max_read=BYTES     the kernel asks for so many bytes at once, by FUSE
-  loop               by a loop device, even if the kernel mounts files
-  passthrough        the kernel reads files that are stored as they are by itself, if the image lies on
-                     btrfs or XFS (root, Linux 6.9)
+                     source and type in the list of mounts (FUSE only)
+  max_read=BYTES     most bytes per read request (FUSE only)
+  loop               use a loop device, even if the kernel mounts files directly
+  passthrough        the kernel reads uncompressed files from the image itself, if the image is on btrfs
+                     or XFS (FUSE only; root, Linux 6.9)
   dev, nodev, suid, nosuid, exec, noexec, symfollow, nosymfollow, noatime and others of mount(8)
-                     as there; by FUSE, nodev and nosuid are the default
+                     as in mount(8); nodev and nosuid are the default with FUSE
   acl, noacl, user_xattr, nouser_xattr, cache_strategy=, dax=, directio, context=, fscontext=,
   defcontext=, rootcontext=
                      for the kernel's driver"
@@ -49,11 +49,11 @@ pub(crate) struct Mount {
     #[command(flatten)]
     pub(crate) image: ImageArgs,
 
-    /// Where to mount it
+    /// The mount point
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
 
-    /// Options in the words of mount(8), separated by commas
+    /// Mount options, separated by commas
     #[arg(short, value_name = "OPTIONS", value_delimiter = ',')]
     pub(crate) options: Vec<MountOption>,
 
@@ -61,68 +61,71 @@ pub(crate) struct Mount {
     #[arg(long, conflicts_with = "kernel")]
     pub(crate) fuse: bool,
 
-    /// Mount it by the kernel's driver or not at all
+    /// Mount it by the kernel's driver only
     #[arg(long)]
     pub(crate) kernel: bool,
 
-    /// Serve it by FUSE from this process, until it is unmounted
+    /// Serve it by FUSE in the foreground, until it is unmounted
     #[arg(short, long, conflicts_with = "kernel")]
     pub(crate) foreground: bool,
 
-    /// Memory for decoded data that is kept
+    /// Memory for the cache of decoded data
     #[arg(long, value_name = "SIZE", default_value = "64M")]
     pub(crate) cache: Size,
 
-    /// Write what serving took to a file: at the end, and at each SIGUSR1
+    /// Write statistics to a file: at the end, and on SIGUSR1
     #[arg(long, value_name = "FILE")]
     pub(crate) stats: Option<PathBuf>,
 
-    /// Decode everything in one way, to measure it
+    /// Decode all data in this way, for measurements
     #[arg(long, value_name = "WAY")]
     pub(crate) decode: Option<DecodeWay>,
 
-    /// Threads that answer and decode
+    /// Threads that answer requests and decode
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZeroUsize>,
 
-    /// Where the image begins in its file
+    /// Byte offset of the image within its file
     #[arg(long, value_name = "BYTES")]
     pub(crate) offset: Option<Size>,
 
-    /// Unmount when nothing was asked for so long
+    /// Unmount after this time without a request
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
 
-    /// Tell on standard output when it is mounted, and leave the terminal
+    /// Report the mount on standard output, then leave the terminal
     #[arg(long, hide = true)]
     pub(crate) server: bool,
 
-    /// Say nothing of who mounts it.
+    /// Don't print who mounts it.
     #[arg(skip)]
     pub(crate) quiet: bool,
 }
 
-/// Memory for decoded data, where nothing is said of it.
+/// The default of `--cache`.
 const CACHE: Size = Size(64 << 20);
 
 /// A way to decode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub(crate) enum DecodeWay {
-    /// Into the answer.
+    /// Into the reply's buffer.
     Direct,
-    /// Into a buffer, then copied.
+    /// Into a temporary buffer, then copied.
     Buffered,
-    /// Through a window.
+    /// Through a rolling window.
     Rolling,
-    /// Over the stored bytes.
+    /// In the buffer of the stored bytes.
     InPlace,
 }
 
 impl DecodeWay {
-    fn word(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    fn name(self) -> String {
+        let value =
+            self.to_possible_value().expect("no way to decode is hidden from the command line");
+        value.get_name().to_owned()
     }
 
+    /// The reader's option.
     pub(crate) const fn way(self) -> Way {
         match self {
             Self::Direct => Way::Direct,
@@ -133,7 +136,7 @@ impl DecodeWay {
     }
 }
 
-/// What the options say, those behind `-o` among them.
+/// The effective options, those after `-o` included.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub(crate) struct Settings {
@@ -148,17 +151,17 @@ pub(crate) struct Settings {
     pub(crate) subtype: Option<String>,
     pub(crate) max_read: Option<u32>,
     pub(crate) loop_device: bool,
-    /// Flags of mount(2) that are set.
+    /// Flags of mount(2) to set.
     pub(crate) set: MountFlags,
-    /// Those that are cleared expressly.
+    /// Flags of mount(2) that are cleared explicitly.
     pub(crate) cleared: MountFlags,
     pub(crate) passthrough: bool,
-    /// Words for the kernel's driver alone.
+    /// Options for the kernel's driver only.
     pub(crate) kernel: Vec<String>,
 }
 
 impl Mount {
-    /// One without any options.
+    /// A mount without any options.
     pub(crate) fn plain(image: PathBuf, directory: PathBuf) -> Self {
         Self {
             image: ImageArgs { image, devices: Vec::new() },
@@ -178,12 +181,12 @@ impl Mount {
         }
     }
 
-    /// Shows it as this kind of filesystem in the list of mounts, unless the options name one.
+    /// Sets the filesystem subtype in the list of mounts, unless an option does.
     pub(crate) fn default_subtype(&mut self, subtype: &str) {
         self.options.insert(0, MountOption::Subtype(subtype.to_owned()));
     }
 
-    /// What the options say; of those that contradict each other, the last counts.
+    /// The effective options; the last of contradicting ones wins.
     pub(crate) fn settings(&self) -> Settings {
         let mut settings = Settings {
             offset: self.offset.unwrap_or(Size(0)).0,
@@ -197,27 +200,27 @@ impl Mount {
         settings
     }
 
-    /// The words that start the server of this mount.
-    pub(crate) fn server_words(&self, settings: &Settings) -> Vec<OsString> {
-        let mut words: Vec<OsString> = vec!["mount".into(), "--server".into()];
+    /// The arguments with which this program starts the server of this mount.
+    pub(crate) fn server_arguments(&self, settings: &Settings) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec!["mount".into(), "--server".into()];
         let mut add = |name: &str, value: Option<OsString>| {
-            words.extend(value.into_iter().flat_map(|value| [name.into(), value]));
+            arguments.extend(value.into_iter().flat_map(|value| [name.into(), value]));
         };
         add("--cache", Some(self.cache.0.to_string().into()));
         add("--stats", self.stats.as_ref().map(Into::into));
-        add("--decode", self.decode.map(|way| way.word().into()));
+        add("--decode", self.decode.map(|way| way.name().into()));
         add("--threads", self.threads.map(|threads| threads.to_string().into()));
         add("--offset", Some(settings.offset.to_string().into()));
         add("--timeout", settings.timeout.map(|seconds| seconds.to_string().into()));
         for device in &settings.devices {
             add("--device", Some(device.into()));
         }
-        for word in settings.words() {
-            add("-o", Some(word.into()));
+        for option in settings.options() {
+            add("-o", Some(option.into()));
         }
-        words.push("--".into());
-        words.extend([self.image.image.clone().into(), self.directory.clone().into()]);
-        words
+        arguments.push("--".into());
+        arguments.extend([self.image.image.clone().into(), self.directory.clone().into()]);
+        arguments
     }
 }
 
@@ -244,7 +247,7 @@ impl Settings {
 
     fn take(&mut self, option: MountOption) {
         match option {
-            MountOption::Idle => {}
+            MountOption::Ignored => {}
             MountOption::AllowOther => self.allow_other = true,
             MountOption::AllowRoot => self.allow_root = true,
             MountOption::Uid(uid) => self.uid = Some(uid),
@@ -261,33 +264,33 @@ impl Settings {
                 self.cleared.set(flags, !set);
             }
             MountOption::Passthrough => self.passthrough = true,
-            MountOption::Kernel(word) => self.kernel.push(word),
+            MountOption::Kernel(option) => self.kernel.push(option),
         }
     }
 
-    /// What has no option of its own, in the words of `-o`.
-    fn words(&self) -> Vec<String> {
+    /// The options for `-o`: those without a long option.
+    fn options(&self) -> Vec<String> {
         let flags = [
             (self.allow_other, "allow_other"),
             (self.allow_root, "allow_root"),
             (self.passthrough, "passthrough"),
         ];
-        let mut words: Vec<String> =
-            flags.iter().filter(|(set, _)| *set).map(|(_, word)| (*word).to_owned()).collect();
-        words.extend(self.uid.map(|uid| format!("uid={uid}")));
-        words.extend(self.gid.map(|gid| format!("gid={gid}")));
-        words.extend(self.source.as_ref().map(|source| format!("fsname={source}")));
-        words.extend(self.subtype.as_ref().map(|subtype| format!("subtype={subtype}")));
-        words.extend(self.max_read.map(|bytes| format!("max_read={bytes}")));
+        let mut options: Vec<String> =
+            flags.iter().filter(|(set, _)| *set).map(|(_, name)| (*name).to_owned()).collect();
+        options.extend(self.uid.map(|uid| format!("uid={uid}")));
+        options.extend(self.gid.map(|gid| format!("gid={gid}")));
+        options.extend(self.source.as_ref().map(|source| format!("fsname={source}")));
+        options.extend(self.subtype.as_ref().map(|subtype| format!("subtype={subtype}")));
+        options.extend(self.max_read.map(|bytes| format!("max_read={bytes}")));
         let is_so = |flags, set| if set { self.set } else { self.cleared }.contains(flags);
         let flags = FLAGS.iter().filter(|(_, flags, set)| is_so(*flags, *set));
-        words.extend(flags.map(|(word, ..)| (*word).to_owned()));
-        words
+        options.extend(flags.map(|(name, ..)| (*name).to_owned()));
+        options
     }
 
-    /// What only a FUSE server can do, if anything of that is asked for.
+    /// A requested option that only a FUSE server supports.
     pub(crate) fn needs_fuse(&self) -> Option<&'static str> {
-        let asked = [
+        let fuse_only = [
             (self.uid.is_some(), "uid="),
             (self.gid.is_some(), "gid="),
             (self.timeout.is_some(), "timeout="),
@@ -295,7 +298,7 @@ impl Settings {
             (self.allow_root, "allow_root"),
             (self.max_read.is_some(), "max_read="),
         ];
-        asked.iter().find(|(is_asked, _)| *is_asked).map(|(_, word)| *word)
+        fuse_only.iter().find(|(is_requested, _)| *is_requested).map(|(_, name)| *name)
     }
 }
 
@@ -306,17 +309,17 @@ mod tests {
     use super::*;
 
     #[derive(Parser)]
-    struct Words {
+    struct Program {
         #[command(flatten)]
         mount: Mount,
     }
 
-    fn parse(words: &[&str]) -> Mount {
-        Words::parse_from([&["mount"], words].concat()).mount
+    fn parse(arguments: &[&str]) -> Mount {
+        Program::parse_from([&["mount"], arguments].concat()).mount
     }
 
     #[test]
-    fn squashfuse_users_feel_at_home() {
+    fn options_of_squashfuse_are_known() {
         let mount = parse(&["-f", "-o", "uid=1000,gid=100,offset=512", "image", "dir"]);
         let settings = mount.settings();
         assert!(mount.foreground);
@@ -325,30 +328,31 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_one_is_what_no_options_give() {
+    fn a_plain_mount_has_the_default_options() {
         let plain = Mount::plain("image".into(), "dir".into());
         assert_eq!(format!("{plain:?}"), format!("{:?}", parse(&["image", "dir"])));
     }
 
     #[test]
-    fn of_flags_the_last_counts() {
+    fn the_last_of_contradicting_flags_wins() {
         let settings = parse(&["-o", "nodev,dev,suid,nosuid,noatime", "image", "dir"]).settings();
         assert_eq!(settings.set, MountFlags::NOSUID | MountFlags::NOATIME);
         assert_eq!(settings.cleared, MountFlags::NODEV);
     }
 
     #[test]
-    fn the_server_is_told_everything() {
-        let words = "--cache 1M --stats s --decode in-place --threads 3 --offset 5 --timeout 9 --device a --device b";
-        let words = words.split(' ').chain([
+    fn the_server_gets_all_options() {
+        let options = "--cache 1M --stats s --decode in-place --threads 3 --offset 5 --timeout 9 --device a --device b";
+        let line = options.split(' ').chain([
             "-o",
             "allow_other,uid=7,fsname=x,subtype=y,max_read=4096,noexec,suid,passthrough,allow_root",
             "--",
             "-i",
         ]);
-        let mount = parse(&words.chain(["dir"]).collect::<Vec<_>>());
-        let again = mount.server_words(&mount.settings());
-        let again: Vec<_> = again.iter().skip(1).map(|word| word.to_str().unwrap()).collect();
+        let mount = parse(&line.chain(["dir"]).collect::<Vec<_>>());
+        let again = mount.server_arguments(&mount.settings());
+        let again: Vec<_> =
+            again.iter().skip(1).map(|argument| argument.to_str().unwrap()).collect();
         let again = parse(&again);
         assert!(again.server);
         assert_eq!(again.settings(), mount.settings());

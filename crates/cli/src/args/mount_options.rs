@@ -1,4 +1,4 @@
-//! What do the words behind `-o` say?
+//! Parses the mount options after `-o`.
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
@@ -6,8 +6,8 @@ use rustix::mount::MountFlags;
 
 use super::value::Size;
 
-/// Words of mount(8) and FUSE that change nothing here: what they ask for is so anyway, or is the business of others.
-const IDLE: [&str; 19] = [
+/// Options of mount(8) and FUSE without effect: they are the default here, or concern other programs.
+const IGNORED: [&str; 19] = [
     "ro",
     "defaults",
     "auto",
@@ -29,7 +29,7 @@ const IDLE: [&str; 19] = [
     "auto_unmount",
 ];
 
-/// Words that only the kernel's driver knows, as far as their names go.
+/// Names of options that only the kernel's driver knows.
 const KERNEL: [&str; 12] = [
     "context",
     "fscontext",
@@ -45,7 +45,7 @@ const KERNEL: [&str; 12] = [
     "inode_share",
 ];
 
-/// Words that set a flag of mount(2), or clear it.
+/// Options that set (`true`) or clear a flag of mount(2).
 pub(crate) const FLAGS: [(&str, MountFlags, bool); 24] = [
     ("nosuid", MountFlags::NOSUID, true),
     ("suid", MountFlags::NOSUID, false),
@@ -73,57 +73,57 @@ pub(crate) const FLAGS: [(&str, MountFlags, bool); 24] = [
     ("loud", MountFlags::SILENT, false),
 ];
 
-/// One word behind `-o`.
+/// A mount option.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum MountOption {
-    /// It changes nothing.
-    Idle,
-    /// Other users may see the files.
+    /// It has no effect.
+    Ignored,
+    /// Other users have access.
     AllowOther,
-    /// Root may see the files.
+    /// Root has access.
     AllowRoot,
     /// The owner of all files.
     Uid(u32),
     /// The group of all files.
     Gid(u32),
-    /// Where the image begins.
+    /// Byte offset of the image within its file.
     Offset(Size),
     /// A further device.
     Device(PathBuf),
-    /// Unmount after so many seconds without a request.
+    /// Seconds without a request after which it is unmounted.
     Timeout(u64),
-    /// What the list of mounts shows as the source.
+    /// The source in the list of mounts.
     Source(String),
-    /// What the list of mounts shows as the kind of filesystem.
+    /// The filesystem subtype in the list of mounts.
     Subtype(String),
-    /// The most bytes of one request.
+    /// The most bytes per read request.
     MaxRead(u32),
-    /// By way of a loop device.
+    /// Use a loop device.
     Loop,
     /// Flags of mount(2), and whether they are set or cleared.
     Flags(MountFlags, bool),
-    /// The kernel reads files from the image's own blocks.
+    /// The kernel reads uncompressed files from the image itself.
     Passthrough,
-    /// For the kernel's driver.
+    /// An option for the kernel's driver.
     Kernel(String),
 }
 
-/// Why a word behind `-o` is refused.
+/// Why a mount option is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum MountOptionError {
-    /// Nobody knows it.
+    /// It is unknown.
     Unknown(String),
-    /// What follows the equals sign is none of its values.
+    /// Its value is invalid.
     Value(String),
-    /// An image can't be written to.
+    /// It requests write access.
     Writable,
 }
 
 impl fmt::Display for MountOptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown(word) => write!(f, "the mount option `{word}` is not known"),
-            Self::Value(word) => write!(f, "`{word}` is no value of this mount option"),
+            Self::Unknown(option) => write!(f, "unknown mount option `{option}`"),
+            Self::Value(value) => write!(f, "invalid value `{value}` of a mount option"),
             Self::Writable => f.write_str("images are read-only"),
         }
     }
@@ -134,17 +134,17 @@ impl std::error::Error for MountOptionError {}
 impl FromStr for MountOption {
     type Err = MountOptionError;
 
-    fn from_str(word: &str) -> Result<Self, MountOptionError> {
-        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+    fn from_str(option: &str) -> Result<Self, MountOptionError> {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
         let is_for_others = name.starts_with("x-") || name.starts_with("X-") || name == "comment";
-        if IDLE.contains(&word) || word.is_empty() || is_for_others {
-            return Ok(Self::Idle);
+        if IGNORED.contains(&option) || option.is_empty() || is_for_others {
+            return Ok(Self::Ignored);
         }
-        if let Some((_, flags, set)) = FLAGS.iter().find(|(flag, ..)| *flag == word) {
+        if let Some((_, flags, set)) = FLAGS.iter().find(|(flag, ..)| *flag == option) {
             return Ok(Self::Flags(*flags, *set));
         }
         if KERNEL.contains(&name) {
-            return Ok(Self::Kernel(word.to_owned()));
+            return Ok(Self::Kernel(option.to_owned()));
         }
         Ok(match name {
             "rw" => return Err(MountOptionError::Writable),
@@ -160,7 +160,7 @@ impl FromStr for MountOption {
             "device" if !value.is_empty() => Self::Device(value.into()),
             "fsname" if !value.is_empty() => Self::Source(value.to_owned()),
             "subtype" if !value.is_empty() => Self::Subtype(value.to_owned()),
-            _ => return Err(MountOptionError::Unknown(word.to_owned())),
+            _ => return Err(MountOptionError::Unknown(option.to_owned())),
         })
     }
 }
@@ -174,10 +174,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_those_of_mount_and_fuse() {
-        for (word, option) in [
-            ("ro", MountOption::Idle),
-            ("x-systemd.automount", MountOption::Idle),
+    fn options_of_mount_and_fuse_are_known() {
+        for (text, option) in [
+            ("ro", MountOption::Ignored),
+            ("x-systemd.automount", MountOption::Ignored),
             ("allow_other", MountOption::AllowOther),
             ("uid=0", MountOption::Uid(0)),
             ("gid=100", MountOption::Gid(100)),
@@ -194,13 +194,13 @@ mod tests {
             ("fsname=a", MountOption::Source("a".to_owned())),
             ("cache_strategy=disabled", MountOption::Kernel("cache_strategy=disabled".to_owned())),
         ] {
-            assert_eq!(word.parse(), Ok(option), "{word}");
+            assert_eq!(text.parse(), Ok(option), "{text}");
         }
     }
 
     #[test]
-    fn others_are_refused_by_name() {
-        let refused = |word: &str| word.parse::<MountOption>().unwrap_err().to_string();
+    fn unknown_options_are_refused_by_name() {
+        let refused = |option: &str| option.parse::<MountOption>().unwrap_err().to_string();
         assert!(refused("nonsense=1").contains("nonsense=1"));
         assert!(refused("uid=root").contains("root"));
         assert!(refused("device=").contains("device"));

@@ -1,18 +1,17 @@
-//! Whose attributes are wanted?
+//! Defines the arguments of `lith stat`.
 
 use std::ffi::OsString;
 
 use super::image::ImageArgs;
 
-/// Show all that an image knows of a file
+/// Show all attributes of files
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Shows the attributes of a file as stat(1) does, with its NID, the layout of its data, and \
-        its extended attributes.",
+    long_about = "Shows the attributes of files like stat(1), with NID, data layout and extended attributes.",
     after_long_help = "\
 Examples:
   lith stat image.erofs /bin/sh
-  lith stat -L image.erofs /bin/sh       what the link leads to
+  lith stat -L image.erofs /bin/sh       the target of the link
   lith stat --json image.erofs / | jq .nid"
 )]
 pub(crate) struct Stat {
@@ -23,11 +22,11 @@ pub(crate) struct Stat {
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<OsString>,
 
-    /// Follow symbolic links, inside the image
+    /// Follow symbolic links, within the image
     #[arg(short = 'L', long)]
     pub(crate) dereference: bool,
 
-    /// Print one JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
 }

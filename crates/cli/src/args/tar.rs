@@ -1,14 +1,14 @@
-//! What shall become a tar, and where?
+//! Defines the arguments of `lith tar`.
 
 use std::{ffi::OsString, path::PathBuf};
 
 use super::image::ImageArgs;
 
-/// Turn an image into a tar
+/// Convert an image to a tar
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Writes everything in an image, or the given paths and all below them, as a tar (POSIX pax) \
-        with all attributes, to standard output or a file.",
+    long_about = "Writes all files of an image, or the given paths and everything below them, as a tar (POSIX pax) with \
+        all attributes, to standard output or a file.",
     after_long_help = "\
 Examples:
   lith tar image.erofs | zstd > image.tar.zst
@@ -19,15 +19,15 @@ pub(crate) struct Tar {
     #[command(flatten)]
     pub(crate) image: ImageArgs,
 
-    /// Paths in the image [default: everything]
+    /// Paths in the image [default: all]
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<OsString>,
 
-    /// The tar to write, replaced once it is complete [default: standard output]
+    /// The tar, replaced when it is complete [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Don't tell what can't be kept
+    /// Print neither progress nor attributes that can't be stored
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

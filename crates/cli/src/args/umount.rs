@@ -1,23 +1,23 @@
-//! What is to be unmounted?
+//! Defines the arguments of `lith umount`.
 
 use std::path::PathBuf;
 
 /// Unmount an image
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Unmounts what `lith mount` mounted, by the kernel or by FUSE. Those who mounted without being root \
-        unmount by the program fusermount3.",
+    long_about = "Unmounts what `lith mount` mounted, by the kernel or by FUSE. For other users than root, the program \
+        fusermount3 unmounts.",
     after_long_help = "\
 Examples:
   lith umount /mnt
-  lith umount --lazy /mnt                out of sight now, gone with its last user"
+  lith umount --lazy /mnt                detach now, unmount after the last use"
 )]
 pub(crate) struct Umount {
-    /// Unmount it even if it is in use
+    /// Detach it even if it is in use
     #[arg(short, long)]
     pub(crate) lazy: bool,
 
-    /// Wait for the end of standard input, and unmount only what has no server any more
+    /// Wait for the end of standard input, then unmount only if the server is dead
     #[arg(long, hide = true)]
     pub(crate) when_dead: bool,
 

@@ -1,9 +1,9 @@
-//! Which words name a size, a moment, a compressor or an image's identity?
+//! Parses sizes, times, compressors and other values of options.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use jiff::{Timestamp as Moment, civil};
+use jiff::{Timestamp as Time, civil};
 use lith::{
     builder::{ImageId, Preset},
     codec::{Compressor, ParseCompressorError},
@@ -12,41 +12,40 @@ use lith::{
 };
 use uuid::Uuid;
 
-/// Why a word is not what it should be.
+/// Why a value is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ValueError {
-    /// It is no size.
+    /// It is not a size.
     Size,
-    /// It is a size that no machine has.
+    /// It is a size of 2^64 bytes or more.
     TooLarge,
-    /// It is no moment.
+    /// It is not a time.
     Time,
-    /// It is no UUID.
+    /// It is not a UUID.
     Uuid,
-    /// It is no compressor.
+    /// It is not a compressor, for this reason.
     Compressor(Arc<str>),
-    /// It is no percentage.
+    /// It is not a percentage.
     Percent,
-    /// It is no block size.
+    /// It is not a block size.
     Block,
-    /// It is no switch.
+    /// It is neither 0 nor 1.
     ZeroOrOne,
 }
 
 impl fmt::Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Size => "a size is a number of bytes, or one with K, M or G: 65536, 64K, 1M",
+            Self::Size => "expected a number of bytes, or one with K, M, G or T: 65536, 64K, 1M",
             Self::TooLarge => "too large",
             Self::Time => {
-                "a time is a number of seconds since 1970, or a date such as 2024-01-31 or \
-                 2024-01-31T12:00:00Z"
+                "expected seconds since 1970, or a date such as 2024-01-31 or 2024-01-31T12:00:00Z"
             }
-            Self::Uuid => "a UUID, `content`, `random` or `clear` is expected",
+            Self::Uuid => "expected a UUID, `content`, `random` or `clear`",
             Self::Compressor(problem) => problem,
-            Self::Percent => "a number from 0 to 100 is expected",
-            Self::ZeroOrOne => "0 or 1 is expected",
-            Self::Block => "a block has 512, 1K, 2K, 4K, 8K, 16K, 32K or 64K bytes",
+            Self::Percent => "expected a number from 0 to 100",
+            Self::ZeroOrOne => "expected 0 or 1",
+            Self::Block => "expected a block size: 512, 1K, 2K, 4K, 8K, 16K, 32K or 64K",
         })
     }
 }
@@ -63,7 +62,8 @@ pub(crate) fn preset() -> impl TypedValueParser<Value = Preset> {
 pub(crate) struct Size(pub(crate) u64);
 
 impl Size {
-    /// The number, or the largest there is.
+    /// The number, limited to `u32::MAX`: all sizes that the format has as 32 bits are far below, so the checks of options
+    /// refuse either.
     pub(crate) fn as_u32(self) -> u32 {
         u32::try_from(self.0).unwrap_or(u32::MAX)
     }
@@ -72,9 +72,9 @@ impl Size {
 impl FromStr for Size {
     type Err = ValueError;
 
-    fn from_str(word: &str) -> Result<Self, ValueError> {
-        let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
-        let suffix = word.get(digits.len()..).unwrap_or_default();
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let suffix = text.get(digits.len()..).unwrap_or_default();
         let shift = match suffix.to_ascii_lowercase().as_str() {
             "" | "b" => 0,
             "k" | "kb" | "kib" => 10,
@@ -91,23 +91,23 @@ impl FromStr for Size {
     }
 }
 
-/// A block size.
-pub(crate) fn block(word: &str) -> Result<BlockBits, ValueError> {
-    let Size(bytes) = word.parse()?;
+/// Parses a block size.
+pub(crate) fn block(text: &str) -> Result<BlockBits, ValueError> {
+    let Size(bytes) = text.parse()?;
     let bits = u8::try_from(bytes.checked_ilog2().unwrap_or_default()).ok();
     let block = bits.filter(|_| bytes.is_power_of_two()).and_then(BlockBits::new);
     block.ok_or(ValueError::Block)
 }
 
-/// A moment, as seconds since 1970 or as a date, in UTC where nothing else is said.
-pub(crate) fn time(word: &str) -> Result<Timestamp, ValueError> {
-    let word = word.strip_prefix('@').unwrap_or(word);
-    if let Ok(sec) = word.parse() {
+/// Parses a time: seconds since 1970 or a date, in UTC unless it has a zone.
+pub(crate) fn time(text: &str) -> Result<Timestamp, ValueError> {
+    let text = text.strip_prefix('@').unwrap_or(text);
+    if let Ok(sec) = text.parse() {
         return Ok(Timestamp { sec, nsec: 0 });
     }
-    let moment = date(word).ok_or(ValueError::Time)?;
-    // Below zero, jiff's fraction counts downwards.
-    let (sec, nsec) = (moment.as_second(), moment.subsec_nanosecond());
+    let time = date(text).ok_or(ValueError::Time)?;
+    // Before 1970, jiff's fraction is negative.
+    let (sec, nsec) = (time.as_second(), time.subsec_nanosecond());
     Ok(match u32::try_from(nsec) {
         Ok(nsec) => Timestamp { sec, nsec },
         Err(_negative) => {
@@ -116,46 +116,46 @@ pub(crate) fn time(word: &str) -> Result<Timestamp, ValueError> {
     })
 }
 
-fn date(word: &str) -> Option<Moment> {
-    if let Ok(moment) = word.parse() {
-        return Some(moment);
+fn date(text: &str) -> Option<Time> {
+    if let Ok(time) = text.parse() {
+        return Some(time);
     }
-    let local: civil::DateTime = word.parse().ok()?;
+    let local: civil::DateTime = text.parse().ok()?;
     jiff::tz::Offset::UTC.to_timestamp(local).ok()
 }
 
-/// What a rule names: an encoder, or none.
+/// The value of a rule: an encoder, or `none`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Compress(pub(crate) Option<Compressor>);
 
 impl FromStr for Compress {
     type Err = ValueError;
 
-    fn from_str(word: &str) -> Result<Self, ValueError> {
-        if word == "none" {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        if text == "none" {
             return Ok(Self(None));
         }
-        compressor(word).map(|compressor| Self(Some(compressor)))
+        compressor(text).map(|compressor| Self(Some(compressor)))
     }
 }
 
-/// What `-z` names: one encoder or none, or several with colons between, of which the first is for all files but those
-/// for which hints name another.
+/// The value of `-z`: `none`, or encoders separated by colons. The first is for all files for which no hint names
+/// another.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Compressors(pub(crate) Vec<Compressor>);
 
 impl FromStr for Compressors {
     type Err = ValueError;
 
-    fn from_str(word: &str) -> Result<Self, ValueError> {
-        if word == "none" {
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        if text == "none" {
             return Ok(Self(Vec::new()));
         }
-        word.split(':').map(compressor).collect::<Result<_, _>>().map(Self)
+        text.split(':').map(compressor).collect::<Result<_, _>>().map(Self)
     }
 }
 
-/// What `-m` names: bytes of a pcluster, and an encoder unless it is that of files.
+/// The value of `-m`: the size of pclusters and an encoder; `None`: that of files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Metadata {
     pub(crate) pcluster: Size,
@@ -165,44 +165,44 @@ pub(crate) struct Metadata {
 impl FromStr for Metadata {
     type Err = ValueError;
 
-    fn from_str(word: &str) -> Result<Self, ValueError> {
-        let Some((size, by)) = word.split_once(':') else {
-            return Ok(Self { pcluster: word.parse()?, compressor: None });
+    fn from_str(text: &str) -> Result<Self, ValueError> {
+        let Some((size, by)) = text.split_once(':') else {
+            return Ok(Self { pcluster: text.parse()?, compressor: None });
         };
         Ok(Self { compressor: Some(compressor(by)?), pcluster: size.parse()? })
     }
 }
 
-fn compressor(word: &str) -> Result<Compressor, ValueError> {
+fn compressor(text: &str) -> Result<Compressor, ValueError> {
     let error = |error: ParseCompressorError| ValueError::Compressor(error.to_string().into());
-    word.parse().map_err(error)
+    text.parse().map_err(error)
 }
 
-/// A switch as mkfs.erofs has it.
-pub(crate) fn zero_or_one(word: &str) -> Result<bool, ValueError> {
-    match word {
+/// Parses a switch in the form of mkfs.erofs.
+pub(crate) fn zero_or_one(text: &str) -> Result<bool, ValueError> {
+    match text {
         "0" => Ok(false),
         "1" => Ok(true),
         _ => Err(ValueError::ZeroOrOne),
     }
 }
 
-/// Where the UUID comes from: a UUID itself, or `content`, `random`, `clear`.
-pub(crate) fn image_id(word: &str) -> Result<ImageId, ValueError> {
-    Ok(match word {
+/// Parses the source of the UUID: a UUID itself, or `content`, `random`, `clear`.
+pub(crate) fn image_id(text: &str) -> Result<ImageId, ValueError> {
+    Ok(match text {
         "content" => ImageId::FromContent,
         "random" => ImageId::Random,
         "clear" => ImageId::Clear,
         _ => {
-            let uuid = Uuid::parse_str(word).map_err(|_not_one| ValueError::Uuid)?;
+            let uuid = Uuid::parse_str(text).map_err(|_not_one| ValueError::Uuid)?;
             ImageId::Fixed(*uuid.as_bytes())
         }
     })
 }
 
-/// A percentage.
-pub(crate) fn percent(word: &str) -> Result<u8, ValueError> {
-    let number = word.trim_end_matches('%').parse().ok();
+/// Parses a percentage.
+pub(crate) fn percent(text: &str) -> Result<u8, ValueError> {
+    let number = text.trim_end_matches('%').parse().ok();
     number.filter(|number| *number <= 100).ok_or(ValueError::Percent)
 }
 
@@ -212,8 +212,8 @@ mod tests {
 
     #[test]
     fn sizes_have_suffixes() {
-        let parse = |word: &str| word.parse::<Size>().map(|size| size.0);
-        for (word, bytes) in [
+        let parse = |text: &str| text.parse::<Size>().map(|size| size.0);
+        for (text, bytes) in [
             ("0", 0),
             ("4096", 4096),
             ("4k", 4096),
@@ -224,30 +224,30 @@ mod tests {
             ("1t", 1 << 40),
             ("7B", 7),
         ] {
-            assert_eq!(parse(word), Ok(bytes), "{word}");
+            assert_eq!(parse(text), Ok(bytes), "{text}");
         }
-        for word in ["", "K", "-1", "+1", "1.5M", "1X", "1 K", "K1", "0x10", "1K1", "１"] {
-            assert_eq!(parse(word), Err(ValueError::Size), "{word}");
+        for text in ["", "K", "-1", "+1", "1.5M", "1X", "1 K", "K1", "0x10", "1K1", "１"] {
+            assert_eq!(parse(text), Err(ValueError::Size), "{text}");
         }
-        for word in ["18446744073709551616", "18014398509481984K"] {
-            assert_eq!(parse(word), Err(ValueError::TooLarge), "{word}");
+        for text in ["18446744073709551616", "18014398509481984K"] {
+            assert_eq!(parse(text), Err(ValueError::TooLarge), "{text}");
         }
     }
 
     #[test]
     fn blocks_are_powers_of_two() {
-        for (word, bits) in [("512", Some(9)), ("4K", Some(12)), ("64k", Some(16))] {
-            assert_eq!(block(word).ok().map(BlockBits::bits), bits, "{word}");
+        for (text, bits) in [("512", Some(9)), ("4K", Some(12)), ("64k", Some(16))] {
+            assert_eq!(block(text).ok().map(BlockBits::bits), bits, "{text}");
         }
-        for word in ["0", "1", "256", "4097", "128K", "12K"] {
-            assert_eq!(block(word), Err(ValueError::Block), "{word}");
+        for text in ["0", "1", "256", "4097", "128K", "12K"] {
+            assert_eq!(block(text), Err(ValueError::Block), "{text}");
         }
     }
 
     #[test]
     fn times_are_seconds_or_dates() {
         let at = |sec, nsec| Ok(Timestamp { sec, nsec });
-        for (word, moment) in [
+        for (text, expected) in [
             ("0", at(0, 0)),
             ("1700000000", at(1_700_000_000, 0)),
             ("@1700000000", at(1_700_000_000, 0)),
@@ -258,16 +258,16 @@ mod tests {
             ("1970-01-01 00:01", at(60, 0)),
             ("1969-12-31T23:59:59.25Z", at(-1, 250_000_000)),
         ] {
-            assert_eq!(time(word), moment, "{word}");
+            assert_eq!(time(text), expected, "{text}");
         }
-        for word in ["", "now", "1.5", "2024-13-01", "12:00"] {
-            assert_eq!(time(word), Err(ValueError::Time), "{word}");
+        for text in ["", "now", "1.5", "2024-13-01", "12:00"] {
+            assert_eq!(time(text), Err(ValueError::Time), "{text}");
         }
     }
 
     #[test]
     fn compressors_may_be_none() {
-        let parse = |word: &str| word.parse::<Compress>().map(|compress| compress.0);
+        let parse = |text: &str| text.parse::<Compress>().map(|compress| compress.0);
         assert_eq!(parse("none"), Ok(None));
         assert_eq!(parse("lz4"), Ok(Some(Compressor::Lz4)));
         assert_eq!(parse("lz4hc,level=12"), Ok(Some(Compressor::Lz4Hc { level: 12 })));
@@ -275,18 +275,18 @@ mod tests {
     }
 
     #[test]
-    fn several_compressors_stand_in_a_row() {
-        let parse = |word: &str| word.parse::<Compressors>().map(|all| all.0);
+    fn several_compressors_are_separated_by_colons() {
+        let parse = |text: &str| text.parse::<Compressors>().map(|all| all.0);
         assert_eq!(parse("none"), Ok(Vec::new()));
         let both = vec![Compressor::Lz4Hc { level: 12 }, Compressor::Deflate { level: 1 }];
         assert_eq!(parse("lz4hc,12:deflate,level=1"), Ok(both));
-        for word in ["lz4:none", "lz4:", ":lz4", ""] {
-            assert!(matches!(parse(word), Err(ValueError::Compressor(_))), "{word}");
+        for text in ["lz4:none", "lz4:", ":lz4", ""] {
+            assert!(matches!(parse(text), Err(ValueError::Compressor(_))), "{text}");
         }
     }
 
     #[test]
-    fn identities_are_uuids_or_words() {
+    fn identities_are_uuids_or_keywords() {
         assert_eq!(image_id("clear"), Ok(ImageId::Clear));
         assert_eq!(image_id("random"), Ok(ImageId::Random));
         assert_eq!(image_id("content"), Ok(ImageId::FromContent));
@@ -297,9 +297,9 @@ mod tests {
     }
 
     #[test]
-    fn percentages_end_at_a_hundred() {
-        let words = ["0", "100", "5%", "101", "-1", ""];
+    fn percentages_are_at_most_100() {
+        let texts = ["0", "100", "5%", "101", "-1", ""];
         let numbers = [Some(0), Some(100), Some(5), None, None, None];
-        assert_eq!(words.map(|word| percent(word).ok()), numbers);
+        assert_eq!(texts.map(|text| percent(text).ok()), numbers);
     }
 }

@@ -1,11 +1,11 @@
-//! How are modes and times shown?
+//! Formats modes and times.
 
 use std::fmt;
 
-use jiff::Timestamp as Moment;
+use jiff::Timestamp;
 use lith::format::file_type::FileType;
 
-/// A mode as `ls -l` shows it: `drwxr-sr-t`.
+/// A mode in the form of `ls -l`: `drwxr-sr-t`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ModeString(pub(crate) FileType, pub(crate) u16);
 
@@ -28,7 +28,7 @@ impl fmt::Display for ModeString {
     }
 }
 
-/// The letter that `ls -l` begins with.
+/// The first letter of a line of `ls -l`.
 const fn letter(file_type: FileType) -> char {
     match file_type {
         FileType::Regular => '-',
@@ -41,18 +41,18 @@ const fn letter(file_type: FileType) -> char {
     }
 }
 
-/// A moment in UTC: `2024-01-31 12:00:00`, with nanoseconds and zone as `{:#}`. Beyond the calendar it is `@` and
-/// seconds since 1970.
+/// A time in UTC, from seconds since 1970 and nanoseconds: `2024-01-31 12:00:00`, with nanoseconds and zone as `{:#}`. Outside
+/// the calendar it is `@` and the seconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Time(pub(crate) i64, pub(crate) u32);
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(sec, nsec) = *self;
-        let Ok(moment) = Moment::from_second(sec) else {
+        let Ok(time) = Timestamp::from_second(sec) else {
             return write!(f, "@{sec}.{nsec:09}");
         };
-        let civil = jiff::tz::Offset::UTC.to_datetime(moment);
+        let civil = jiff::tz::Offset::UTC.to_datetime(time);
         let (date, time) = (civil.date(), civil.time());
         write!(f, "{date} {:02}:{:02}:{:02}", time.hour(), time.minute(), time.second())?;
         if f.alternate() {
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modes_look_as_in_ls() {
+    fn modes_have_the_form_of_ls() {
         for (file_type, mode, shown) in [
             (FileType::Regular, 0o644, "-rw-r--r--"),
             (FileType::Directory, 0o1777, "drwxrwxrwt"),

@@ -1,4 +1,4 @@
-//! How is what an image holds described?
+//! Formats the counts of an image's files and extents.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use lith_report::{Contents, Tally};
 
 use super::number::{Bytes, Count, Share};
 
-/// What was counted, as text.
+/// The counts as text.
 pub(crate) struct ContentsText<'a>(pub(crate) &'a Contents);
 
 impl ContentsText<'_> {
     fn kinds(&self) -> String {
-        let words = self.0.kinds.iter().map(|(kind, count)| match kind.name() {
+        let kinds = self.0.kinds.iter().map(|(kind, count)| match kind.name() {
             "directory" if *count != 1 => format!("{count} directories"),
             name => Count(*count, name).to_string(),
         });
-        words.collect::<Vec<_>>().join(", ")
+        kinds.collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -1,4 +1,4 @@
-//! How is told what takes how much of an image, and where?
+//! Formats the space in an image by folder, type, file and device.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use lith_report::{Details, Device, EqualFiles, EqualGroup, Estimates, Folder, La
 
 use super::number::{Bytes, Count, Share};
 
-/// Folders, types and levels of folders that are shown; JSON has more.
+/// Rows and levels of folders that are shown; JSON has more.
 const ROWS: usize = 40;
 const LEVELS: usize = 3;
-/// Folders that take a smaller part, one by this, are not shown.
+/// Folders with less than one part in this many of the bytes are not shown.
 const SMALL: u64 = 200;
 
-/// What takes how much, as text.
+/// The space by folder, type, file and device as text.
 pub(crate) struct DetailsText<'a>(pub(crate) &'a Details);
 
 impl fmt::Display for DetailsText<'_> {
@@ -35,7 +35,7 @@ impl fmt::Display for DetailsText<'_> {
         }
         if details.packed_rest > 0 {
             let rest = Bytes(details.packed_rest);
-            writeln!(f, "and {rest} in the packed inode that are no file's")?;
+            writeln!(f, "and {rest} in the packed inode that no file uses")?;
         }
         largest(f, "largest files", &details.largest.by_bytes)?;
         largest(f, "files that take most", &details.largest.by_stored)?;
@@ -116,8 +116,8 @@ fn equal(f: &mut fmt::Formatter<'_>, found: &EqualFiles) -> fmt::Result {
 
 fn map(f: &mut fmt::Formatter<'_>, device: &Device) -> fmt::Result {
     let what = match device.number {
-        0 => "what lies in the image".to_owned(),
-        number => format!("what lies on device {number}"),
+        0 => "space in the image".to_owned(),
+        number => format!("space on device {number}"),
     };
     writeln!(f, "\n{:>9} {:>16} {:>9}  {what}", "regions", "bytes", "share")?;
     for sums in &device.classes {
@@ -127,7 +127,7 @@ fn map(f: &mut fmt::Formatter<'_>, device: &Device) -> fmt::Result {
     Ok(())
 }
 
-/// How large an image would be if it were made in other ways, as text.
+/// The estimated sizes of the image with other presets as text.
 pub(crate) struct EstimatesText<'a>(pub(crate) &'a Estimates);
 
 impl fmt::Display for EstimatesText<'_> {
@@ -135,7 +135,7 @@ impl fmt::Display for EstimatesText<'_> {
         let Estimates { sample_bytes, is_whole, now, presets, .. } = self.0;
         let how = match is_whole {
             true => "built".to_owned(),
-            false => format!("estimated by {} of content", Bytes(*sample_bytes)),
+            false => format!("estimated from {} of content", Bytes(*sample_bytes)),
         };
         writeln!(f, "\n{:>16} {:>9}  preset, {how}", "image", "of now")?;
         for estimate in presets {

@@ -1,4 +1,4 @@
-//! How is a difference between two trees described to a machine?
+//! Defines the JSON form of a difference between two trees.
 
 use std::borrow::Cow;
 
@@ -8,26 +8,26 @@ use serde_json::{Value, json};
 
 use super::json;
 
-/// What `diff --json` prints of a difference.
+/// A line of `diff --json`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Record<'a> {
+pub(crate) struct DifferenceRecord<'a> {
     path: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     path_hex: Option<String>,
     what: &'static str,
-    /// The extended attribute that it is about.
+    /// The extended attribute concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     xattr: Option<Cow<'a, str>>,
-    /// Where bytes begin to differ.
+    /// The first byte that differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<u64>,
-    /// What the first tree has; nothing if it has nothing.
+    /// The value in the first tree; null: it has none.
     a: Value,
-    /// What the second tree has.
+    /// The value in the second tree.
     b: Value,
 }
 
-impl<'a> From<&'a Difference> for Record<'a> {
+impl<'a> From<&'a Difference> for DifferenceRecord<'a> {
     fn from(difference: &'a Difference) -> Self {
         let Difference { path, change } = difference;
         let (what, a, b) = values(change);
@@ -46,7 +46,7 @@ impl<'a> From<&'a Difference> for Record<'a> {
     }
 }
 
-/// What differs, and how it is on either side.
+/// The kind of a difference, and the values on both sides.
 fn values(change: &Change) -> (&'static str, Value, Value) {
     match change {
         Change::Missing => ("presence", json!(true), json!(false)),
@@ -91,11 +91,11 @@ mod tests {
 
     fn shown(change: Change) -> String {
         let difference = Difference { path: b"a".as_slice().into(), change };
-        serde_json::to_string(&Record::from(&difference)).unwrap()
+        serde_json::to_string(&DifferenceRecord::from(&difference)).unwrap()
     }
 
     #[test]
-    fn differences_are_objects() {
+    fn differences_are_json_objects() {
         assert_eq!(
             shown(Change::Permissions(0o644, 0o4755)),
             r#"{"path":"a","what":"mode","a":"0644","b":"4755"}"#

@@ -1,15 +1,15 @@
-//! What does a person read when something fails?
+//! Formats errors and paths for messages.
 
 use std::{borrow::Cow, error::Error, fmt, io, path::Path};
 
 use lith::{export::TarError, tree::DisplayPath};
 
-/// Tells an error of a program on standard error, in one line, with all its causes.
-pub(crate) fn tell(program: &str, error: &anyhow::Error) {
-    eprintln!("{program}: {}", line(error));
+/// Prints the error of a program on standard error.
+pub(crate) fn print(program: &str, error: &anyhow::Error) {
+    eprintln!("{program}: {}", one_line(error.as_ref()));
 }
 
-/// Whether all that happened is that nobody reads the output any more.
+/// Whether the error is only that the reader of the output has closed it.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -18,12 +18,14 @@ pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// An error and its causes: `cause: deeper cause`.
-fn line(error: &anyhow::Error) -> String {
+/// An error and its causes on one line: `error: cause: deeper cause`.
+pub(crate) fn one_line(error: &dyn Error) -> String {
     let mut line = String::new();
-    for cause in error.chain() {
-        let text = one_line(cause);
-        // A wrapper may have said already what its cause says.
+    let mut next = Some(error);
+    while let Some(error) = next {
+        next = error.source();
+        let text = text(error);
+        // The message of some wrappers ends with that of their cause.
         if line.ends_with(&*text) {
             continue;
         }
@@ -35,7 +37,7 @@ fn line(error: &anyhow::Error) -> String {
     line
 }
 
-fn one_line(cause: &(dyn Error + 'static)) -> String {
+fn text(cause: &dyn Error) -> String {
     let text = cause.to_string();
     let text = match text.split_once(" (os error ") {
         Some((before, rest)) if rest.ends_with(')') => before,
@@ -44,14 +46,15 @@ fn one_line(cause: &(dyn Error + 'static)) -> String {
     harmless(text).into_owned()
 }
 
-/// Text without characters that a terminal might obey. Backslashes stay single: names in it are escaped already.
+/// Text whose control characters, which a terminal would interpret, are escaped. Backslashes are not: names within the
+/// text are escaped already.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     let escaped = text.split('\\').map(|part| DisplayPath(part.as_bytes()).to_string());
     let escaped = escaped.collect::<Vec<_>>().join("\\");
     if escaped == text { Cow::Borrowed(text) } else { Cow::Owned(escaped) }
 }
 
-/// A path of the machine, for a message.
+/// A path outside of images, with control characters escaped.
 pub(crate) struct Place<'a>(pub(crate) &'a Path);
 
 impl fmt::Display for Place<'_> {
@@ -67,14 +70,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_follow_each_other_in_one_line() {
+    fn an_error_and_its_causes_are_one_line() {
         let denied = io::Error::from_raw_os_error(13);
         let error = Err::<(), _>(denied).context("/x: cannot open").unwrap_err();
-        assert_eq!(line(&error), "/x: cannot open: Permission denied");
+        assert_eq!(one_line(error.as_ref()), "/x: cannot open: Permission denied");
         let twice = anyhow::anyhow!("a\nb\\x0a\u{1b}[31m").context("top");
-        assert_eq!(line(&twice), "top: a\\x0ab\\x0a\\x1b[31m");
+        assert_eq!(one_line(twice.as_ref()), "top: a\\x0ab\\x0a\\x1b[31m");
         let repeated = anyhow::anyhow!("damaged").context("x: damaged");
-        assert_eq!(line(&repeated), "x: damaged");
+        assert_eq!(one_line(repeated.as_ref()), "x: damaged");
     }
 
     #[test]
@@ -86,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_escaped() {
+    fn paths_are_escaped() {
         assert_eq!(Place(Path::new("a\nb")).to_string(), "a\\x0ab");
     }
 }

@@ -1,33 +1,33 @@
-//! How are extents shown?
+//! Formats extents as text and JSON.
 
 use std::{borrow::Cow, fmt};
 
 use lith::reader::{Extent, ExtentKind, Place, Space};
 use serde::Serialize;
 
-/// An extent, for people and machines alike.
+/// An extent; all numbers are bytes.
 #[derive(Debug, Serialize)]
 pub(crate) struct ExtentRecord {
-    /// First byte in the file.
+    /// Its start in the file.
     logical: u64,
-    /// Bytes in the file.
+    /// Its length in the file.
     length: u64,
-    /// First byte where it is stored.
+    /// Its start on the device; `None`: it is not stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     physical: Option<u64>,
-    /// Bytes there.
+    /// Its length on the device.
     stored: u64,
     kind: &'static str,
     #[serde(skip_serializing_if = "is_false")]
     partial: bool,
     #[serde(skip_serializing_if = "is_false")]
     interlaced: bool,
-    /// Where that position is counted: a device's number, `metabox` or `packed`.
+    /// What `physical` is relative to: a device, by its number, `metabox` or `packed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     device: Option<Cow<'static, str>>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_false(flag: &bool) -> bool {
     !*flag
 }
@@ -59,7 +59,7 @@ impl From<&Extent> for ExtentRecord {
 }
 
 impl ExtentRecord {
-    /// The heading above extents shown as text.
+    /// The heading of the columns.
     pub(crate) const HEADING: &str = "  ext:            logical range           physical range     length     stored kind      device";
 }
 
@@ -74,7 +74,7 @@ impl fmt::Display for ExtentRecord {
     }
 }
 
-/// From the first to the last byte.
+/// The first and the last byte of a range.
 struct Range(Option<u64>, u64);
 
 impl fmt::Display for Range {
@@ -102,16 +102,16 @@ mod tests {
         let extent = Extent { la: 100, len: 50, kind, place, plen: 20 };
         let record = ExtentRecord::from(&extent);
         let line = record.to_string();
-        let words: Vec<_> = line.split_whitespace().collect();
+        let columns: Vec<_> = line.split_whitespace().collect();
         let expected = ["100..", "149", "7..", "26", "50", "20", "lz4", "packed", "partial"];
-        assert_eq!(words, expected);
+        assert_eq!(columns, expected);
         let json = serde_json::to_string(&record).unwrap();
         let expected = r#"{"logical":100,"length":50,"physical":7,"stored":20,"kind":"lz4","partial":true,"device":"packed"}"#;
         assert_eq!(json, expected);
     }
 
     #[test]
-    fn a_hole_is_nowhere() {
+    fn a_hole_has_no_place() {
         let hole =
             Extent { la: 0, len: 4096, kind: ExtentKind::Hole, place: Place::Nowhere, plen: 0 };
         let json = serde_json::to_string(&ExtentRecord::from(&hole)).unwrap();

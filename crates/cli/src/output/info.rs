@@ -1,4 +1,4 @@
-//! How is an image as a whole described?
+//! Formats the facts about an image.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use super::{
     number::Bytes,
 };
 
-/// All that is known of an image, as text.
+/// The facts as text.
 pub(crate) struct FactsText<'a>(pub(crate) &'a Facts);
 
 impl fmt::Display for FactsText<'_> {

@@ -1,4 +1,4 @@
-//! How is what was found shown?
+//! How are results shown, to people and to programs? Holds their text and JSON forms, errors, progress and output files.
 
 pub(crate) mod attributes;
 pub(crate) mod contents;
@@ -6,12 +6,12 @@ pub(crate) mod details;
 pub(crate) mod difference;
 pub(crate) mod error;
 pub(crate) mod extents;
+pub(crate) mod file;
 pub(crate) mod info;
 pub(crate) mod json;
 pub(crate) mod notes;
 pub(crate) mod number;
 pub(crate) mod progress;
-pub(crate) mod record;
 pub(crate) mod skips;
 pub(crate) mod target;
 
@@ -22,16 +22,16 @@ use std::{
     path::Path,
 };
 
-/// Text or bytes on their way to standard output. Must be flushed, or errors are lost.
+/// A buffer for standard output. Must be flushed, because errors are lost when it is dropped.
 pub(crate) type Stdout = BufWriter<Raw>;
 
-/// Standard output, written to in large pieces whatever it is.
+/// Standard output with a buffer of 64 KiB; that of the standard library writes every line.
 pub(crate) fn stdout() -> io::Result<Stdout> {
     let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     Ok(BufWriter::with_capacity(64 << 10, Raw(file)))
 }
 
-/// Standard output, that says so when it can't be written.
+/// Standard output, whose errors name it.
 #[derive(Debug)]
 pub(crate) struct Raw(File);
 
@@ -47,7 +47,7 @@ impl Write for Raw {
     }
 }
 
-/// The directory that a file lies in.
+/// The directory that contains a path.
 pub(crate) fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

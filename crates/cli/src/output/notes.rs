@@ -1,4 +1,4 @@
-//! What does a person read of what a source had and the image has not?
+//! Formats notes about what a source has and its image has not.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use lith::{
 
 use super::number::Count;
 
-/// A note in one line.
+/// A note on one line.
 pub(crate) struct NoteLine<'a>(pub(crate) &'a Note);
 
 impl fmt::Display for NoteLine<'_> {
@@ -18,7 +18,11 @@ impl fmt::Display for NoteLine<'_> {
         write!(f, "/{}: ", DisplayPath(path))?;
         match kind {
             NoteKind::Xattr(name) => {
-                write!(f, "extended attribute {} has no place in the format", DisplayPath(name))?;
+                write!(
+                    f,
+                    "extended attribute {} is not representable in EROFS",
+                    DisplayPath(name)
+                )?;
             }
             NoteKind::MemberSkipped(kind) => {
                 write!(f, "tar member of type {} skipped", DisplayPath(&[*kind]))?;
@@ -27,13 +31,13 @@ impl fmt::Display for NoteLine<'_> {
                 let kind = [*kind];
                 write!(f, "tar member of type {} taken as a regular file", DisplayPath(&kind))?;
             }
-            NoteKind::AufsBookkeeping => f.write_str("file of AUFS itself left out")?,
-            NoteKind::TrailingData => f.write_str("data behind the end of the tar left out")?,
-            NoteKind::NoEndMarker => f.write_str("end marker of the tar missing")?,
+            NoteKind::AufsBookkeeping => f.write_str("internal file of AUFS omitted")?,
+            NoteKind::TrailingData => f.write_str("data after the end of the tar omitted")?,
+            NoteKind::NoEndMarker => f.write_str("the tar has no end marker")?,
         }
         match count.saturating_sub(1) {
             0 => Ok(()),
-            more => write!(f, "; so with {}", Count(more, "more file")),
+            more => write!(f, "; likewise {}", Count(more, "more file")),
         }
     }
 }
@@ -49,11 +53,11 @@ mod tests {
         let xattr = NoteKind::Xattr(b"system.x"[..].into());
         assert_eq!(
             note(xattr, 1),
-            "/a\\x0a: extended attribute system.x has no place in the format"
+            "/a\\x0a: extended attribute system.x is not representable in EROFS"
         );
         assert_eq!(
             note(NoteKind::MemberSkipped(b'V'), 3),
-            "/a\\x0a: tar member of type V skipped; so with 2 more files"
+            "/a\\x0a: tar member of type V skipped; likewise 2 more files"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What does a person read of what an export could not keep?
+//! Collects and prints what an export could not keep.
 
 use std::{
     fmt::Write as _,
@@ -13,10 +13,10 @@ use lith::{
     observer::{Observer, Phase, Progress},
 };
 
-/// Lines that are kept to be told; more would help nobody.
-const TOLD: usize = 100;
+/// The most lines to keep; the rest is only counted.
+const LINES: usize = 100;
 
-/// Follows an export: keeps its progress, and what was skipped until the end.
+/// Observes an export: keeps its progress, and collects what it skips.
 #[derive(Debug, Default)]
 pub(crate) struct Skips {
     progress: Arc<Progress>,
@@ -42,20 +42,20 @@ impl ExportObserver for Skips {
     fn skipped(&self, skipped: &Skipped) {
         self.count.fetch_add(1, Ordering::Relaxed);
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.len() < TOLD {
+        if lines.len() < LINES {
             lines.push(skipped.to_string());
         }
     }
 }
 
 impl Skips {
-    /// How far the export is, for a progress bar.
+    /// The progress of the export, for a progress bar.
     pub(crate) const fn progress(&self) -> &Arc<Progress> {
         &self.progress
     }
 
-    /// Tells on standard error what a program of this name skipped.
-    pub(crate) fn tell(self, program: &str) {
+    /// Prints on standard error what the program of this name skipped.
+    pub(crate) fn print(self, program: &str) {
         eprint!("{}", self.text(program));
     }
 
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_lines_become_a_number() {
+    fn lines_beyond_the_limit_are_counted() {
         let skips = Skips::default();
         for number in (0..103_u8).rev() {
             skips.skipped(&Skipped::new(&[b'a', number], What::Owner, None));

@@ -1,4 +1,4 @@
-//! How is an output file replaced only once it is complete?
+//! Defines an output file that replaces an existing one only when it is complete.
 
 use std::{
     ffi::OsString,
@@ -10,18 +10,17 @@ use std::{
 
 use super::directory_of;
 
-/// A file that is written beside the one it shall replace.
+/// A file that is written in the directory of its final path, then renamed.
 #[derive(Debug)]
 pub(crate) struct Target {
     writer: BufWriter<File>,
-    /// Where it is, while it is not where it shall be.
+    /// The temporary path; `None`: it is renamed already, or written directly.
     hidden: Option<PathBuf>,
     path: PathBuf,
 }
 
 impl Target {
-    /// Begins a file that shall stand at `path`. What stands there and is no regular file, as a pipe or device, is
-    /// written to directly.
+    /// Creates a file for `path`. An existing pipe or device at `path` is written directly.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let path = fs::canonicalize(path).unwrap_or_else(|_new| path.to_owned());
         let is_special = fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file());
@@ -34,7 +33,7 @@ impl Target {
         Ok(Self { writer: BufWriter::with_capacity(64 << 10, file), hidden, path })
     }
 
-    /// Puts the complete file into its place.
+    /// Renames the complete file to its path.
     pub(crate) fn commit(mut self) -> io::Result<()> {
         self.writer.flush()?;
         if let Some(hidden) = &self.hidden {
@@ -58,7 +57,7 @@ impl Write for Target {
 impl Drop for Target {
     fn drop(&mut self) {
         if let Some(hidden) = &self.hidden {
-            // What failed is told elsewhere; that its leftover stays adds little.
+            // The caller reports why the file is incomplete; that its removal failed, too, adds little.
             let _ = fs::remove_file(hidden);
         }
     }
@@ -66,7 +65,7 @@ impl Drop for Target {
 
 fn hidden_name(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
-    // A long name is cut, so that the hidden one is no longer than names may be.
+    // Truncated, so that prefix and suffix don't exceed the longest name that filesystems allow.
     let full = path.file_name().unwrap_or_default().to_string_lossy();
     name.push(full.chars().take(50).collect::<String>());
     name.push(format!(".{}.lith-tmp", process::id()));

@@ -1,4 +1,4 @@
-//! How do links come to lead here by the names of other programs?
+//! Lists the names of the applets or links them to this program (`lith applets`).
 
 use std::{
     env, fs, io,
@@ -10,26 +10,29 @@ use std::{
 use anyhow::Context;
 
 use crate::{
-    applets::Applet,
     args::applets::Applets,
     exit::Outcome,
     output::{self, error::Place},
 };
 
-/// Lists the names, or makes links.
-pub(crate) fn run(request: &Applets) -> anyhow::Result<Outcome> {
+/// Lists `names`, or makes symbolic links with these names.
+pub(crate) fn run(
+    request: &Applets,
+    mut names: impl Iterator<Item = &'static str>,
+) -> anyhow::Result<Outcome> {
     let Some(directory) = &request.install else {
         let mut output = output::stdout()?;
-        Applet::NAMES.iter().try_for_each(|(name, _)| writeln!(output, "{name}"))?;
+        names.try_for_each(|name| writeln!(output, "{name}"))?;
         output.flush()?;
         return Ok(Outcome::Success);
     };
     let target = match &request.target {
         Some(target) => target.clone(),
-        None => env::current_exe().context("cannot tell where this program lies")?,
+        None => env::current_exe().context("cannot find this program's file")?,
     };
-    fs::create_dir_all(directory).with_context(|| format!("{}: cannot make", Place(directory)))?;
-    let links: Vec<PathBuf> = Applet::NAMES.iter().map(|(name, _)| directory.join(name)).collect();
+    fs::create_dir_all(directory)
+        .with_context(|| format!("{}: cannot create", Place(directory)))?;
+    let links: Vec<PathBuf> = names.map(|name| directory.join(name)).collect();
     if !request.force {
         links.iter().try_for_each(|link| check_free(link, &target))?;
     }
@@ -39,7 +42,7 @@ pub(crate) fn run(request: &Applets) -> anyhow::Result<Outcome> {
     Ok(Outcome::Success)
 }
 
-/// Refuses to replace what isn't such a link already.
+/// Refuses to replace anything but a link that leads to `target` already.
 fn check_free(link: &Path, target: &Path) -> anyhow::Result<()> {
     match link.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -48,7 +51,7 @@ fn check_free(link: &Path, target: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Makes a link, which takes its name at once if something has that.
+/// Makes a link, and replaces by it atomically what has its name.
 fn replace(link: &Path, target: &Path) -> io::Result<()> {
     let mut new = link.as_os_str().to_owned();
     new.push(".new");

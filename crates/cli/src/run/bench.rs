@@ -1,4 +1,4 @@
-//! Replaces this process by `lith-bench`, which compares lith with other filesystems.
+//! Replaces this process by `lith-bench`, which compares lith with other filesystems (`lith bench`).
 
 use std::{
     convert::Infallible,

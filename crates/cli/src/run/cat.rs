@@ -1,4 +1,4 @@
-//! How do a file's bytes get to standard output?
+//! Prints the content of files (`lith cat`).
 
 use std::io::Write;
 
@@ -7,10 +7,10 @@ use lith::{format::file_type::FileType, reader::Inode};
 use super::subject::Subject;
 use crate::{args::cat::Cat, exit::Outcome, output};
 
-/// Bytes read at once: some extents of the largest pclusters.
-const PIECE: u64 = 4 << 20;
+/// Bytes per read: several extents of the largest pclusters.
+const READ: u64 = 4 << 20;
 
-/// Prints files. None is printed if one of them is not there.
+/// Prints files; none if one of them does not exist.
 pub(crate) fn run(request: &Cat) -> anyhow::Result<Outcome> {
     let subject = Subject::open(&request.image)?;
     let paths = request.paths.iter().map(|path| path.as_encoded_bytes());
@@ -32,7 +32,7 @@ fn find(subject: &Subject<'_>, path: &[u8]) -> anyhow::Result<Inode> {
     Ok(inode)
 }
 
-/// Prints the bytes of an inode.
+/// Prints the content of the inode at `path`.
 pub(crate) fn print(
     subject: &Subject<'_>,
     path: &[u8],
@@ -43,7 +43,7 @@ pub(crate) fn print(
     let mut buffer = Vec::new();
     let mut position = 0;
     while position < file.size() {
-        let length = (file.size() - position).min(PIECE);
+        let length = (file.size() - position).min(READ);
         buffer.resize(usize::try_from(length)?, 0);
         file.read_at(&mut buffer, position).map_err(|error| subject.about(path, error))?;
         output.write_all(&buffer)?;

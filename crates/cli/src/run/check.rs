@@ -1,10 +1,12 @@
-//! How is told whether an image is sound?
+//! Checks an image (`lith check`).
 
 use std::{borrow::Cow, collections::BTreeMap, io::Write, path::Path, sync::Arc};
 
 use anyhow::Context;
-use lith::check::{self, Finding, Report, Severity};
-use lith_observer::Progress;
+use lith::{
+    check::{self, Finding, Report, Severity},
+    observer::Progress,
+};
 use serde::Serialize;
 
 use super::subject;
@@ -20,13 +22,13 @@ use crate::{
     },
 };
 
-/// Examines an image.
+/// Checks an image.
 pub(crate) fn run(request: &Check) -> anyhow::Result<Outcome> {
     let path = request.image.image.as_path();
     let devices = subject::devices(&request.image)?;
     let progress = Arc::new(Progress::default());
     let watched = Arc::clone(&progress);
-    let bar = Bar::new(!request.quiet, move || Position {
+    let bar = Bar::new(!request.output.quiet, move || Position {
         what: "checking",
         done: watched.done(),
         total: watched.total(),
@@ -35,9 +37,9 @@ pub(crate) fn run(request: &Check) -> anyhow::Result<Outcome> {
     drop(bar);
     let report = report.with_context(|| Place(path).to_string())?;
     let mut output = output::stdout()?;
-    if request.json {
-        json::write_pretty(&mut output, &Record::new(path, &report))?;
-    } else if !request.quiet {
+    if request.output.json {
+        json::write_pretty(&mut output, &CheckRecord::new(path, &report))?;
+    } else if !request.output.quiet {
         write_text(path, &report, &mut output)?;
     }
     output.flush()?;
@@ -56,14 +58,14 @@ fn write_text(path: &Path, report: &Report, output: &mut Stdout) -> anyhow::Resu
     for finding in &report.findings {
         writeln!(output, "{}", harmless(&finding.to_string()))?;
     }
-    let told = report.findings.len() as u64;
+    let printed = report.findings.len() as u64;
     let all: u64 = report.by_rule.values().sum();
     if report.truncated {
-        writeln!(output, "{} more", Count(all.saturating_sub(told), "finding"))?;
+        writeln!(output, "{} more", Count(all.saturating_sub(printed), "finding"))?;
     }
     let verdict = match outcome(report) {
         Outcome::Success => "sound",
-        Outcome::Undecided => "can't be told whether sound",
+        Outcome::Undecided => "unknown whether sound",
         _ => "not sound",
     };
     let (inodes, decoded) = (report.counts.inodes, report.counts.decoded_bytes);
@@ -82,7 +84,7 @@ fn write_text(path: &Path, report: &Report, output: &mut Stdout) -> anyhow::Resu
 
 /// What `check --json` prints.
 #[derive(Serialize)]
-struct Record<'a> {
+struct CheckRecord<'a> {
     image: Cow<'a, str>,
     sound: bool,
     errors: u64,
@@ -117,7 +119,7 @@ struct FindingRecord<'a> {
     detail: &'a str,
 }
 
-impl<'a> Record<'a> {
+impl<'a> CheckRecord<'a> {
     fn new(path: &'a Path, report: &'a Report) -> Self {
         let counts = report.counts;
         Self {

@@ -1,4 +1,4 @@
-//! How do shells learn about the program?
+//! Prints shell completions (`lith completions`).
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use crate::{
     output,
 };
 
-/// Prints the completions of a shell.
+/// Prints the completion script of a shell.
 pub(crate) fn run(request: &Completions) -> anyhow::Result<Outcome> {
     let mut script = Vec::new();
     clap_complete::generate(request.shell, &mut args::command(), "lith", &mut script);

@@ -1,4 +1,4 @@
-//! How are differences between two trees told?
+//! Compares two trees (`lith diff`).
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -15,7 +15,7 @@ use super::trees;
 use crate::{
     args::diff::Diff,
     exit::{self, Outcome},
-    output::{self, Stdout, difference::Record, json, progress::Bar},
+    output::{self, Stdout, difference::DifferenceRecord, json, progress::Bar},
 };
 
 /// Compares two trees.
@@ -30,9 +30,9 @@ pub(crate) fn run(request: &Diff) -> anyhow::Result<Outcome> {
     let (left, right) = (a.filesystem(), b.filesystem());
     let progress = Arc::new(Progress::default());
     // Differences on the same terminal would mix with the bar.
-    let bar = Bar::of(!request.quiet && !io::stdout().is_terminal(), "comparing", &progress);
+    let bar = Bar::of(!request.output.quiet && !io::stdout().is_terminal(), "comparing", &progress);
     let result = tree::diff(left, right, &request.options(), &*progress, &mut |difference| {
-        listing.tell(&difference);
+        listing.add(&difference);
     });
     drop(bar);
     listing.failed.map_or(Ok(()), Err)?;
@@ -49,10 +49,10 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    fn tell(&mut self, difference: &Difference) {
+    fn add(&mut self, difference: &Difference) {
         self.count += 1;
-        if self.request.quiet {
-            // One difference answers the question, and there is nothing to clean up.
+        if self.request.output.quiet {
+            // The first difference decides the exit code, and there is nothing to clean up.
             exit::now(Outcome::Different);
         }
         if self.failed.is_some() {
@@ -66,8 +66,8 @@ impl Listing<'_> {
     }
 
     fn write(&mut self, difference: &Difference) -> io::Result<()> {
-        if self.request.json {
-            json::write_line(&mut self.output, &Record::from(difference))
+        if self.request.output.json {
+            json::write_line(&mut self.output, &DifferenceRecord::from(difference))
         } else {
             writeln!(self.output, "{difference}")
         }

@@ -1,4 +1,4 @@
-//! How does a whole tree become text?
+//! Prints a tree as canonical text (`lith dump`).
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! How do files get out of an image?
+//! Extracts files of an image (`lith extract`).
 
 use lith::export;
 
@@ -9,7 +9,7 @@ use crate::{
     output::{progress::Bar, skips::Skips},
 };
 
-/// Copies an image, or parts of it, into a directory.
+/// Extracts an image, or parts of it, into a directory.
 pub(crate) fn run(request: &Extract) -> anyhow::Result<Outcome> {
     let source = trees::of_image(&request.image)?;
     let selection = trees::select(&source, &request.image, &request.paths)?;
@@ -19,7 +19,7 @@ pub(crate) fn run(request: &Extract) -> anyhow::Result<Outcome> {
     let result = export::extract(fs, &selection, &request.directory, &request.options(), &skips);
     drop(bar);
     if !request.quiet {
-        skips.tell("lith");
+        skips.print("lith");
     }
     result?;
     Ok(Outcome::Success)

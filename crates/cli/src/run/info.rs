@@ -1,4 +1,4 @@
-//! What does an image say about itself, and what is in it?
+//! Describes an image (`lith info`).
 
 use std::{env, io::Write, sync::Arc};
 
@@ -14,7 +14,7 @@ use crate::{
 /// Describes an image.
 pub(crate) fn run(request: &Info) -> anyhow::Result<Outcome> {
     let subject = Subject::open(&request.image)?;
-    let mut facts = look(&subject, request)?;
+    let mut facts = gather_facts(&subject, request)?;
     if request.presets {
         let image = Arc::new(subject.image);
         facts.presets = Some(presets::estimate(&image, &facts, &env::temp_dir())?);
@@ -29,7 +29,7 @@ pub(crate) fn run(request: &Info) -> anyhow::Result<Outcome> {
     Ok(Outcome::Success)
 }
 
-fn look(subject: &Subject<'_>, request: &Info) -> anyhow::Result<Facts> {
+fn gather_facts(subject: &Subject<'_>, request: &Info) -> anyhow::Result<Facts> {
     let image = &subject.image;
     if request.all {
         let mut options = Options::default();

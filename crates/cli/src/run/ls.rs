@@ -1,4 +1,4 @@
-//! How is a directory of an image listed?
+//! Lists a directory of an image (`lith ls`).
 
 use std::{collections::HashSet, io::Write};
 
@@ -16,12 +16,12 @@ use crate::{
     output::{
         self, Stdout,
         attributes::{ModeString, Time},
+        file::FileRecord,
         json,
-        record::Record,
     },
 };
 
-/// Lists a directory, or a file by itself.
+/// Lists a directory, or shows a single file.
 pub(crate) fn run(request: &Ls) -> anyhow::Result<Outcome> {
     let subject = Subject::open(&request.image)?;
     let path = request.path.as_encoded_bytes();
@@ -42,16 +42,16 @@ struct List<'a> {
     output: Stdout,
 }
 
-/// A directory on the way down.
+/// A directory that is being listed.
 struct Level<'a> {
-    /// Bytes of its path.
+    /// Length of its path in bytes.
     path: usize,
     entries: ReadDir<'a>,
 }
 
 impl<'a> List<'a> {
     fn directory(&mut self, start_path: &[u8], start: &Inode) -> anyhow::Result<()> {
-        // One path for all levels: a chain of directories can be long.
+        // One buffer for the paths of all levels: with a path each, deep nesting would take quadratic memory.
         let mut path = start_path.to_vec();
         let mut met = HashSet::from([start.nid]);
         let mut levels = vec![self.level(&path, start)?];
@@ -78,7 +78,7 @@ impl<'a> List<'a> {
         Ok(Level { path: path.len(), entries })
     }
 
-    /// Shows an entry; gives it back if it is a directory to go on with.
+    /// Shows an entry; returns its inode if it is a directory to descend into.
     fn entry(&mut self, entry: &DirEntry, path: &[u8]) -> anyhow::Result<Option<Inode>> {
         let request = self.request;
         let shown = if request.recursive { path } else { &entry.name };
@@ -97,11 +97,9 @@ impl<'a> List<'a> {
         if !(self.request.long || self.request.json) {
             return self.name(shown);
         }
-        let is_link = inode.file_type == FileType::Symlink;
-        let target = is_link.then(|| self.subject.image.read_link(inode)).transpose();
-        let target = target.map_err(|error| self.subject.about(path, error))?;
+        let target = self.subject.target(path, inode)?;
         if self.request.json {
-            let record = Record::new(path, inode, target.as_deref());
+            let record = FileRecord::new(path, inode, target.as_deref());
             json::write_line(&mut self.output, &record)?;
         } else {
             long(&mut self.output, shown, inode, target.as_deref())?;
@@ -120,7 +118,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// Makes the path of a directory that of a name in it.
+/// Appends the name of an entry to the path of its directory.
 fn push_name(path: &mut Vec<u8>, name: &[u8]) {
     if !path.is_empty() && path.last() != Some(&b'/') {
         path.push(b'/');
@@ -128,10 +126,12 @@ fn push_name(path: &mut Vec<u8>, name: &[u8]) {
     path.extend_from_slice(name);
 }
 
-/// Notes that a directory is listed; a second time means that it is in itself.
+/// Records that a directory is listed; fails the second time, as a corrupt image can contain a loop.
 fn enter(met: &mut HashSet<Nid>, directory: Nid, path: &[u8]) -> anyhow::Result<()> {
     let is_new = met.insert(directory);
-    is_new.then_some(()).with_context(|| format!("{}: directory met twice", DisplayPath(path)))
+    is_new
+        .then_some(())
+        .with_context(|| format!("{}: the directory has a second path", DisplayPath(path)))
 }
 
 fn long(

@@ -1,4 +1,4 @@
-//! How are a file's extents shown?
+//! Shows a file's extents (`lith map`).
 
 use std::{borrow::Cow, io::Write};
 
@@ -19,7 +19,7 @@ use crate::{
 
 /// What `map --json` prints.
 #[derive(Serialize)]
-struct Report<'a> {
+struct MapRecord<'a> {
     path: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     path_hex: Option<String>,
@@ -35,7 +35,7 @@ pub(crate) fn run(request: &Map) -> anyhow::Result<Outcome> {
     let inode = subject.find(path, false)?;
     let mut output = output::stdout()?;
     if request.json {
-        json::write_line(&mut output, &report(&subject, path, &inode)?)?;
+        json::write_line(&mut output, &record(&subject, path, &inode)?)?;
     } else {
         table(&subject, path, &inode, &mut output)?;
     }
@@ -43,14 +43,18 @@ pub(crate) fn run(request: &Map) -> anyhow::Result<Outcome> {
     Ok(Outcome::Success)
 }
 
-fn report<'a>(subject: &Subject<'_>, path: &'a [u8], inode: &Inode) -> anyhow::Result<Report<'a>> {
+fn record<'a>(
+    subject: &Subject<'_>,
+    path: &'a [u8],
+    inode: &Inode,
+) -> anyhow::Result<MapRecord<'a>> {
     let about = |error| subject.about(path, error);
     let mut extents = Vec::new();
     for extent in subject.image.extents(inode).map_err(about)? {
         extents.push(ExtentRecord::from(&extent.map_err(about)?));
     }
     let (path, path_hex) = (json::text(path), json::hex_unless_text(path));
-    Ok(Report { path, path_hex, nid: inode.nid.0, size: inode.size, extents })
+    Ok(MapRecord { path, path_hex, nid: inode.nid.0, size: inode.size, extents })
 }
 
 fn table(

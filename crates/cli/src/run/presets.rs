@@ -1,4 +1,4 @@
-//! Estimates how large an image would be with other presets.
+//! Estimates the size of an image with other presets.
 
 use std::{path::Path, sync::Arc};
 
@@ -9,8 +9,8 @@ use lith::{
 };
 use lith_report::{Candidate, Estimates, Facts};
 
-/// Builds a sample of an image with each preset, for the oldest kernel that images are made for unless this one needs a
-/// newer one; temporary data goes into `folder`.
+/// Builds a sample of an image with each preset, for the default kernel or the oldest that mounts the image if that is
+/// newer. Temporary data is stored in `folder`.
 pub(crate) fn estimate(
     image: &Arc<Image>,
     facts: &Facts,

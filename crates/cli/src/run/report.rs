@@ -1,4 +1,4 @@
-//! How does an image become a web page about it?
+//! Writes a web page about an image (`lith report`).
 
 use std::{
     env,
@@ -20,17 +20,17 @@ use crate::{
     exit::Outcome,
     output::{
         self, directory_of,
-        error::{Place, harmless},
+        error::{Place, one_line},
         number::Bytes,
         progress::{Bar, Position},
         target::Target,
     },
 };
 
-/// Bytes of a file that tell whether it is a page about an image.
-const HEAD: u64 = 4096;
+/// Bytes at the start of a page that contain the name of its generator.
+const GENERATOR_BYTES: u64 = 4096;
 
-/// Makes a page about an image.
+/// Writes a page about an image.
 pub(crate) fn run(request: &Report) -> anyhow::Result<Outcome> {
     let output = output(request)?;
     let facts = facts(request, output.as_deref())?;
@@ -52,26 +52,26 @@ pub(crate) fn run(request: &Report) -> anyhow::Result<Outcome> {
     Ok(Outcome::Success)
 }
 
-/// Where the page goes; nothing for standard output.
+/// The path of the page; `None`: standard output.
 fn output(request: &Report) -> anyhow::Result<Option<PathBuf>> {
     if let Some(path) = &request.output {
         return Ok((path.as_os_str() != "-").then(|| path.clone()));
     }
     let name = request.image.image.file_name();
-    let name = name.with_context(|| format!("{}: no file", Place(&request.image.image)))?;
+    let name = name.with_context(|| format!("{}: not a file", Place(&request.image.image)))?;
     let path = Path::new(name).with_extension("html");
     if is_other(&path) {
-        anyhow::bail!("{}: is no report, and not replaced unless -o names it", Place(&path));
+        anyhow::bail!("{}: exists and is not a report; -o FILE replaces it", Place(&path));
     }
     Ok(Some(path))
 }
 
-/// Whether there is a file that is no page about an image.
+/// Whether the path exists, but is not a page about an image.
 fn is_other(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return path.symlink_metadata().is_ok() };
-    let mut head = Vec::new();
-    let read = file.take(HEAD).read_to_end(&mut head);
-    read.is_err() || !String::from_utf8_lossy(&head).contains(GENERATOR)
+    let mut start = Vec::new();
+    let read = file.take(GENERATOR_BYTES).read_to_end(&mut start);
+    read.is_err() || !String::from_utf8_lossy(&start).contains(GENERATOR)
 }
 
 fn facts(request: &Report, output: Option<&Path>) -> anyhow::Result<Facts> {
@@ -93,11 +93,11 @@ fn facts(request: &Report, output: Option<&Path>) -> anyhow::Result<Facts> {
     let folder = output.map_or_else(env::temp_dir, |path| directory_of(path).to_owned());
     match presets::estimate(&Arc::new(subject.image), &facts, &folder) {
         Ok(estimates) => facts.presets = Some(estimates),
-        // A page about a damaged image is worth having without them.
+        // A page about a corrupt image is useful without them.
         Err(error) => {
             let place = Place(&request.image.image);
-            let error = format!("{error:#}");
-            eprintln!("lith: {place}: other presets can't be tried: {}", harmless(&error));
+            let error = one_line(error.as_ref());
+            eprintln!("lith: {place}: cannot estimate other presets: {error}");
         }
     }
     Ok(facts)
@@ -108,5 +108,5 @@ fn write(path: &Path, page: &str) -> anyhow::Result<()> {
     let created: io::Result<Target> = Target::create(path);
     let mut target = created.with_context(|| format!("{}: cannot create", place()))?;
     target.write_all(page.as_bytes()).with_context(place)?;
-    target.commit().with_context(|| format!("{}: cannot put into place", place()))
+    target.commit().with_context(|| format!("{}: cannot rename the finished file", place()))
 }

@@ -1,12 +1,9 @@
-//! What is shown of a single file?
+//! Shows the attributes of files (`lith stat`).
 
 use std::io::Write;
 
 use lith::{
-    format::{
-        file_type::FileType,
-        inode::{InodeData, InodeForm, Layout},
-    },
+    format::inode::{InodeData, InodeForm, Layout},
     reader::{Inode, Xattr},
     tree::DisplayPath,
 };
@@ -19,12 +16,12 @@ use crate::{
     output::{
         self, Stdout,
         attributes::{ModeString, Time},
+        file::FileRecord,
         json,
-        record::Record,
     },
 };
 
-/// Shows files; none if one of them is not there.
+/// Shows files; none if one of them does not exist.
 pub(crate) fn run(request: &Stat) -> anyhow::Result<Outcome> {
     let subject = Subject::open(&request.image)?;
     let paths = request.paths.iter().map(|path| path.as_encoded_bytes());
@@ -42,7 +39,7 @@ pub(crate) fn run(request: &Stat) -> anyhow::Result<Outcome> {
     Ok(Outcome::Success)
 }
 
-/// All that is shown of a file.
+/// Everything that is shown of a file.
 struct Facts<'a> {
     path: &'a [u8],
     inode: Inode,
@@ -51,7 +48,7 @@ struct Facts<'a> {
     stored: Stored,
 }
 
-/// How much room content takes.
+/// The number of extents and their stored bytes.
 #[derive(Clone, Copy, Default, Serialize)]
 struct Stored {
     extents: u64,
@@ -61,7 +58,7 @@ struct Stored {
 #[derive(Serialize)]
 struct StatRecord<'a> {
     #[serde(flatten)]
-    file: Record<'a>,
+    file: FileRecord<'a>,
     inode: &'static str,
     layout: &'static str,
     #[serde(flatten)]
@@ -81,9 +78,7 @@ impl<'a> Facts<'a> {
     fn gather(subject: &Subject<'_>, path: &'a [u8], follow: bool) -> anyhow::Result<Self> {
         let about = |error| subject.about(path, error);
         let inode = subject.find(path, follow)?;
-        let is_link = inode.file_type == FileType::Symlink;
-        let target = is_link.then(|| subject.image.read_link(&inode)).transpose();
-        let target = target.map_err(about)?;
+        let target = subject.target(path, &inode)?;
         let xattrs = subject.image.xattrs(&inode).map_err(about)?;
         let mut stored = Stored::default();
         if inode.file_type.has_content() {
@@ -91,7 +86,7 @@ impl<'a> Facts<'a> {
             for extent in subject.image.extents(&inode).map_err(about)? {
                 let extent = extent.map_err(about)?;
                 stored.extents += 1;
-                // Extents one after the other may be of one pcluster.
+                // Consecutive extents can share a pcluster, which is counted once.
                 if place.replace(extent.place) != Some(extent.place) {
                     stored.stored = stored.stored.saturating_add(extent.plen);
                 }
@@ -107,7 +102,7 @@ impl<'a> Facts<'a> {
             value_hex: json::hex(&xattr.value),
         });
         StatRecord {
-            file: Record::new(self.path, &self.inode, self.target.as_deref()),
+            file: FileRecord::new(self.path, &self.inode, self.target.as_deref()),
             inode: form_name(self.inode.form),
             layout: layout_name(self.inode.layout),
             stored: self.stored,
@@ -146,7 +141,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// A value as text in quotes where it is some, perhaps with a NUL at its end, else in hexadecimal digits.
+/// An xattr value: quoted if it is printable text, with or without a final NUL, otherwise hexadecimal.
 fn value(bytes: &[u8]) -> String {
     let text = bytes.strip_suffix(b"\0").unwrap_or(bytes);
     match str::from_utf8(text) {
@@ -157,7 +152,7 @@ fn value(bytes: &[u8]) -> String {
     }
 }
 
-/// How large an inode is, in a word.
+/// The name of an inode form.
 const fn form_name(form: InodeForm) -> &'static str {
     match form {
         InodeForm::Compact => "compact",
@@ -165,7 +160,7 @@ const fn form_name(form: InodeForm) -> &'static str {
     }
 }
 
-/// How data is stored, in words.
+/// The name of a data layout.
 pub(super) const fn layout_name(layout: Layout) -> &'static str {
     match layout {
         Layout::FlatPlain => "flat plain",
@@ -181,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_text_or_digits() {
+    fn values_are_quoted_text_or_hexadecimal() {
         assert_eq!(value(b"plain"), "\"plain\"");
         assert_eq!(value(b"label\0"), "\"label\\x00\"");
         assert_eq!(value(b"\x01\x00\xff"), "0x0100ff");

@@ -1,39 +1,40 @@
-//! Which image is read, and what does a path in it lead to?
+//! Opens images and finds files in them, with paths in errors.
 
 use std::path::Path;
 
 use anyhow::Context;
 use lith::{
     device::{FileDevice, ReadAt},
+    format::file_type::FileType,
     reader::{Error, Image, Inode, Options},
     tree::DisplayPath,
 };
 
 use crate::{args::image::ImageArgs, output::error::Place};
 
-/// An open image that knows where it lies, to say so in errors.
+/// An open image and its path, which errors name.
 pub(crate) struct Subject<'a> {
     pub(crate) image: Image,
-    place: &'a Path,
+    path: &'a Path,
 }
 
 impl<'a> Subject<'a> {
     /// Opens the image that the arguments name.
     pub(crate) fn open(args: &'a ImageArgs) -> anyhow::Result<Self> {
-        let place = args.image.as_path();
+        let path = args.image.as_path();
         let devices = devices(args)?;
         let image = Image::open_with(devices, Options::default());
-        let image = image.with_context(|| Place(place).to_string())?;
-        Ok(Self { image, place })
+        let image = image.with_context(|| Place(path).to_string())?;
+        Ok(Self { image, path })
     }
 
     /// An image that is open already.
-    pub(crate) const fn new(image: Image, place: &'a Path) -> Self {
-        Self { image, place }
+    pub(crate) const fn new(image: Image, path: &'a Path) -> Self {
+        Self { image, path }
     }
 
-    /// What a path from the root leads to. Symbolic links on the way are followed, one at its end if `follow`
-    /// says so or a slash comes behind it.
+    /// The inode at a path from the root. Symbolic links within the path are followed; one at its end only if `follow` is
+    /// set or a slash follows it.
     pub(crate) fn find(&self, path: &[u8], follow: bool) -> anyhow::Result<Inode> {
         let trimmed = trim_slashes(path);
         let (parent, name) = match trimmed.iter().rposition(|byte| *byte == b'/') {
@@ -49,6 +50,13 @@ impl<'a> Subject<'a> {
         found.map_err(|error| self.about(path, error))
     }
 
+    /// The target of the inode at `path`; `None`: it is not a symbolic link.
+    pub(crate) fn target(&self, path: &[u8], inode: &Inode) -> anyhow::Result<Option<Vec<u8>>> {
+        let is_link = inode.file_type == FileType::Symlink;
+        let target = is_link.then(|| self.image.read_link(inode)).transpose();
+        target.map_err(|error| self.about(path, error))
+    }
+
     fn find_in(&self, parent: &[u8], name: &[u8], path: &[u8]) -> Result<Inode, Error> {
         let directory = self.image.resolve_following(parent)?;
         let entry = self.image.lookup(&directory, name)?;
@@ -56,9 +64,9 @@ impl<'a> Subject<'a> {
         self.image.inode(entry.nid)
     }
 
-    /// An error at a path of the image.
+    /// Adds the image's path and a path in the image to an error.
     pub(crate) fn about(&self, path: &[u8], error: Error) -> anyhow::Error {
-        let place = Place(self.place);
+        let place = Place(self.path);
         let at = match &error {
             Error::NotFound { path } => {
                 return anyhow::anyhow!("{place}: {} does not exist", DisplayPath(path));
@@ -71,33 +79,33 @@ impl<'a> Subject<'a> {
         anyhow::Error::new(error).context(at)
     }
 
-    /// An error at a path, that the reader knows nothing of.
+    /// An error at a path in the image, from another source than the reader.
     pub(crate) fn refuse(&self, path: &[u8], problem: &str) -> anyhow::Error {
-        anyhow::anyhow!("{}: {}: {problem}", Place(self.place), DisplayPath(path))
+        anyhow::anyhow!("{}: {}: {problem}", Place(self.path), DisplayPath(path))
     }
 
-    /// An error without a path of the image.
+    /// Adds the image's path to an error.
     pub(crate) fn failed(
         &self,
         error: impl std::error::Error + Send + Sync + 'static,
     ) -> anyhow::Error {
-        anyhow::Error::new(error).context(Place(self.place).to_string())
+        anyhow::Error::new(error).context(Place(self.path).to_string())
     }
 }
 
-/// The image's file, and further ones.
+/// The primary device and the further ones.
 pub(crate) fn devices(args: &ImageArgs) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
     let paths = std::iter::once(&args.image).chain(&args.devices);
     paths.map(|path| device(path)).collect()
 }
 
-/// A file or block device to read from.
+/// Opens a file or block device for reading.
 pub(crate) fn device(path: &Path) -> anyhow::Result<Box<dyn ReadAt>> {
     let device = FileDevice::open(path);
     Ok(Box::new(device.with_context(|| format!("{}: cannot open", Place(path)))?))
 }
 
-/// A path without slashes at its end.
+/// A path without trailing slashes.
 fn trim_slashes(path: &[u8]) -> &[u8] {
     let kept = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
     path.split_at(kept).0
@@ -108,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slashes_at_the_end_are_trimmed() {
+    fn trailing_slashes_are_trimmed() {
         assert_eq!(trim_slashes(b"/a//"), b"/a");
         assert_eq!(trim_slashes(b"//"), b"");
     }

@@ -1,4 +1,4 @@
-//! How does an image become a tar?
+//! Converts an image to a tar (`lith tar`).
 
 use std::io::{self, IsTerminal, Write};
 
@@ -18,14 +18,14 @@ use crate::{
 /// Writes an image, or parts of it, as a tar.
 pub(crate) fn run(request: &Tar) -> anyhow::Result<Outcome> {
     if request.output.is_none() && io::stdout().is_terminal() {
-        anyhow::bail!("a tar is nothing for a terminal; redirect it, or name a file with -o");
+        anyhow::bail!("a tar is not written to a terminal; redirect it, or name a file with -o");
     }
     let source = trees::of_image(&request.image)?;
     let selection = trees::select(&source, &request.image, &request.paths)?;
     let skips = Skips::default();
     let result = write(request, &source, &selection, &skips);
     if !request.quiet {
-        skips.tell("lith");
+        skips.print("lith");
     }
     result?;
     Ok(Outcome::Success)
@@ -48,5 +48,5 @@ fn write(
         Target::create(path).with_context(|| format!("{}: cannot create", Place(path)))?;
     let written = export::write_tar(fs, selection, &mut target, skips);
     written.with_context(|| Place(path).to_string())?;
-    target.commit().with_context(|| format!("{}: cannot put into place", Place(path)))
+    target.commit().with_context(|| format!("{}: cannot rename the finished file", Place(path)))
 }

@@ -1,4 +1,4 @@
-//! How does a directory, tar or image become a tree to work with?
+//! Opens directories, tars and images as trees.
 
 use std::{
     ffi::OsString,
@@ -17,12 +17,12 @@ use lith::{
 use super::subject::{self, Subject};
 use crate::{args::image::ImageArgs, output::error::Place};
 
-/// Opens whatever lies at a path; an image may lie on further devices.
+/// Opens the directory, tar or image at a path; only an image can have further devices.
 pub(crate) fn open(path: &Path, devices: &[PathBuf], options: &Options) -> anyhow::Result<Source> {
     let place = || Place(path).to_string();
     match source::open(path, options)? {
         Opened::Source(_) if !devices.is_empty() => {
-            anyhow::bail!("{}: not an image, so it has no further devices", place())
+            anyhow::bail!("{}: only an image can have further devices", place())
         }
         Opened::Source(source) => Ok(source),
         Opened::Image(file) => {
@@ -59,7 +59,7 @@ pub(crate) fn select(
     selection.with_context(|| Place(&args.image).to_string())
 }
 
-/// Options that take everything, of a source that is only looked at.
+/// Options for a source that is only read: all files and attributes, temporary data in the system's directory.
 pub(crate) fn everything() -> Options {
     Options::with(|options| options.spool_dir = std::env::temp_dir())
 }

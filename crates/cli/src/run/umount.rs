@@ -1,4 +1,4 @@
-//! How is an image unmounted?
+//! Unmounts an image (`lith umount`).
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! How does dump.erofs show where a file's bytes are stored?
+//! Prints the table of a file's extents as dump.erofs does.
 
 use std::io::Write;
 
@@ -13,7 +13,9 @@ use lith::{
 
 use crate::output::Stdout;
 
-/// Prints the table of a file's extents, and says how many there are; the inner error is one of the image.
+/// Prints the table of a file's extents and returns the number of its rows.
+///
+/// The inner error is one of the image, the outer one is of the output.
 pub(super) fn write(
     image: &Image,
     inode: &Inode,
@@ -42,7 +44,7 @@ pub(super) fn write(
     Ok(Ok(count))
 }
 
-/// A line of the table.
+/// A row of the table; positions and lengths are bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Row {
     la: u64,
@@ -66,7 +68,9 @@ impl Row {
     }
 }
 
-/// The rows of an extent: one for each chunk, else one. Blocks and chunks are shown whole, beyond the end of the file.
+/// The rows of an extent: one for each chunk of a chunk-based file, otherwise one.
+///
+/// As in erofs-utils, the last block or chunk is shown in full, even where it exceeds the size of the file.
 fn rows(inode: &Inode, extent: &Extent, block: BlockBits) -> Vec<Row> {
     let (device, pa) = match extent.place {
         _ if matches!(extent.kind, ExtentKind::Hole | ExtentKind::Fragment) => (0, 0),
@@ -89,7 +93,7 @@ fn rows(inode: &Inode, extent: &Extent, block: BlockBits) -> Vec<Row> {
     }
 }
 
-/// Cuts a run of chunks into single ones.
+/// Splits contiguous chunks, which the reader joins to one extent, into a row for each.
 fn chunks(run: Row, format: ChunkFormat, size: u64, block: BlockBits) -> Vec<Row> {
     let chunk = format.chunk_size(block).max(1);
     let mut rows = Vec::new();
@@ -111,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_chunks_are_cut() {
+    fn contiguous_chunks_are_shown_one_by_one() {
         let format = ChunkFormat::new(0, true, false).unwrap();
         let run = Row { la: 0, llen: 5001, pa: 24576, plen: 5001, device: 1 };
         let rows = chunks(run, format, 5001, BlockBits::DEFAULT);

@@ -1,4 +1,4 @@
-//! What does dump.erofs say of a single file?
+//! Prints a file's attributes, directory entries and extents as dump.erofs does.
 
 use std::io::Write;
 
@@ -7,14 +7,14 @@ use lith::{
     reader::{Error, Image, Inode},
 };
 
-use super::{extents, words::Words};
+use super::{arguments::Arguments, extents};
 use crate::{
-    applets::form::{Percent, local_time},
+    applets::display::{Percent, local_time},
     output::Stdout,
 };
 
-/// Prints a file's attributes, and its entries and extents if they are asked for.
-pub(super) fn show(request: &Words, image: &Image, output: &mut Stdout) -> anyhow::Result<()> {
+/// Prints a file's attributes, and its entries and extents if they are requested.
+pub(super) fn show(request: &Arguments, image: &Image, output: &mut Stdout) -> anyhow::Result<()> {
     let about = |error| request.image.about(error);
     let inode = request.file.find(&request.image, image)?;
     let path = path_of(image, &inode);
@@ -23,15 +23,16 @@ pub(super) fn show(request: &Words, image: &Image, output: &mut Stdout) -> anyho
         list(image, &inode, output)?.map_err(about)?;
     }
     if request.extents {
-        let apart = request.image.open_structure(true)?;
-        let count = extents::write(&apart, &inode, output)?.map_err(about)?;
+        // Without the further devices, whose data is not needed, extents would have no device numbers.
+        let structure = request.image.open_structure(true)?;
+        let count = extents::write(&structure, &inode, output)?.map_err(about)?;
         output.write_all(&path)?;
         writeln!(output, ": {count} extents found")?;
     }
     Ok(())
 }
 
-/// The path by which a walk from the root meets an inode first.
+/// The first path at which a walk from the root finds the inode.
 fn path_of(image: &Image, inode: &Inode) -> Vec<u8> {
     if image.packed_inode().is_some_and(|packed| packed.nid == inode.nid) {
         return b"(packed file)".to_vec();
@@ -39,14 +40,14 @@ fn path_of(image: &Image, inode: &Inode) -> Vec<u8> {
     if inode.nid == image.superblock().root_nid {
         return b"/".to_vec();
     }
-    // What can't be read has no paths below it.
+    // A directory that can't be read is skipped: the inode may be found elsewhere.
     let visits = image.files().filter_map(Result::ok);
     let mut same = visits.filter(|visit| visit.inode.nid == inode.nid);
     let found = same.next().map(|visit| [&b"/"[..], &visit.path].concat());
     found.unwrap_or_else(|| b"(not found)".to_vec())
 }
 
-/// Bytes that a file takes, as its inode tells.
+/// Bytes that the file takes in the image, according to its inode.
 pub(super) fn stored_size(inode: &Inode, block: BlockBits) -> u64 {
     match inode.data {
         InodeData::Compressed { blocks } => blocks.saturating_mul(block.size().into()),
@@ -54,7 +55,7 @@ pub(super) fn stored_size(inode: &Inode, block: BlockBits) -> u64 {
     }
 }
 
-/// A kind of file by the name that it has here.
+/// The name of a file type in the output of dump.erofs.
 pub(super) const fn kind_name(file_type: FileType) -> &'static str {
     match file_type {
         FileType::Regular => "regular file",
@@ -90,13 +91,13 @@ fn write_attributes(
     Ok(())
 }
 
-/// Permissions as letters, without the bits for setuid, setgid and sticky.
+/// Permissions as nine letters, which ignore setuid, setgid and sticky.
 fn letters(mode: u16) -> String {
     let letter = |(letter, bit): (char, u16)| if (mode >> bit) & 1 == 1 { letter } else { '-' };
     "rwxrwxrwx".chars().zip((0..9).rev()).map(letter).collect()
 }
 
-/// Lists a directory; the inner error is one of the image.
+/// Lists a directory. The inner error is one of the image, the outer one is of the output.
 fn list(
     image: &Image,
     directory: &Inode,

@@ -1,10 +1,10 @@
-//! The applet dump.erofs: shows what an image holds.
+//! Runs dump.erofs, which shows what an image contains.
 
+mod arguments;
 mod extents;
 mod file;
 mod statistics;
 mod superblock;
-mod words;
 
 use std::{ffi::OsString, io::Write, process::ExitCode};
 
@@ -12,18 +12,15 @@ use clap::Command;
 use lith::reader::Image;
 use uuid::Uuid;
 
-use super::{
-    end, version,
-    words::{name_of, program, read, refuse},
-};
+use super::program::{end, name_of, parse, program, refuse, version};
 use crate::{
     exit::Outcome,
     output::{self, Stdout, error::is_broken_pipe},
     run::{cat, subject::Subject},
 };
-use words::Words;
+use arguments::Arguments;
 
-const ABOUT: &str = "Shows what an EROFS image holds";
+const ABOUT: &str = "Shows what an EROFS image contains";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,28 +29,30 @@ Examples:
   dump.erofs -e --path=/usr/bin/env rootfs.erofs
   dump.erofs --cat --path=/etc/os-release rootfs.erofs";
 
-/// What is known of its command line.
+/// The definition of its command line.
 pub(super) fn command() -> Command {
     let version = version("");
-    program::<Words>(Command::new("dump.erofs").about(ABOUT).after_help(EXAMPLES).version(version))
+    program::<Arguments>(
+        Command::new("dump.erofs").about(ABOUT).after_help(EXAMPLES).version(version),
+    )
 }
 
-/// Runs it with the words of its command line, the first of which is its name.
-pub(super) fn main(words: &[OsString]) -> ExitCode {
-    let request: Words = match read(command(), words) {
+/// Runs it with a command line whose first argument is its name.
+pub(super) fn main(line: &[OsString]) -> ExitCode {
+    let request: Arguments = match parse(command(), line) {
         Ok(request) => request,
         Err(code) => return code,
     };
     if let Err(problem) = request.check() {
-        return refuse(&name_of(words), problem);
+        return refuse(&name_of(line), problem);
     }
     match run(&request) {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-        result => end(words, &result),
+        result => end(line, &result),
     }
 }
 
-fn run(request: &Words) -> anyhow::Result<Outcome> {
+fn run(request: &Arguments) -> anyhow::Result<Outcome> {
     let image = request.image.open(true)?;
     let mut output = output::stdout()?;
     if request.blkid_udev {
@@ -67,7 +66,7 @@ fn run(request: &Words) -> anyhow::Result<Outcome> {
     Ok(Outcome::Success)
 }
 
-fn show(request: &Words, image: &Image, output: &mut Stdout) -> anyhow::Result<()> {
+fn show(request: &Arguments, image: &Image, output: &mut Stdout) -> anyhow::Result<()> {
     if request.shows_superblock() {
         write!(output, "{}", superblock::Lines::of(image))?;
     }
@@ -81,7 +80,7 @@ fn show(request: &Words, image: &Image, output: &mut Stdout) -> anyhow::Result<(
     Ok(())
 }
 
-/// Prints what udev takes for the attributes of a block device.
+/// Prints the attributes of a block device in the form that udev reads.
 fn write_udev(image: &Image, output: &mut Stdout) -> anyhow::Result<()> {
     let uuid = Uuid::from_bytes(image.superblock().uuid);
     writeln!(output, "ID_FS_UUID={uuid}\nID_FS_UUID_ENC={uuid}")?;
@@ -89,7 +88,7 @@ fn write_udev(image: &Image, output: &mut Stdout) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn cat_file(request: &Words, image: Image, output: &mut Stdout) -> anyhow::Result<()> {
+fn cat_file(request: &Arguments, image: Image, output: &mut Stdout) -> anyhow::Result<()> {
     let inode = request.file.find(&request.image, &image)?;
     let path = request.file.path.as_ref().map(|path| path.as_encoded_bytes());
     let subject = Subject::new(image, &request.image.image);

@@ -1,4 +1,4 @@
-//! What does dump.erofs count?
+//! Counts the files of an image by type, size and extension as dump.erofs does.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use lith::{
 };
 
 use super::file::{kind_name, stored_size};
-use crate::applets::form::Percent;
+use crate::applets::display::Percent;
 
-/// Kinds of files in the order in which they are told.
+/// File types in the order in which they are printed.
 const KINDS: [FileType; 7] = [
     FileType::Regular,
     FileType::Directory,
@@ -21,17 +21,17 @@ const KINDS: [FileType; 7] = [
     FileType::Symlink,
 ];
 
-/// Ends of names that are counted; all others are one more.
+/// Extensions that are counted; all others are counted together.
 const EXTENSIONS: [&str; 9] =
     [".txt", ".so", ".xml", ".apk", ".odex", ".vdex", ".oat", ".rc", ".otf"];
 
-/// Sizes are told apart by powers of two of KiB up to this one.
+/// The last class of sizes: 2^15 KiB or more.
 const LARGEST: usize = 16;
 
-/// How many files have a size of so many bits, in KiB.
+/// The number of files in each class: class n has sizes below 2^n KiB that are in no class before.
 type BySize = [u64; LARGEST + 1];
 
-/// What is counted of an image, name by name.
+/// Counts and sums over all names of an image, so that a file with two hard links counts twice.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Statistics {
     files: u64,
@@ -46,7 +46,7 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
-    /// Counts the root, everything below it, and what fragments take.
+    /// Counts the root, everything below it, and the packed inode.
     pub(super) fn count(image: &Image) -> Result<Self, Error> {
         let mut counted = Self::default();
         let block = image.superblock().block;
@@ -88,7 +88,8 @@ impl Statistics {
     }
 
     fn regular(&self) -> u64 {
-        self.by_kind.first().copied().unwrap_or_default()
+        // `KINDS` starts with regular files.
+        self.by_kind[0]
     }
 }
 
@@ -98,7 +99,7 @@ fn count_size(by_size: &mut BySize, bytes: u64) {
     by_size.iter_mut().skip(index).take(1).for_each(|count| *count += 1);
 }
 
-/// Which extension a name has, or none of them.
+/// The index of a path's extension in [`EXTENSIONS`], or its length for any other.
 fn extension_index(path: &[u8]) -> usize {
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let dot = name.iter().rposition(|byte| *byte == b'.');
@@ -159,7 +160,7 @@ fn heading(f: &mut fmt::Formatter<'_>, what: &str) -> fmt::Result {
     writeln!(f, "{what:<16} {:>11} {:>16} |{:<50}|", "count", "ratio", "distribution")
 }
 
-/// A line of a chart: what is counted, how often, how much of all that is, and as many marks as half that.
+/// A row of a chart: the class, its count, its share of all, and one mark for each two percent.
 fn bar(f: &mut fmt::Formatter<'_>, what: &str, count: u64, all: u64) -> fmt::Result {
     let share = Percent(count, all).value();
     let marks: String =
@@ -172,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_told_apart_by_powers_of_two() {
+    fn classes_of_sizes_are_powers_of_two() {
         let mut by_size = BySize::default();
         for bytes in [0, 1023, 1024, 2047, 2048, (32 << 20) - 1, 32 << 20, u64::MAX] {
             count_size(&mut by_size, bytes);
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn only_whole_extensions_count() {
+    fn only_the_last_extension_counts() {
         let others = EXTENSIONS.len();
         for (path, index) in [
             ("a.txt", 0),

@@ -1,4 +1,4 @@
-//! What does dump.erofs say of an image as a whole?
+//! Prints the superblock as dump.erofs does.
 
 use std::fmt;
 
@@ -13,9 +13,9 @@ use lith::{
 };
 use uuid::Uuid;
 
-use crate::applets::form::local_time;
+use crate::applets::display::local_time;
 
-/// Features by the names that they have here.
+/// The names of compatible features in the output of dump.erofs.
 const COMPAT: [(Compat, &str); 6] = [
     (Compat::SB_CHKSUM, "sb_csum"),
     (Compat::MTIME, "mtime"),
@@ -25,7 +25,7 @@ const COMPAT: [(Compat, &str); 6] = [
     (Compat::ISHARE_XATTRS, "ishare_xattrs"),
 ];
 
-/// The same of those that a reader must know.
+/// The names of incompatible features.
 const INCOMPAT: [(Incompat, &str); 11] = [
     (Incompat::LZ4_0PADDING, "lz4_0padding"),
     (Incompat::COMPR_CFGS, "compr_cfgs"),
@@ -44,11 +44,12 @@ const INCOMPAT: [(Incompat, &str); 11] = [
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lines<'a> {
     sb: &'a Superblock,
-    /// Blocks of all devices.
+    /// Blocks on all devices.
     blocks: u64,
 }
 
 impl<'a> Lines<'a> {
+    /// The lines about the superblock of `image`.
     pub(super) fn of(image: &'a Image) -> Self {
         let sb = image.superblock();
         let extra = image.device_map().slots.iter().map(|slot| slot.blocks);
@@ -84,19 +85,19 @@ impl<'a> Lines<'a> {
     /// The oldest kernel that mounts the image, by its features and algorithms; `None` without any.
     fn oldest_kernel(&self) -> Option<KernelVersion> {
         let features = self.sb.incompat.features().map(|feature| feature.since);
-        // LZ4 comes with a feature of its own.
+        // LZ4 needs no entry: its feature bit, `LZ4_0PADDING`, does.
         let others =
             self.sb.algorithms.iter_known().filter(|algorithm| *algorithm != Algorithm::Lz4);
         features.chain(others.map(Algorithm::since)).max()
     }
 }
 
-/// Names with a space behind each.
+/// Names with a space after each, the last included, as erofs-utils print them.
 fn spaced<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.flat_map(|name| [name, " "]).collect()
 }
 
-/// A line with what is told of the filesystem at column 46.
+/// A line whose value starts at column 46.
 fn line(f: &mut fmt::Formatter<'_>, what: &str, value: impl fmt::Display) -> fmt::Result {
     let label = format!("Filesystem {what}:");
     writeln!(f, "{label:<46}{value}")
@@ -130,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_kernel_is_that_of_the_newest_feature() {
+    fn the_newest_feature_decides_the_oldest_kernel() {
         let mut sb = Superblock::new(BlockBits::DEFAULT);
         let lines = Lines { sb: &sb, blocks: 7 };
         assert_eq!(lines.oldest_kernel(), None);

@@ -1,4 +1,4 @@
-//! How does fsck.erofs find out whether an image is sound?
+//! Checks an image for fsck.erofs.
 
 use anyhow::Context;
 use lith::{
@@ -6,32 +6,34 @@ use lith::{
     format::addr::Nid,
 };
 
-use super::{Done, words::Words};
+use super::{arguments::Arguments, verdict::Verdict};
 use crate::output::error::{Place, harmless};
 
-/// The last line about an image that is not sound.
+/// The last line of output for a corrupt image.
 pub(super) const UNSOUND: &str = "Found some filesystem corruption";
 
-/// Checks an image, or what is below an inode of it.
-pub(super) fn run(request: &Words, start: Option<Nid>) -> anyhow::Result<Done> {
+/// Checks an image, or the inode `start` and everything below it.
+pub(super) fn run(request: &Arguments, start: Option<Nid>) -> anyhow::Result<Verdict> {
     let decodes = request.decodes();
     let mut options = Options::default();
     (options.data, options.start) = (decodes, start);
     options.checksum = !request.no_checksum;
+    // Without decoding, the data of further devices is not needed.
     let devices =
         if decodes { request.image.devices() } else { request.image.devices_of_structure() };
     let devices = devices?;
     let report = check::check_devices(devices, &options, &());
     let report = report.with_context(|| Place(&request.image.image).to_string())?;
-    tell(request, &report);
-    let is_well = report.is_sound();
-    let verdict = if is_well { "No errors found" } else { UNSOUND };
-    Ok(Done { is_well, verdict })
+    print(request, &report);
+    let is_sound = report.is_sound();
+    let text = if is_sound { "No errors found" } else { UNSOUND };
+    Ok(Verdict { is_sound, text })
 }
 
-fn tell(request: &Words, report: &Report) {
-    let is_told = |finding: &&Finding| finding.severity() != Severity::Warning || request.warns();
-    for finding in report.findings.iter().filter(is_told) {
+fn print(request: &Arguments, report: &Report) {
+    let is_printed =
+        |finding: &&Finding| finding.severity() != Severity::Warning || request.warns();
+    for finding in report.findings.iter().filter(is_printed) {
         let level = if finding.severity() == Severity::Warning { "W" } else { "E" };
         eprintln!("<{level}> erofs: {}", harmless(&finding.to_string()));
     }

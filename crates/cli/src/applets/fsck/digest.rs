@@ -1,13 +1,13 @@
-//! Does the content of files have the digests that extended attributes hold?
+//! Compares the content of files with the digests in their extended attributes, for fsck.erofs.
 
 use anyhow::Context;
 use lith::{DigestState, check_digests, digest_name, tree::DisplayPath};
 
-use super::words::Words;
+use super::arguments::Arguments;
 use crate::{args, output::error::Place};
 
-/// Compares all files of the image with their digests; says whether none is wrong.
-pub(super) fn check(request: &Words) -> anyhow::Result<bool> {
+/// Compares all files of the image with their digests; returns whether all digests are known and right.
+pub(super) fn check(request: &Arguments) -> anyhow::Result<bool> {
     let image = request.image.open(request.no_checksum)?;
     let name = digest_name(&image).with_context(|| {
         let place = Place(&request.image.image);
@@ -15,23 +15,23 @@ pub(super) fn check(request: &Words) -> anyhow::Result<bool> {
     })?;
     request.inform(&format!("verifying digests using xattr \"{}\"", DisplayPath(&name)));
     let findings = check_digests(&image, &name, args::workers(None));
-    let mut is_well = true;
+    let mut is_sound = true;
     for finding in findings.map_err(|error| request.image.about(error))? {
         let path = DisplayPath(&finding.path);
         match finding.state {
             DigestState::Missing if request.warns() => {
-                eprintln!("<W> erofs: /{path}: no digest, so it is not verified");
+                eprintln!("<W> erofs: /{path}: not verified: it has no digest");
             }
             DigestState::Right | DigestState::Missing => {}
             DigestState::Wrong => {
-                eprintln!("<E> erofs: /{path}: the content has not the digest that it should have");
-                is_well = false;
+                eprintln!("<E> erofs: /{path}: the content does not match its digest");
+                is_sound = false;
             }
             DigestState::Unknown => {
-                eprintln!("<E> erofs: /{path}: the attribute holds no digest that is known");
-                is_well = false;
+                eprintln!("<E> erofs: /{path}: the attribute has no digest of a known algorithm");
+                is_sound = false;
             }
         }
     }
-    Ok(is_well)
+    Ok(is_sound)
 }

@@ -1,4 +1,4 @@
-//! How does fsck.erofs get files out of an image?
+//! Extracts an image for fsck.erofs.
 
 use std::{
     os::unix::ffi::OsStrExt,
@@ -23,17 +23,18 @@ use lith::{
 };
 use rustix::process::geteuid;
 
-use super::{Done, words::Words};
+use super::{arguments::Arguments, verdict::Verdict};
 use crate::{
     args,
     output::{
-        error::{Place, tell},
+        error::{self, Place},
         skips::Skips,
     },
 };
 
-/// Copies an image, or what is below a file of it, to a place.
-pub(super) fn run(name: &str, request: &Words, destination: &Path) -> anyhow::Result<Done> {
+/// Extracts an image, or the file that the arguments name and everything below it, to `destination`; prints errors
+/// under the program's `name`.
+pub(super) fn run(name: &str, request: &Arguments, destination: &Path) -> anyhow::Result<Verdict> {
     let image = Arc::new(request.image.open(request.no_checksum)?);
     let (source, selection, directory) = part(request, image, destination)?;
     let follower = Follower::default();
@@ -41,23 +42,24 @@ pub(super) fn run(name: &str, request: &Words, destination: &Path) -> anyhow::Re
     let extracted = export::extract(fs, &selection, directory, &options(request), &follower);
     let Follower { skips, failed } = follower;
     if request.warns() || failed.load(Ordering::Relaxed) {
-        skips.tell(name);
+        skips.print(name);
     }
-    let is_well = match extracted {
+    let is_sound = match extracted {
         Ok(_) => !failed.into_inner(),
         Err(error) => {
-            tell(name, &error.into());
+            error::print(name, &error.into());
             false
         }
     };
-    let verdict =
-        if is_well { "Extracted filesystem successfully" } else { "Failed to extract filesystem" };
-    Ok(Done { is_well, verdict })
+    let text =
+        if is_sound { "Extracted filesystem successfully" } else { "Failed to extract filesystem" };
+    Ok(Verdict { is_sound, text })
 }
 
-/// What is extracted into which directory: a directory becomes the destination, and so does any other file.
+/// The source, its selected files and the directory to extract them into, so that the named file, of any type, is
+/// extracted as `destination` itself.
 fn part<'a>(
-    request: &Words,
+    request: &Arguments,
     image: Arc<Image>,
     destination: &'a Path,
 ) -> anyhow::Result<(Source, Selection, &'a Path)> {
@@ -73,7 +75,7 @@ fn part<'a>(
     let name = destination.file_name().map(|name| Name::new(name.as_bytes()));
     let name = name
         .and_then(Result::ok)
-        .with_context(|| format!("{}: a directory is in the way of a file", Place(destination)))?;
+        .with_context(|| format!("{}: the file to extract is no directory", Place(destination)))?;
     let named = (&start, name.clone());
     let source = source::image_file(image, named, place, &options).with_context(in_image)?;
     let selection = Selection::paths(&source.tree, [name.as_bytes()])?;
@@ -81,18 +83,18 @@ fn part<'a>(
     Ok((source, selection, parent.unwrap_or(Path::new("."))))
 }
 
-fn options(request: &Words) -> ExtractOptions {
-    let words = &request.extraction;
-    let keeps = words.preserve.permissions.unwrap_or_else(|| geteuid().is_root());
+fn options(request: &Arguments) -> ExtractOptions {
+    let extraction = &request.extraction;
+    let keeps = extraction.preserve.permissions.unwrap_or_else(|| geteuid().is_root());
     ExtractOptions::with(|options| {
-        options.existing = if words.overwrite { Existing::Overwrite } else { Existing::Fill };
-        options.owners = match words.preserve.owner {
+        options.existing = if extraction.overwrite { Existing::Overwrite } else { Existing::Fill };
+        options.owners = match extraction.preserve.owner {
             Some(true) => Owners::Keep,
             Some(false) => Owners::Own,
             None => Owners::Auto,
         };
         options.permissions = if keeps { Permissions::Keep } else { Permissions::Masked };
-        (options.xattrs, options.workers) = (words.xattrs, args::workers(None));
+        (options.xattrs, options.workers) = (extraction.xattrs, args::workers(None));
     })
 }
 
@@ -114,7 +116,7 @@ impl ExportObserver for Follower {
     }
 }
 
-/// Whether the extracting user should have been able to keep this.
+/// Whether the extracting user has the right to set this, so that skipping it is a failure.
 fn is_failure(what: &What, is_root: bool) -> bool {
     match what {
         What::Xattr(name) => is_root || name.starts_with(b"user."),

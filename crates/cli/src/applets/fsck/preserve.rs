@@ -1,21 +1,31 @@
-//! Which attributes do extracted files keep?
+//! Parses the switches that decide which attributes extracted files keep.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, parser::ValueSource};
 
-/// A switch with what it says of owners and permissions, and its help.
+/// A switch: its name, whether it keeps owners and permissions (`None`: it does not decide), and its help.
 type Switch = (&'static str, Option<bool>, Option<bool>, &'static str);
 
-/// All switches; of those that are given the last one counts, for either of the two.
+/// All switches. The last one given decides, separately for owners and for permissions.
 const SWITCHES: [Switch; 6] = [
     ("preserve", Some(true), Some(true), "Keep owners and permissions"),
     ("preserve-owner", Some(true), None, "Keep owners [default for root]"),
-    ("preserve-perms", None, Some(true), "Keep permissions as they are [default for root]"),
+    ("preserve-perms", None, Some(true), "Keep permissions unchanged [default for root]"),
     ("no-preserve", Some(false), Some(false), "Keep neither owners nor permissions"),
-    ("no-preserve-owner", Some(false), None, "Files become those of whoever extracts them"),
-    ("no-preserve-perms", None, Some(false), "Apply the umask to permissions"),
+    (
+        "no-preserve-owner",
+        Some(false),
+        None,
+        "The extracting user owns the files [default for other users]",
+    ),
+    (
+        "no-preserve-perms",
+        None,
+        Some(false),
+        "Apply the umask to permissions [default for other users]",
+    ),
 ];
 
-/// What is said of owners and permissions.
+/// Whether owners and permissions are kept; `None`: no switch decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Preserve {
     pub(super) owner: Option<bool>,
@@ -61,22 +71,20 @@ impl FromArgMatches for Preserve {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::applets::program::parsed;
 
-    fn read(words: &str) -> (Option<bool>, Option<bool>) {
-        let command = Preserve::augment_args(Command::new("x")).args_override_self(true);
-        let words = ["x"].into_iter().chain(words.split_whitespace());
-        let matches = command.try_get_matches_from(words).unwrap();
-        let Preserve { owner, permissions } = Preserve::from_arg_matches(&matches).unwrap();
+    fn preserved(line: &str) -> (Option<bool>, Option<bool>) {
+        let Preserve { owner, permissions } = parsed(line);
         (owner, permissions)
     }
 
     #[test]
-    fn the_last_switch_counts() {
-        assert_eq!(read(""), (None, None));
-        assert_eq!(read("--preserve"), (Some(true), Some(true)));
-        assert_eq!(read("--preserve --no-preserve-owner"), (Some(false), Some(true)));
-        assert_eq!(read("--no-preserve-owner --preserve"), (Some(true), Some(true)));
-        assert_eq!(read("--preserve --no-preserve --preserve"), (Some(true), Some(true)));
-        assert_eq!(read("--preserve-perms"), (None, Some(true)));
+    fn the_last_switch_decides() {
+        assert_eq!(preserved("x"), (None, None));
+        assert_eq!(preserved("x --preserve"), (Some(true), Some(true)));
+        assert_eq!(preserved("x --preserve --no-preserve-owner"), (Some(false), Some(true)));
+        assert_eq!(preserved("x --no-preserve-owner --preserve"), (Some(true), Some(true)));
+        assert_eq!(preserved("x --preserve --no-preserve --preserve"), (Some(true), Some(true)));
+        assert_eq!(preserved("x --preserve-perms"), (None, Some(true)));
     }
 }

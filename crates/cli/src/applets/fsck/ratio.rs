@@ -1,20 +1,21 @@
-//! How well is an image compressed, as fsck.erofs counts it?
+//! Computes the compression ratio as fsck.erofs does.
 
 use lith::{
     format::{addr::Nid, file_type::FileType},
     reader::{Error, ExtentKind, Image, Inode},
 };
 
-use crate::applets::form::Percent;
+use crate::applets::display::Percent;
 
-/// Blocks that files would take, and those that they take, each name counted.
+/// Blocks of all names, uncompressed and as stored; a file with two hard links counts twice.
 #[derive(Default)]
 struct Blocks {
     logical: u64,
     physical: u64,
 }
 
-/// How many blocks a part of the image takes, or all of it, of those that its files would take as they are.
+/// The stored blocks in percent of the uncompressed blocks, of the inode `start` and everything below it or of the whole
+/// image.
 pub(super) fn of(image: &Image, start: Option<Nid>) -> Result<Percent, Error> {
     let mut blocks = Blocks::default();
     let start = start.map_or_else(|| image.root(), |nid| image.inode(nid))?;
@@ -41,7 +42,7 @@ impl Blocks {
     }
 }
 
-/// Blocks that a file takes. Holes take none, and what is in the packed inode is counted there.
+/// Blocks that a file takes. Holes take none; fragments are counted with the packed inode.
 fn stored(image: &Image, inode: &Inode) -> Result<u64, Error> {
     if !inode.file_type.has_content() {
         return Ok(0);

@@ -1,34 +1,29 @@
-//! What is erofsfuse asked for?
-//!
-//! It serves an image by FUSE, in the words of libfuse.
+//! Runs erofsfuse, which serves an image by FUSE and has the options of libfuse.
 
+mod arguments;
 mod options;
-mod words;
 
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::Command;
 
-use super::{
-    end, version,
-    words::{program, read},
-};
-use crate::{args::Verb, run};
+use super::program::{end, parse, program, version};
+use crate::run::mount;
 
-pub(super) use words::SUBTYPE;
-use words::Words;
+use arguments::Arguments;
+pub(super) use arguments::SUBTYPE;
 
-/// What is known of its command line.
+/// The definition of its command line.
 pub(super) fn command() -> Command {
     let command = Command::new("erofsfuse").about("Serves an EROFS image by FUSE");
     let usage = "erofsfuse [options] IMAGE MOUNTPOINT";
-    program::<Words>(command.version(version("")).override_usage(usage))
+    program::<Arguments>(command.version(version("")).override_usage(usage))
 }
 
-/// Serves what the words name.
-pub(super) fn main(words: &[OsString]) -> ExitCode {
-    match read::<Words>(command(), words) {
-        Ok(read) => end(words, &run::run(Verb::Mount(read.request()))),
+/// Serves an image as a command line requests, whose first argument is the program's name.
+pub(super) fn main(line: &[OsString]) -> ExitCode {
+    match parse::<Arguments>(command(), line) {
+        Ok(arguments) => end(line, &mount::run(&arguments.request())),
         Err(code) => code,
     }
 }

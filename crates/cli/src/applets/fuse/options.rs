@@ -1,4 +1,4 @@
-//! What do the words behind `-o` say to a program of libfuse?
+//! Parses the values of `-o` as programs with libfuse do.
 
 use std::{num::NonZeroUsize, str::FromStr};
 
@@ -7,22 +7,22 @@ use crate::args::{
     mount_options::{MountOption, MountOptionError},
 };
 
-/// Words that change nothing: images are read-only, and each thread has its own connection anyway.
-const IDLE: [&str; 2] = ["rw", "clone_fd"];
+/// Options without effect: images are read-only, and each thread has its own connection anyway.
+const IGNORED: [&str; 2] = ["rw", "clone_fd"];
 
-/// One word behind `-o`.
+/// An option after `-o`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum FuseOption {
-    /// As `lith mount` has it.
+    /// An option that `lith mount` has, too.
     Mount(MountOption),
-    /// In the foreground.
+    /// Run in the foreground.
     Debug,
-    /// At most so many threads.
+    /// An upper limit of threads.
     Threads(usize),
 }
 
 impl FuseOption {
-    /// Makes it part of a mount.
+    /// Applies it to a mount.
     pub(super) fn apply(self, mount: &mut Mount) {
         match self {
             Self::Mount(option) => mount.options.push(option),
@@ -38,40 +38,40 @@ impl FuseOption {
 impl FromStr for FuseOption {
     type Err = MountOptionError;
 
-    fn from_str(word: &str) -> Result<Self, MountOptionError> {
-        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+    fn from_str(text: &str) -> Result<Self, MountOptionError> {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
         let wrong = || MountOptionError::Value(value.to_owned());
         match name {
-            _ if IDLE.contains(&word) => Ok(Self::Mount(MountOption::Idle)),
+            _ if IGNORED.contains(&text) => Ok(Self::Mount(MountOption::Ignored)),
             "debug" => Ok(Self::Debug),
-            // Threads that have nothing to do stay, so a limit of those is one of all. Below zero, there is none.
-            "max_idle_threads" if value == "-1" => Ok(Self::Mount(MountOption::Idle)),
+            // Idle threads are kept, so a limit of idle threads is one of all threads; -1 means no limit.
+            "max_idle_threads" if value == "-1" => Ok(Self::Mount(MountOption::Ignored)),
             "max_threads" | "max_idle_threads" => {
                 value.parse().map(Self::Threads).map_err(|_no_number| wrong())
             }
-            _ => match word.parse()? {
-                MountOption::Kernel(word) => Err(MountOptionError::Unknown(word)),
+            _ => match text.parse()? {
+                MountOption::Kernel(text) => Err(MountOptionError::Unknown(text)),
                 option => Ok(Self::Mount(option)),
             },
         }
     }
 }
 
-/// The words behind one `-o`, with commas between. A backslash takes the meaning from what follows it.
+/// The comma-separated options after one `-o`. A backslash escapes the character after it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct FuseOptions(pub(super) Vec<FuseOption>);
 
 impl FromStr for FuseOptions {
     type Err = MountOptionError;
 
-    fn from_str(words: &str) -> Result<Self, MountOptionError> {
-        split(words).iter().map(|word| word.parse()).collect::<Result<_, _>>().map(Self)
+    fn from_str(list: &str) -> Result<Self, MountOptionError> {
+        split(list).iter().map(|text| text.parse()).collect::<Result<_, _>>().map(Self)
     }
 }
 
-fn split(words: &str) -> Vec<String> {
+fn split(list: &str) -> Vec<String> {
     let mut all = vec![String::new()];
-    let mut letters = words.chars();
+    let mut letters = list.chars();
     while let Some(letter) = letters.next() {
         let letter = match letter {
             ',' => {
@@ -81,8 +81,8 @@ fn split(words: &str) -> Vec<String> {
             '\\' => letters.next(),
             _ => Some(letter),
         };
-        if let Some(word) = all.last_mut() {
-            word.extend(letter);
+        if let Some(text) = all.last_mut() {
+            text.extend(letter);
         }
     }
     all
@@ -92,37 +92,37 @@ fn split(words: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn parse(words: &str) -> Result<Vec<FuseOption>, MountOptionError> {
-        words.parse::<FuseOptions>().map(|options| options.0)
+    fn parse(list: &str) -> Result<Vec<FuseOption>, MountOptionError> {
+        list.parse::<FuseOptions>().map(|options| options.0)
     }
 
     #[test]
-    fn words_of_libfuse_are_known() {
-        for (word, option) in [
-            ("rw", FuseOption::Mount(MountOption::Idle)),
-            ("clone_fd", FuseOption::Mount(MountOption::Idle)),
-            ("auto_unmount", FuseOption::Mount(MountOption::Idle)),
-            ("default_permissions", FuseOption::Mount(MountOption::Idle)),
-            ("max_idle_threads=-1", FuseOption::Mount(MountOption::Idle)),
+    fn options_of_libfuse_are_known() {
+        for (text, option) in [
+            ("rw", FuseOption::Mount(MountOption::Ignored)),
+            ("clone_fd", FuseOption::Mount(MountOption::Ignored)),
+            ("auto_unmount", FuseOption::Mount(MountOption::Ignored)),
+            ("default_permissions", FuseOption::Mount(MountOption::Ignored)),
+            ("max_idle_threads=-1", FuseOption::Mount(MountOption::Ignored)),
             ("debug", FuseOption::Debug),
             ("max_threads=4", FuseOption::Threads(4)),
             ("allow_root", FuseOption::Mount(MountOption::AllowRoot)),
         ] {
-            assert_eq!(parse(word), Ok(vec![option]), "{word}");
+            assert_eq!(parse(text), Ok(vec![option]), "{text}");
         }
     }
 
     #[test]
-    fn others_are_refused_by_name() {
-        for word in ["nonsense", "ro,acl", "umask=022", "max_threads=x", "blkdev"] {
-            let refused = parse(word).unwrap_err().to_string();
-            let part = word.rsplit([',', '=']).next().unwrap();
-            assert!(refused.contains(part), "{word}: {refused}");
+    fn unknown_options_are_refused_by_name() {
+        for text in ["nonsense", "ro,acl", "umask=022", "max_threads=x", "blkdev"] {
+            let refused = parse(text).unwrap_err().to_string();
+            let part = text.rsplit([',', '=']).next().unwrap();
+            assert!(refused.contains(part), "{text}: {refused}");
         }
     }
 
     #[test]
-    fn commas_may_be_part_of_a_word() {
+    fn a_backslash_escapes_a_comma() {
         let name = MountOption::Source("a,b\\c".to_owned());
         let device = MountOption::Device("d".into());
         let both = [name, device].map(FuseOption::Mount).to_vec();

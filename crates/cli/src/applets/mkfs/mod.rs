@@ -11,10 +11,7 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::Command;
 
-use super::{
-    end, version,
-    words::{name_of, program, read, refuse},
-};
+use super::program::{end, name_of, parse, program, refuse, version};
 use request::Request;
 use words::Words;
 
@@ -37,7 +34,7 @@ pub(super) fn command() -> Command {
 /// Runs it with the words of its command line, the first of which is its name.
 pub(super) fn main(words: &[OsString]) -> ExitCode {
     let name = &name_of(words);
-    let asked: Words = match read(command(), words) {
+    let asked: Words = match parse(command(), words) {
         Ok(asked) => asked,
         Err(code) => return code,
     };

@@ -21,7 +21,7 @@ use super::{
     request::{From, Request},
 };
 use crate::{
-    applets::RELEASE,
+    applets::program::RELEASE,
     exit::Outcome,
     output::{self, error::Place, notes::NoteLine},
     run::build,

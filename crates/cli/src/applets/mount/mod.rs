@@ -1,40 +1,47 @@
-//! What is mount.erofs asked for?
+//! Runs mount.erofs, the helper that mount(8) calls for EROFS images.
 //!
-//! It is the helper that mount(8) calls for EROFS images, so it uses the system calls and never mount(8).
+//! For that reason it uses system calls and never mount(8).
 
+mod arguments;
 mod options;
 mod remount;
-mod words;
 
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::Command;
 
-use super::{
-    end, version,
-    words::{name_of, program, read, refuse},
+use super::program::{end, name_of, parse, program, refuse, version};
+use crate::{
+    exit::Outcome,
+    run::{mount, umount},
 };
-use crate::run;
 
-use words::{Request, Words};
+use arguments::{Arguments, Request};
 
-/// What is known of its command line.
+/// The definition of its command line.
 pub(super) fn command() -> Command {
     let usage = "mount.erofs [options] SOURCE MOUNTPOINT\n       mount.erofs -u MOUNTPOINT";
     let command = Command::new("mount.erofs").about("Mounts and unmounts EROFS images");
-    program::<Words>(command.version(version("")).override_usage(usage))
+    program::<Arguments>(command.version(version("")).override_usage(usage))
 }
 
-/// Mounts or unmounts what the words name.
-pub(super) fn main(words: &[OsString]) -> ExitCode {
-    let read = match read::<Words>(command(), words) {
-        Ok(read) => read,
+/// Mounts or unmounts as a command line requests, whose first argument is the program's name.
+pub(super) fn main(line: &[OsString]) -> ExitCode {
+    let arguments = match parse::<Arguments>(command(), line) {
+        Ok(arguments) => arguments,
         Err(code) => return code,
     };
-    match read.request() {
-        Ok(Request::Nothing) => ExitCode::SUCCESS,
-        Ok(Request::Verb(verb)) => end(words, &run::run(verb)),
-        Ok(Request::Change(change)) => end(words, &change.carry_out()),
-        Err(problem) => refuse(&name_of(words), &problem),
+    match arguments.request() {
+        Ok(request) => end(line, &run(&request)),
+        Err(problem) => refuse(&name_of(line), &problem),
+    }
+}
+
+fn run(request: &Request) -> anyhow::Result<Outcome> {
+    match request {
+        Request::Mount(request) => mount::run(request),
+        Request::Unmount(request) => umount::run(request),
+        Request::Change(change) => change.apply(),
+        Request::Check => Ok(Outcome::Success),
     }
 }

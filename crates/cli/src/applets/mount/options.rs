@@ -1,58 +1,58 @@
-//! What do the words behind `-o` say to mount.erofs?
+//! Parses the values of `-o` as mount(8) passes them to mount.erofs.
 
 use crate::args::mount_options::{MountOption, MountOptionError};
 
-/// What begins the words of mounts from a registry or an object store.
+/// How the options of mounts from a registry or an object store start.
 const REMOTE: [&str; 2] = ["oci", "s3."];
 
-/// What is done with the mount.
+/// What is done at the mount point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
-    /// It is made.
+    /// A mount is made.
     New,
-    /// Its flags are changed.
+    /// The flags of an existing mount are changed.
     Remount,
-    /// It goes to another place.
+    /// An existing mount is moved.
     Move,
 }
 
-/// All words behind all `-o`.
+/// All options after all `-o`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct MountWords {
+pub(super) struct MountOptions {
     pub(super) kind: Kind,
     pub(super) options: Vec<MountOption>,
 }
 
-impl MountWords {
-    /// Reads them. A word that nobody here knows is for the kernel's driver, or is left out if that is asked for.
-    pub(super) fn read<'a>(
-        words: impl Iterator<Item = &'a str>,
+impl MountOptions {
+    /// Parses them. An unknown option is passed to the kernel's driver, or ignored if `sloppy`.
+    pub(super) fn parse<'a>(
+        options: impl Iterator<Item = &'a str>,
         sloppy: bool,
     ) -> Result<Self, String> {
-        let mut read = Self { kind: Kind::New, options: Vec::new() };
-        for word in words {
-            match word {
-                "remount" => read.kind = Kind::Remount,
-                "move" => read.kind = Kind::Move,
-                // Images are read-only in any case, and mount(8) says this of all that is not said to be.
+        let mut parsed = Self { kind: Kind::New, options: Vec::new() };
+        for text in options {
+            match text {
+                "remount" => parsed.kind = Kind::Remount,
+                "move" => parsed.kind = Kind::Move,
+                // Images are read-only in any case, and mount(8) passes this unless `ro` is requested.
                 "rw" => {}
-                _ if REMOTE.iter().any(|remote| word.starts_with(remote)) => {
+                _ if REMOTE.iter().any(|remote| text.starts_with(remote)) => {
                     return Err(format!(
-                        "the mount option `{word}`: only local images are mounted"
+                        "the mount option `{text}`: only local images are mounted"
                     ));
                 }
-                _ => read.options.extend(option(word, sloppy)?),
+                _ => parsed.options.extend(option(text, sloppy)?),
             }
         }
-        Ok(read)
+        Ok(parsed)
     }
 }
 
-fn option(word: &str, sloppy: bool) -> Result<Option<MountOption>, String> {
-    match word.parse() {
+fn option(text: &str, sloppy: bool) -> Result<Option<MountOption>, String> {
+    match text.parse() {
         Err(MountOptionError::Unknown(_)) if sloppy => Ok(None),
-        Err(MountOptionError::Unknown(word)) => Ok(Some(MountOption::Kernel(word))),
-        read => read.map(Some).map_err(|error| format!("`{word}`: {error}")),
+        Err(MountOptionError::Unknown(text)) => Ok(Some(MountOption::Kernel(text))),
+        parsed => parsed.map(Some).map_err(|error| format!("`{text}`: {error}")),
     }
 }
 
@@ -62,30 +62,30 @@ mod tests {
 
     use super::*;
 
-    fn read(words: &str, sloppy: bool) -> Result<MountWords, String> {
-        MountWords::read(words.split(','), sloppy)
+    fn parse(options: &str, sloppy: bool) -> Result<MountOptions, String> {
+        MountOptions::parse(options.split(','), sloppy)
     }
 
     #[test]
-    fn what_nobody_knows_is_the_kernels() {
+    fn unknown_options_are_for_the_kernel() {
         let nosuid = MountOption::Flags(MountFlags::NOSUID, true);
         let new = MountOption::Kernel("new=1".to_owned());
-        let words = read("rw,nosuid,new=1", false).unwrap();
-        assert_eq!((words.kind, words.options), (Kind::New, vec![nosuid.clone(), new]));
-        assert_eq!(read("rw,nosuid,new=1", true).unwrap().options, [nosuid]);
+        let parsed = parse("rw,nosuid,new=1", false).unwrap();
+        assert_eq!((parsed.kind, parsed.options), (Kind::New, vec![nosuid.clone(), new]));
+        assert_eq!(parse("rw,nosuid,new=1", true).unwrap().options, [nosuid]);
     }
 
     #[test]
-    fn mounts_are_changed() {
-        assert_eq!(read("remount,ro", false).unwrap().kind, Kind::Remount);
-        assert_eq!(read("move", false).unwrap().kind, Kind::Move);
+    fn remount_and_move_change_a_mount() {
+        assert_eq!(parse("remount,ro", false).unwrap().kind, Kind::Remount);
+        assert_eq!(parse("move", false).unwrap().kind, Kind::Move);
     }
 
     #[test]
-    fn what_needs_a_network_is_refused_by_name() {
-        for word in ["oci.blob=sha256:0", "oci", "s3.endpoint=x"] {
-            assert!(read(word, true).unwrap_err().contains(word), "{word}");
+    fn remote_images_are_refused_by_name() {
+        for text in ["oci.blob=sha256:0", "oci", "s3.endpoint=x"] {
+            assert!(parse(text, true).unwrap_err().contains(text), "{text}");
         }
-        assert!(read("offset=x", true).unwrap_err().contains("offset=x"));
+        assert!(parse("offset=x", true).unwrap_err().contains("offset=x"));
     }
 }

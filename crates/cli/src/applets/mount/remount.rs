@@ -1,4 +1,4 @@
-//! How is a mount changed that is there already?
+//! Changes an existing mount: its flags or its place.
 
 use std::path::PathBuf;
 
@@ -8,29 +8,29 @@ use rustix::mount::{MountFlags, mount_move, mount_remount};
 use super::options::Kind;
 use crate::{args::mount::Settings, exit::Outcome, output::error::Place};
 
-/// A change of a mount.
+/// A change of an existing mount.
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) kind: Kind,
-    /// Where it is, if it is moved.
+    /// The old mount point, if it is moved.
     pub(super) source: PathBuf,
-    /// Where it is, or goes to.
+    /// The mount point, or the new one if it is moved.
     pub(super) target: PathBuf,
     pub(super) settings: Settings,
 }
 
 impl Change {
-    /// Carries it out.
-    pub(super) fn carry_out(&self) -> anyhow::Result<Outcome> {
+    /// Makes the change.
+    pub(super) fn apply(&self) -> anyhow::Result<Outcome> {
         let changed = match self.kind {
             Kind::Move => mount_move(&self.source, &self.target),
             Kind::New | Kind::Remount => {
                 let flags = self.settings.set | MountFlags::RDONLY;
-                let words = self.settings.kernel.join(",");
-                mount_remount(&self.target, flags, words)
+                let data = self.settings.kernel.join(",");
+                mount_remount(&self.target, flags, data)
             }
         };
-        changed.with_context(|| format!("{}: not changed", Place(&self.target)))?;
+        changed.with_context(|| format!("{}: cannot change the mount", Place(&self.target)))?;
         Ok(Outcome::Success)
     }
 }

@@ -1,4 +1,4 @@
-//! How is a server started that stays in the background?
+//! Starts a FUSE server in the background.
 
 use std::{
     io::Read,
@@ -14,16 +14,17 @@ use crate::{
     run::mount::memory,
 };
 
-/// Starts a server, and returns when its mount answers. If it fails, it has said why itself.
+/// Starts a server and returns when its mount answers. A server that fails has printed its error.
 pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcome> {
     let mut command = Command::new("/proc/self/exe");
-    command.args(request.server_words(settings)).stdin(Stdio::null()).stdout(Stdio::piped());
-    let mut server = memory::bound(&mut command).spawn().context("cannot start the server")?;
-    let mut word = [0];
-    let told = server.stdout.take().map(|mut stdout| stdout.read_exact(&mut word));
-    if !matches!(told, Some(Ok(()))) {
+    command.args(request.server_arguments(settings)).stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut server = memory::limit(&mut command).spawn().context("cannot start the server")?;
+    // The server writes one byte when it has mounted.
+    let mut byte = [0];
+    let is_mounted = server.stdout.take().map(|mut stdout| stdout.read_exact(&mut byte));
+    if !matches!(is_mounted, Some(Ok(()))) {
         server.wait()?;
-        return Ok(Outcome::Told);
+        return Ok(Outcome::Reported);
     }
     let answer = rustix::fs::statvfs(&request.directory);
     answer.with_context(|| format!("{}: the mount doesn't answer", Place(&request.directory)))?;

@@ -1,4 +1,4 @@
-//! How does the kernel's own driver mount an image?
+//! Mounts an image with the kernel's EROFS driver.
 
 use std::{
     ffi::CString,
@@ -12,7 +12,7 @@ use rustix::{io::Errno, mount::MountFlags};
 
 use crate::args::mount::{Mount, Settings};
 
-/// Mounts it, and says from what: a block device, the file itself (Linux 6.12), or a loop device on it.
+/// Mounts it and returns from what: a block device, the file itself (Linux 6.12), or a loop device on it.
 pub(crate) fn mount(request: &Mount, settings: &Settings) -> io::Result<&'static str> {
     let image = request.image.image.canonicalize()?;
     let is_device = fs::metadata(&image)?.file_type().is_block_device();
@@ -27,7 +27,7 @@ pub(crate) fn mount(request: &Mount, settings: &Settings) -> io::Result<&'static
     match at(&image, settings.offset) {
         Ok(()) if is_device => Ok("from the block device"),
         Ok(()) => Ok("from the file"),
-        // Before 6.12 a file is no source, before 6.17 an image begins where its file does, and a file on tmpfs is none.
+        // Files are sources since Linux 6.12, with an offset since 6.17, and never if they are on tmpfs.
         Err(error) if !is_device && may_need_loop(&error) => by_loop(),
         Err(error) => Err(error),
     }
@@ -50,29 +50,33 @@ fn mount_source(
     Ok(rustix::mount::mount(source, directory, "erofs", flags, data.as_c_str())?)
 }
 
-/// What is no flag.
+/// The data argument of mount(2): all options but flags.
 fn data(settings: &Settings, offset: u64) -> io::Result<CString> {
-    let mut words = settings.kernel.clone();
+    let mut options = settings.kernel.clone();
     if offset != 0 {
-        words.push(format!("fsoffset={offset}"));
+        options.push(format!("fsoffset={offset}"));
     }
     for device in &settings.devices {
         let device = device.canonicalize()?;
         let name = device.to_str().filter(|name| !name.contains(','));
-        let name = name.ok_or_else(|| io::Error::other("a device's name can't be passed on"))?;
-        words.push(format!("device={name}"));
+        let name = name.ok_or_else(|| {
+            io::Error::other(
+                "the kernel can't be given a device path with a comma or invalid UTF-8",
+            )
+        })?;
+        options.push(format!("device={name}"));
     }
-    Ok(CString::new(words.join(","))?)
+    Ok(CString::new(options.join(","))?)
 }
 
-/// The program that knows loop devices. mount(8) calls without a PATH.
+/// The program losetup(8). Its usual paths are tried first, because mount(8) calls its helpers without a PATH.
 fn losetup() -> Command {
     let known = ["/usr/sbin/losetup", "/sbin/losetup"];
     let path = known.into_iter().find(|path| Path::new(path).exists());
     Command::new(path.unwrap_or("losetup"))
 }
 
-/// A block device on a file, that goes away with its last user.
+/// A loop device on a file, which the kernel removes after its last use.
 struct LoopDevice(PathBuf);
 
 impl LoopDevice {
@@ -81,25 +85,25 @@ impl LoopDevice {
         command.args(["--find", "--show", "--read-only", "--offset", &offset.to_string()]);
         let output = command.arg("--").arg(image).stdin(Stdio::null()).output()?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(io::Error::other(said.trim().to_owned()));
+            let message = String::from_utf8_lossy(&output.stderr);
+            return Err(io::Error::other(message.trim().to_owned()));
         }
         let device = Self(String::from_utf8_lossy(&output.stdout).trim().into());
-        // Reading past the page cache is a gain where the file's filesystem can.
+        // Direct I/O saves a second copy in the page cache; it fails where the file's filesystem has none.
         device.losetup("--direct-io=on");
         Ok(device)
     }
 
-    fn losetup(&self, what: &str) {
+    fn losetup(&self, option: &str) {
         let mut command = losetup();
-        command.arg(what).arg(&self.0).stdout(Stdio::null()).stderr(Stdio::null());
+        command.arg(option).arg(&self.0).stdout(Stdio::null()).stderr(Stdio::null());
         let _ = command.status();
     }
 }
 
 impl Drop for LoopDevice {
     fn drop(&mut self) {
-        // While it is mounted, this is only a note that it may go afterwards.
+        // While it is mounted, this only marks it for removal at unmount.
         self.losetup("--detach");
     }
 }

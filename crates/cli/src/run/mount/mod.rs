@@ -1,4 +1,4 @@
-//! Who mounts an image: the kernel, or a server of ours?
+//! Who mounts an image: the kernel, or a FUSE server? Mounts it by the first that can (`lith mount`).
 
 mod daemon;
 mod kernel;
@@ -21,43 +21,43 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     if request.server {
         return server::run(request, &settings);
     }
-    // Whoever mounts it, this is said best at once.
+    // Checked first, because the errors of the kernel and of a server are less clear.
     let image = &request.image.image;
     File::open(image).with_context(|| format!("{}: cannot open", Place(image)))?;
     if request.kernel || (!request.fuse && !request.foreground) {
         match by_kernel(request, &settings)? {
             Choice::Mounted => return Ok(Outcome::Success),
-            Choice::Fuse(reason) => say(request, &format!("by FUSE: {reason}")),
+            Choice::Fuse(reason) => print(request, &format!("by FUSE: {reason}")),
         }
     }
-    if let Some(word) = settings.kernel.first() {
-        anyhow::bail!("only the kernel's driver knows the mount option `{word}`");
+    if let Some(option) = settings.kernel.first() {
+        anyhow::bail!("the mount option `{option}` is for the kernel's driver only");
     }
     if request.foreground {
-        memory::bound_this();
+        memory::limit_this();
         server::run(request, &settings)
     } else {
         daemon::run(request, &settings)
     }
 }
 
-/// Who is to mount.
+/// Who mounts.
 enum Choice {
-    /// The kernel did.
+    /// The kernel has mounted.
     Mounted,
-    /// A server, for this reason.
+    /// A FUSE server must, for this reason.
     Fuse(String),
 }
 
 fn by_kernel(request: &Mount, settings: &Settings) -> anyhow::Result<Choice> {
     let refused = match settings.needs_fuse() {
-        Some(word) => format!("the kernel's driver has no {word}"),
+        Some(option) => format!("the kernel's driver has no {option}"),
         None if !rustix::process::geteuid().is_root() => {
             "only root mounts by the kernel".to_owned()
         }
         None => match kernel::mount(request, settings) {
             Ok(how) => {
-                say(request, &format!("by the kernel's EROFS, {how}"));
+                print(request, &format!("by the kernel's EROFS, {how}"));
                 return Ok(Choice::Mounted);
             }
             Err(error) => refusal(&error),
@@ -70,10 +70,10 @@ fn by_kernel(request: &Mount, settings: &Settings) -> anyhow::Result<Choice> {
 }
 
 fn refusal(error: &io::Error) -> String {
-    format!("the kernel doesn't mount it: {error}")
+    format!("the kernel can't mount it: {error}")
 }
 
-fn say(request: &Mount, how: &str) {
+fn print(request: &Mount, how: &str) {
     if !request.quiet {
         eprintln!("lith: {}: {how}", Place(&request.image.image));
     }

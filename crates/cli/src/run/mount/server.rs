@@ -1,4 +1,4 @@
-//! How does one process serve a mount from its beginning to its end?
+//! Mounts an image by FUSE and serves it until it is unmounted.
 
 use std::{
     env,
@@ -38,7 +38,7 @@ pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcom
     let mounted = Mounted::new(image, &request.directory, &options(request, settings));
     let mounted =
         mounted.with_context(|| format!("{}: cannot mount", Place(&request.directory)))?;
-    // Without one, a mount whose server is killed stays behind, and says so to whoever looks at it.
+    // Without a watcher, the mount of a killed server stays, and each access to it fails with ENOTCONN.
     let _watcher = watcher(mounted.directory());
     obey_signals(mounted.unmounter(), stats.clone())?;
     if request.server {
@@ -49,7 +49,7 @@ pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcom
     Ok(Outcome::Success)
 }
 
-/// Where what serving took is written, if anywhere.
+/// The file for statistics; `None`: they are not requested.
 #[derive(Clone)]
 struct StatsFile {
     image: Arc<Image>,
@@ -62,7 +62,7 @@ impl StatsFile {
         Ok(Self { image: Arc::clone(image), file: file.transpose()?.map(Arc::new) })
     }
 
-    /// Replaces what was written before. Serving goes on if it can't be.
+    /// Replaces the content of the file. An error is ignored: serving is more important.
     fn write(&self) {
         if let Some(file) = &self.file {
             let text = self.image.stats().to_string();
@@ -82,14 +82,15 @@ fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
     let devices = std::iter::once(Ok(primary)).chain(further);
     let devices = devices.collect::<anyhow::Result<Vec<_>>>()?;
     let mut options = Options::default();
+    // A cache larger than the address space is as good as unlimited.
     options.limits = limits(usize::try_from(request.cache.0).unwrap_or(usize::MAX));
     options.way = request.decode.map(DecodeWay::way);
     options.whole_again = true;
     Image::open_with(devices, options).with_context(|| Place(place).to_string())
 }
 
-/// Shares out the memory for what is kept. A large tree has more metadata than the library's own limit: then that gets a
-/// quarter.
+/// Divides `cache` bytes between metadata and decoded data. A server of a large tree needs more metadata than the library's
+/// default, so metadata gets up to a quarter.
 fn limits(cache: usize) -> Limits {
     let mut limits = Limits::default();
     let least = limits.metadata_cache;
@@ -104,7 +105,7 @@ fn options(request: &Mount, settings: &Settings) -> lith_fuse::Options {
     let name = name.map(ToOwned::to_owned);
     let mut options = lith_fuse::Options::default();
     options.threads = request.threads;
-    // As with the kernel's driver.
+    // With the kernel's driver, other users always have access.
     options.allow_other =
         settings.allow_other || (rustix::process::geteuid().is_root() && !settings.allow_root);
     options.allow_root = settings.allow_root;
@@ -124,17 +125,18 @@ fn options(request: &Mount, settings: &Settings) -> lith_fuse::Options {
     options
 }
 
-/// A process that clears away the mount should this one be killed: it notices by the end of what is returned.
+/// Starts a process that unmounts if this one is killed: it waits until its standard input, which is returned, is closed.
 fn watcher(directory: &Path) -> Option<ChildStdin> {
     let mut command = Command::new("/proc/self/exe");
     command.args(["umount", "--when-dead", "--"]).arg(directory).current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    // What ends a whole group of processes should leave it time.
+    // A signal to the server's process group must not end the watcher.
     command.process_group(0);
     command.spawn().ok()?.stdin
 }
 
-/// A signal unmounts, but for SIGUSR1. Whoever uses the files then loses them: the sender wants this process to end.
+/// Unmounts on a signal, but for SIGUSR1, which writes statistics. A mount in use is detached, because the sender wants
+/// this process to end.
 fn obey_signals(unmounter: Unmounter, stats: StatsFile) -> io::Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR1])?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
@@ -142,7 +144,7 @@ fn obey_signals(unmounter: Unmounter, stats: StatsFile) -> io::Result<()> {
             if signal == SIGUSR1 {
                 stats.write();
             } else if unmounter.unmount().is_err() {
-                // Should this fail too, the end of the process leaves the rest to the watcher.
+                // If this fails too, the watcher unmounts after the end of the process.
                 let _ = unmounter.detach();
                 stats.write();
                 exit::now(Outcome::Success);
@@ -152,7 +154,7 @@ fn obey_signals(unmounter: Unmounter, stats: StatsFile) -> io::Result<()> {
     Ok(())
 }
 
-/// Tells that it is mounted, and from then on belongs to no terminal and no directory.
+/// Reports the mount to the parent process, then leaves the terminal and the working directory.
 fn leave_terminal() -> anyhow::Result<()> {
     env::set_current_dir("/")?;
     rustix::process::setsid()?;

@@ -292,7 +292,7 @@ fn fsck_compares_files_with_their_digests() {
     fs::write(&wrong, bytes).unwrap();
     let found = fsck(args!["--xattr-inode-digest", wrong]);
     assert_eq!(found.status.code(), Some(1));
-    assert!(String::from_utf8(found.stderr).unwrap().contains("has not the digest"));
+    assert!(String::from_utf8(found.stderr).unwrap().contains("does not match its digest"));
     assert_eq!(fsck(args!["--extract", wrong]).status.code(), Some(0));
 }
 

@@ -1,4 +1,4 @@
-//! Does the program explain itself?
+//! Tests help texts, completions and manual pages.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ const VERBS: [&str; 14] = [
 ];
 
 #[test]
-fn every_verb_teaches() {
+fn every_verb_has_help_with_examples() {
     let overview = printed(["--help"]);
     for verb in VERBS {
         assert!(overview.contains(&format!("\n  {verb} ")), "{verb}: {overview}");
@@ -43,7 +43,7 @@ fn the_version_has_name_and_number() {
 }
 
 #[test]
-fn nothing_asked_gets_the_overview() {
+fn no_argument_prints_the_usage() {
     let output = lith([""; 0]);
     assert!(String::from_utf8(output.stderr).unwrap().contains("Usage: lith <VERB>"));
 }
@@ -58,13 +58,17 @@ fn completions_know_the_verbs() {
 }
 
 #[test]
-fn manual_pages_are_written_for_all() {
+fn verbs_and_applets_have_manual_pages() {
     let dir = tempfile::tempdir().unwrap();
     let pages = dir.path().join("man1");
     printed(args!["man", pages]);
     for verb in VERBS {
         let page = fs::read_to_string(pages.join(format!("lith-{verb}.1"))).unwrap();
         assert!(page.contains(".SH EXAMPLES"), "{verb}");
+    }
+    for applet in ["mkfs.erofs", "fsck.erofs", "dump.erofs", "erofsfuse", "mount.erofs"] {
+        let page = fs::read_to_string(pages.join(format!("{applet}.1"))).unwrap();
+        assert!(page.contains(".SH SYNOPSIS") && page.contains(".SH OPTIONS"), "{applet}");
     }
     assert!(fs::read_to_string(pages.join("lith.1")).unwrap().contains(".SH EXIT CODES"));
     assert!(printed(["man"]).contains(".SH EXIT CODES"));

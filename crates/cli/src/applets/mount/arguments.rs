@@ -1,29 +1,29 @@
-//! What do the words of mount.erofs say?
+//! Defines the arguments of mount.erofs.
 
 use std::path::PathBuf;
 
 use super::{
-    options::{Kind, MountWords},
+    options::{Kind, MountOptions},
     remount::Change,
 };
 use crate::{
     applets::fuse::SUBTYPE,
-    args::{Verb, mount::Mount, umount::Umount},
+    args::{mount::Mount, umount::Umount},
 };
 
-/// All words of a command line: those of mount(8) to its helpers, and those of its own.
+/// All arguments of a command line: those that mount(8) passes to its helpers, and its own.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
-pub(super) struct Words {
+pub(super) struct Arguments {
     /// Mount options, separated by commas
     #[arg(short, value_name = "OPTIONS", value_delimiter = ',')]
     options: Vec<String>,
 
-    /// erofs, erofs.local (by the kernel or not at all) or erofs.fuse
+    /// erofs, erofs.local (only by the kernel) or erofs.fuse
     #[arg(short = 't', value_name = "TYPE", default_value = "erofs")]
     kind: String,
 
-    /// How much is told, from 0 to 9; more than 2, as -v
+    /// Amount of output, from 0 to 9; above 2 as -v
     #[arg(short, value_name = "#", default_value = "2", value_parser = clap::value_parser!(u8).range(0..=9))]
     debug: u8,
 
@@ -31,31 +31,31 @@ pub(super) struct Words {
     #[arg(short, long)]
     unmount: bool,
 
-    /// Check everything, but mount nothing
+    /// Check the arguments, but mount nothing
     #[arg(short, long)]
     fake: bool,
 
-    /// Leave out mount options that are not known
+    /// Ignore unknown mount options
     #[arg(short)]
     sloppy: bool,
 
-    /// Write no list of mounts: there is none but the kernel's
+    /// No effect: only the kernel lists mounts
     #[arg(short, long)]
     no_mtab: bool,
 
-    /// Tell who mounts it
+    /// Print whether the kernel or FUSE mounts it
     #[arg(short, long)]
     verbose: bool,
 
-    /// Not possible: mount in another namespace
+    /// Not supported: mount in another namespace
     #[arg(short = 'N', value_name = "NAMESPACE")]
     namespace: Option<String>,
 
-    /// Not possible: serve an NBD device again
+    /// Not supported: serve an NBD device again
     #[arg(long)]
     reattach: bool,
 
-    /// Not possible: abort an NBD device
+    /// Not supported: abort an NBD device
     #[arg(long)]
     disconnect: bool,
 
@@ -64,27 +64,29 @@ pub(super) struct Words {
     places: Vec<PathBuf>,
 }
 
-/// What is asked for.
+/// What the arguments request.
 #[derive(Debug)]
 pub(super) enum Request {
-    /// What a verb does.
-    Verb(Verb),
-    /// A change of a mount.
+    /// To mount an image, as `lith mount` does.
+    Mount(Mount),
+    /// To unmount one, as `lith umount` does.
+    Unmount(Umount),
+    /// To change an existing mount.
     Change(Change),
-    /// Nothing more than to find that all is well.
-    Nothing,
+    /// To check the arguments only.
+    Check,
 }
 
-impl Words {
-    /// What the words ask for.
+impl Arguments {
+    /// Checks the arguments.
     pub(super) fn request(self) -> Result<Request, String> {
-        self.refuse_impossible()?;
+        self.refuse_unsupported()?;
         if self.unmount {
             return self.unmount();
         }
         let (fuse, kernel) = by(&self.kind)?;
-        let words = self.options.iter().map(String::as_str);
-        let words = MountWords::read(words, self.sloppy)?;
+        let options = self.options.iter().map(String::as_str);
+        let MountOptions { kind, options } = MountOptions::parse(options, self.sloppy)?;
         let [source, target] = <[PathBuf; 2]>::try_from(self.places).map_err(|places| {
             let missing = if places.is_empty() {
                 "missing argument: SOURCE"
@@ -94,13 +96,13 @@ impl Words {
             places.get(2).map_or_else(|| missing.to_owned(), |place| unexpected(place))
         })?;
         let mut mount = Mount::plain(source, target);
-        mount.options = words.options;
+        mount.options = options;
         mount.default_subtype(SUBTYPE);
         mount.quiet = !self.verbose && self.debug <= 2;
         (mount.fuse, mount.kernel) = (fuse, kernel);
-        Ok(match words.kind {
-            _ if self.fake => Request::Nothing,
-            Kind::New => Request::Verb(Verb::Mount(mount)),
+        Ok(match kind {
+            _ if self.fake => Request::Check,
+            Kind::New => Request::Mount(mount),
             kind => {
                 let settings = mount.settings();
                 let (source, target) = (mount.image.image, mount.directory);
@@ -109,14 +111,14 @@ impl Words {
         })
     }
 
-    fn refuse_impossible(&self) -> Result<(), String> {
-        let asked = [
+    fn refuse_unsupported(&self) -> Result<(), String> {
+        let unsupported = [
             (self.reattach, "--reattach"),
             (self.disconnect, "--disconnect"),
             (self.namespace.is_some(), "-N"),
         ];
-        let refused = asked.iter().find(|(is_asked, _)| *is_asked);
-        refused.map_or(Ok(()), |(_, word)| Err(format!("{word} is not possible")))
+        let given = unsupported.iter().find(|(is_given, _)| *is_given);
+        given.map_or(Ok(()), |(_, option)| Err(format!("{option} is not supported")))
     }
 
     fn unmount(self) -> Result<Request, String> {
@@ -127,7 +129,7 @@ impl Words {
             )
         })?;
         let directory = target.canonicalize().unwrap_or(target);
-        Ok(Request::Verb(Verb::Umount(Umount { lazy: false, when_dead: false, directory })))
+        Ok(Request::Unmount(Umount { lazy: false, when_dead: false, directory }))
     }
 }
 
@@ -135,7 +137,7 @@ fn unexpected(place: &std::path::Path) -> String {
     format!("unexpected argument: {}", place.display())
 }
 
-/// Whether a type asks for FUSE, and whether for the kernel's driver.
+/// Whether a type requires FUSE, and whether it requires the kernel's driver.
 fn by(kind: &str) -> Result<(bool, bool), String> {
     match kind {
         "erofs" => Ok((false, false)),
@@ -144,35 +146,28 @@ fn by(kind: &str) -> Result<(bool, bool), String> {
         "erofs.nbd" | "erofs.ublk" | "erofs.fanotify" => Err(format!(
             "the type `{kind}`: only local images are mounted, by the kernel or by FUSE"
         )),
-        _ => Err(format!("the type `{kind}` is not known")),
+        _ => Err(format!("unknown type `{kind}`; expected erofs, erofs.local or erofs.fuse")),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
+    use crate::applets::program::parsed;
 
-    #[derive(Parser)]
-    struct Program {
-        #[command(flatten)]
-        words: Words,
+    fn request(line: &str) -> Result<Request, String> {
+        parsed::<Arguments>(line).request()
     }
 
-    fn request(words: &str) -> Result<Request, String> {
-        Program::parse_from(words.split(' ')).words.request()
-    }
-
-    fn mount(words: &str) -> Mount {
-        match request(words) {
-            Ok(Request::Verb(Verb::Mount(mount))) => mount,
+    fn mount(line: &str) -> Mount {
+        match request(line) {
+            Ok(Request::Mount(mount)) => mount,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn mount_8_calls_it() {
+    fn command_lines_of_mount_8_are_understood() {
         let called = mount("mount.erofs /dev/loop0 /mnt -n -s -v -o rw,nodev,device=b -t erofs");
         assert_eq!(called.settings().devices, [PathBuf::from("b")]);
         assert!(!called.fuse && !called.kernel && !called.quiet);
@@ -182,17 +177,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_already_is_changed_or_ends() {
+    fn mounts_are_ended_changed_or_only_checked() {
         let ended = request("mount.erofs -u /mnt").unwrap();
-        assert!(matches!(ended, Request::Verb(Verb::Umount(_))));
+        assert!(matches!(ended, Request::Unmount(_)));
         let changed = request("mount.erofs -o remount,noexec a b").unwrap();
         assert!(matches!(changed, Request::Change(change) if change.kind == Kind::Remount));
-        assert!(matches!(request("mount.erofs -f a b"), Ok(Request::Nothing)));
+        assert!(matches!(request("mount.erofs -f a b"), Ok(Request::Check)));
     }
 
     #[test]
-    fn what_can_t_be_done_is_refused_by_name() {
-        for (words, part) in [
+    fn unsupported_requests_are_refused_by_name() {
+        for (arguments, part) in [
             ("--reattach /dev/nbd0", "--reattach"),
             ("--disconnect /dev/nbd0", "--disconnect"),
             ("-N /proc/1/ns/mnt a b", "-N"),
@@ -203,8 +198,8 @@ mod tests {
             ("a b c", "unexpected argument: c"),
             ("-u", "missing argument"),
         ] {
-            let refused = request(&format!("mount.erofs {words}")).unwrap_err();
-            assert!(refused.contains(part), "{words}: {refused}");
+            let refused = request(&format!("mount.erofs {arguments}")).unwrap_err();
+            assert!(refused.contains(part), "{arguments}: {refused}");
         }
     }
 }

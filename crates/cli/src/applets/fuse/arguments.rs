@@ -1,24 +1,21 @@
-//! What do the words of erofsfuse say?
+//! Defines the arguments of erofsfuse.
 
 use std::path::PathBuf;
 
 use super::options::{FuseOption, FuseOptions};
-use crate::{
-    args::c_number::number,
-    args::{mount::Mount, value::Size},
-};
+use crate::args::{c_number::number, mount::Mount, value::Size};
 
-/// The kind of filesystem in the list of mounts, behind `fuse.`, as libfuse takes it from the program's name.
+/// The subtype in the list of mounts, after `fuse.`; libfuse uses the program's name.
 pub(in crate::applets) const SUBTYPE: &str = "erofsfuse";
 
-/// All words of a command line.
+/// All arguments of a command line.
 #[derive(Debug, clap::Args)]
-pub(super) struct Words {
-    /// Skip so many bytes at the beginning of IMAGE
+pub(super) struct Arguments {
+    /// Byte offset of the image within IMAGE
     #[arg(long, value_name = "#", value_parser = number, default_value = "0")]
     offset: u64,
 
-    /// How much is told, from 0 to 9: whatever it is, errors are
+    /// Amount of output, from 0 to 9; no effect: only errors are printed
     #[arg(long, value_name = "#")]
     dbglevel: Option<u32>,
 
@@ -34,7 +31,7 @@ pub(super) struct Words {
     #[arg(short, long)]
     debug: bool,
 
-    /// Answer one request after the other
+    /// Use a single thread
     #[arg(short)]
     single: bool,
 
@@ -51,8 +48,8 @@ pub(super) struct Words {
     mountpoint: PathBuf,
 }
 
-impl Words {
-    /// The mount that is asked for.
+impl Arguments {
+    /// The requested mount.
     pub(super) fn request(self) -> Mount {
         let mut mount = Mount::plain(self.image, self.mountpoint);
         mount.fuse = true;
@@ -72,22 +69,15 @@ impl Words {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
+    use crate::applets::program::parsed;
 
-    #[derive(Parser)]
-    struct Program {
-        #[command(flatten)]
-        words: Words,
-    }
-
-    fn request(words: &str) -> Mount {
-        Program::parse_from(words.split(' ')).words.request()
+    fn request(line: &str) -> Mount {
+        parsed::<Arguments>(line).request()
     }
 
     #[test]
-    fn mount_8_puts_options_last() {
+    fn options_may_follow_the_arguments_as_mount_8_has_them() {
         let mount = request("erofsfuse image dir -o rw,nodev,suid,fsname=x,max_threads=3");
         let settings = mount.settings();
         assert_eq!((mount.image.image, mount.directory), ("image".into(), "dir".into()));
@@ -98,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_give_the_words_of_squashfuse() {
+    fn options_of_squashfuse_are_known() {
         let mount = request("erofsfuse -f -o uid=1000,gid=100,offset=4096 image dir");
         let settings = mount.settings();
         assert!(mount.foreground);
@@ -107,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_its_own_are_long() {
+    fn its_own_options_are_long() {
         let mount = request("erofsfuse --offset=0x200 --device=a --device=b --dbglevel=9 -ds i d");
         let settings = mount.settings();
         assert_eq!((settings.offset, settings.devices), (512, vec!["a".into(), "b".into()]));

@@ -1,25 +1,25 @@
-//! Which words does dump.erofs have?
+//! Defines the arguments of dump.erofs.
 
 use clap::Args;
 
-use crate::applets::image::{FileWords, ImageWords};
+use crate::applets::image::{FileArguments, ImageArguments};
 
-/// What shall be shown of which image.
+/// The image, and what is printed of it.
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
-pub(super) struct Words {
+pub(super) struct Arguments {
     #[command(flatten)]
-    pub(super) image: ImageWords,
+    pub(super) image: ImageArguments,
 
-    /// Show the superblock; so it is if nothing else is asked for
+    /// Show the superblock [default without other options]
     #[arg(short = 's')]
     superblock: bool,
 
-    /// Show how many files of each kind and size there are, and how well they are compressed
+    /// Show the number of files by type and size, and the compression ratio
     #[arg(short = 'S')]
     pub(super) statistics: bool,
 
-    /// Show where the file's bytes are stored
+    /// Show the file's extents
     #[arg(short = 'e')]
     pub(super) extents: bool,
 
@@ -27,33 +27,34 @@ pub(super) struct Words {
     #[arg(long = "ls")]
     pub(super) list: bool,
 
-    /// Print the file's bytes
+    /// Print the file's content
     #[arg(long)]
     pub(super) cat: bool,
 
     #[command(flatten)]
-    pub(super) file: FileWords,
+    pub(super) file: FileArguments,
 
-    /// Print what udev needs of a block device
+    /// Print the attributes that udev reads of a block device
     #[arg(long)]
     pub(super) blkid_udev: bool,
 }
 
-impl Words {
-    /// Whether the words go together.
+impl Arguments {
+    /// Refuses options that contradict each other.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         if self.blkid_udev {
             return Ok(());
         }
         if self.cat && (self.superblock || self.statistics || self.list || self.extents) {
-            return Err("--cat goes with none of -s, -S, -e and --ls");
+            return Err("--cat cannot be combined with -s, -S, -e or --ls");
         }
         if !self.file.is_given() && (self.cat || self.list || self.extents) {
-            return Err("--cat, --ls and -e need a file: --path or --nid");
+            return Err("--cat, --ls and -e require a file: --path or --nid");
         }
         Ok(())
     }
 
+    /// Whether the superblock is printed.
     pub(super) const fn shows_superblock(&self) -> bool {
         self.superblock || !(self.statistics || self.file.is_given())
     }

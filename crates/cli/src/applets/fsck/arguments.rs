@@ -1,47 +1,47 @@
-//! Which words does fsck.erofs have?
+//! Defines the arguments of fsck.erofs.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::preserve::Preserve;
-use crate::applets::image::{FileWords, ImageWords};
+use crate::applets::image::{FileArguments, ImageArguments};
 
-/// What shall be done with which image.
+/// The image, and what is done with it.
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
-pub(super) struct Words {
+pub(super) struct Arguments {
     #[command(flatten)]
-    pub(super) image: ImageWords,
+    pub(super) image: ImageArguments,
 
-    /// How much is printed: 0 nothing but errors, 2 warnings, 3 that all is well
+    /// Amount of output: 0 errors only, 2 also warnings, 3 also success
     #[arg(short = 'd', value_name = "0-9", value_parser = clap::value_parser!(u8).range(0..=9), default_value = "2")]
     pub(super) verbosity: u8,
 
-    /// Print how large all files are stored, in percent
+    /// Print the compression ratio, in percent
     #[arg(short = 'p')]
     pub(super) ratio: bool,
 
-    /// Decode all data; with DIR copy everything into it
+    /// Decode all data; with DIR extract all files into it
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
     #[expect(clippy::option_option, reason = "the option is given or not, and has a value or not")]
     extract: Option<Option<PathBuf>>,
 
     #[command(flatten)]
-    pub(super) file: FileWords,
+    pub(super) file: FileArguments,
 
     /// Accept a wrong checksum of the superblock
     #[arg(long = "no-sbcrc")]
     pub(super) no_checksum: bool,
 
-    /// Nothing: for those who call every fsck with it
+    /// No effect; accepted because other fsck programs have it
     #[arg(short = 'a', visible_short_aliases = ['A', 'y'])]
     _anything: bool,
 
     #[command(flatten)]
-    pub(super) extraction: ExtractionWords,
+    pub(super) extraction: ExtractionArguments,
 
-    /// Compare files with the digests that extended attributes hold
+    /// Compare files with the digests in their extended attributes
     #[arg(long = "xattr-inode-digest")]
     pub(super) digests: bool,
 }
@@ -49,12 +49,12 @@ pub(super) struct Words {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Extraction")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
-pub(super) struct ExtractionWords {
-    /// Extract to /, too
+pub(super) struct ExtractionArguments {
+    /// Allow extraction to /
     #[arg(long)]
     force: bool,
 
-    /// Replace files that are there already
+    /// Replace existing files
     #[arg(long)]
     pub(super) overwrite: bool,
 
@@ -62,7 +62,7 @@ pub(super) struct ExtractionWords {
     #[arg(long, overrides_with = "no_xattrs")]
     pub(super) xattrs: bool,
 
-    /// Leave extended attributes out [default]
+    /// Drop extended attributes [default]
     #[arg(long, overrides_with = "xattrs")]
     no_xattrs: bool,
 
@@ -70,10 +70,10 @@ pub(super) struct ExtractionWords {
     pub(super) preserve: Preserve,
 }
 
-impl Words {
-    /// Whether the words go together.
+impl Arguments {
+    /// Refuses options that contradict each other.
     pub(super) fn check(&self) -> Result<(), &'static str> {
-        let ExtractionWords { force, overwrite, preserve, .. } = &self.extraction;
+        let ExtractionArguments { force, overwrite, preserve, .. } = &self.extraction;
         match self.destination() {
             Some(path) if !force && path == Path::new("/") => {
                 Err("--extract=/ must be used together with --force")
@@ -87,7 +87,7 @@ impl Words {
         }
     }
 
-    /// Where files are extracted to, if they are.
+    /// The directory to extract to; `None`: check only.
     pub(super) fn destination(&self) -> Option<&Path> {
         self.extract.as_ref()?.as_deref()
     }
@@ -97,15 +97,15 @@ impl Words {
         self.extract.is_some() || self.digests
     }
 
-    /// Whether warnings are told.
+    /// Whether warnings are printed.
     pub(super) const fn warns(&self) -> bool {
         self.verbosity >= 2
     }
 
-    /// Tells what only those want to know who ask for more.
-    pub(super) fn inform(&self, what: &str) {
+    /// Prints a message at verbosity 3 or above.
+    pub(super) fn inform(&self, message: &str) {
         if self.verbosity >= 3 {
-            eprintln!("<I> erofs: {what}");
+            eprintln!("<I> erofs: {message}");
         }
     }
 }

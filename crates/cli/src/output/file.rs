@@ -1,4 +1,4 @@
-//! How is a file of an image described to a machine?
+//! Defines the JSON form of a file of an image.
 
 use std::borrow::Cow;
 
@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use super::json;
 
-/// What `ls --json` prints of a file.
+/// A line of `ls --json`.
 #[derive(Debug, Serialize)]
-pub(crate) struct Record<'a> {
+pub(crate) struct FileRecord<'a> {
     path: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     path_hex: Option<String>,
@@ -37,8 +37,8 @@ struct Rdev {
     minor: u32,
 }
 
-impl<'a> Record<'a> {
-    /// Describes the inode at a path, with its target if it is a symlink.
+impl<'a> FileRecord<'a> {
+    /// The record of the inode at a path, with its target if it is a symbolic link.
     pub(crate) fn new(path: &'a [u8], inode: &Inode, target: Option<&'a [u8]>) -> Self {
         let rdev = match inode.data {
             InodeData::Device(rdev) => Some(Rdev { major: rdev.major, minor: rdev.minor }),

@@ -1,0 +1,91 @@
+//! Defines what all applets share as programs: arguments parsed as `getopt_long(3)` does, messages, version and exit
+//! code.
+
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+    process::ExitCode,
+};
+
+use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
+
+use crate::{
+    exit::{Convention, Outcome},
+    output::error,
+};
+
+/// The release of erofs-utils whose options the applets have.
+pub(super) const RELEASE: &str = "1.9.4";
+
+/// A program with the options of `T`. They may follow positional arguments, be joined to their values, be repeated (the
+/// last one counts) and be shortened as long as they stay unique.
+pub(super) fn program<T: Args>(command: Command) -> Command {
+    // `augment_args` replaces the description of the program by that of `T`.
+    let about = command.get_about().cloned().unwrap_or_default();
+    let version = Arg::new("version").short('V').long("version");
+    T::augment_args(command)
+        .about(about)
+        .args_override_self(true)
+        .infer_long_args(true)
+        .disable_version_flag(true)
+        .arg(version.help("Print the version").action(ArgAction::Version))
+        .max_term_width(100)
+}
+
+/// The text after the program's name in the output of `--version`: the release of erofs-utils, `more`, and lith's own
+/// version.
+pub(super) fn version(more: &str) -> String {
+    format!("(erofs-utils) {RELEASE}\n{more}lith {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Parses the command line of an applet, whose first argument is its name.
+///
+/// Prints help, version or a one-line error; the caller then exits with the returned code.
+pub(super) fn parse<T: FromArgMatches>(command: Command, line: &[OsString]) -> Result<T, ExitCode> {
+    let name = name_of(line);
+    let matches = command.name(name.clone()).try_get_matches_from(line);
+    let parsed = matches.and_then(|matches| T::from_arg_matches(&matches));
+    parsed.map_err(|message| {
+        if !message.use_stderr() {
+            // If standard output can't be written, neither can an error about it be reported usefully.
+            let _ = message.print();
+            return ExitCode::SUCCESS;
+        }
+        refuse(&name, &first_paragraph(&message))
+    })
+}
+
+/// The name by which a program was called.
+pub(super) fn name_of(line: &[OsString]) -> String {
+    let program = line.first().map(Path::new).and_then(Path::file_name);
+    program.map(OsStr::to_string_lossy).unwrap_or_default().into_owned()
+}
+
+/// Prints what is wrong with a command line.
+pub(super) fn refuse(name: &str, problem: &str) -> ExitCode {
+    eprintln!("{name}: {problem} (try '{name} --help')");
+    ExitCode::FAILURE
+}
+
+/// Prints the error of an applet, if there is one, and returns its exit code.
+pub(super) fn end(line: &[OsString], result: &anyhow::Result<Outcome>) -> ExitCode {
+    if let Err(error) = result {
+        error::print(&name_of(line), error);
+    }
+    Convention::Usual.code(result)
+}
+
+/// A parser's error in one line, without the hints that follow it.
+fn first_paragraph(message: &clap::Error) -> String {
+    let text = message.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let paragraph = text.split("\n\n").next().unwrap_or_default();
+    paragraph.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Parses a command line that is written with spaces between its arguments.
+#[cfg(test)]
+pub(super) fn parsed<T: Args>(line: &str) -> T {
+    let command = program::<T>(Command::new("program").version("1"));
+    parse(command, &line.split(' ').map(OsString::from).collect::<Vec<_>>()).unwrap()
+}
