@@ -1,4 +1,4 @@
-//! Is the page that `lith report` makes what people want to see, in a real browser?
+//! Tests the page that `lith report` writes in a real browser.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that panics has failed")]
 
 use std::{
@@ -14,16 +14,16 @@ use lith_testkit::{
     place,
 };
 
-/// A phone, and a desk.
+/// A phone and a desktop screen.
 const PHONE: (u32, u32) = (360, 740);
 const DESK: (u32, u32) = (1280, 900);
 
-/// Builds an image of a folder and a page about it, beside it.
+/// Builds an image of a directory and the page about it.
 fn report(folder: &Path, tree: &Path) -> PathBuf {
     let (image, page) = (folder.join("image.erofs"), folder.join("page.html"));
-    let run = |words: &[&str], paths: [&Path; 2]| {
+    let run = |arguments: &[&str], paths: [&Path; 2]| {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("lith"));
-        let output = command.args(words).args(paths).output().unwrap();
+        let output = command.args(arguments).args(paths).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     };
     run(&["build", "-q", "-z", "lz4", "-E", "^fragments"], [tree, &image]);
@@ -31,7 +31,7 @@ fn report(folder: &Path, tree: &Path) -> PathBuf {
     page
 }
 
-/// Opens a page on both screens; it must fit and load nothing. Returns what is in it.
+/// Opens a page on both screens, where it must fit and load nothing; returns its content.
 fn look(browser: &Browser, page: &Path) -> String {
     let text = fs::read_to_string(page).unwrap();
     for foreign in
@@ -68,7 +68,7 @@ fn look(browser: &Browser, page: &Path) -> String {
 }
 
 #[test]
-fn a_page_fits_phones_and_desks() {
+fn a_page_fits_phones_and_desktops() {
     let Some(browser) = Browser::find() else { return };
     let folder = place::folder();
     let tree = folder.path().join("tree");
@@ -136,7 +136,7 @@ fn hostile_names_are_text() {
 }
 
 #[test]
-fn the_worst_tree_has_a_page() {
+fn a_pathological_tree_has_a_page() {
     let Some(browser) = Browser::find() else { return };
     let folder = place::folder();
     let tree = folder.path().join("tree");
@@ -149,7 +149,7 @@ fn the_worst_tree_has_a_page() {
 }
 
 #[test]
-fn faults_would_be_found() {
+fn the_checks_find_faults() {
     let Some(browser) = Browser::find() else { return };
     let folder = place::folder();
     let page = folder.path().join("page.html");

@@ -1,4 +1,4 @@
-//! Tests of the program `lith`, seen from outside.
+//! Tests the program `lith` by its command line.
 
 mod browser;
 mod conformance;

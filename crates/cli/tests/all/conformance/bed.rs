@@ -1,4 +1,4 @@
-//! On what is everything tried, and how are both programs run?
+//! Makes the files for conformance tests, and runs both programs on them.
 
 use std::{
     ffi::OsStr,
@@ -12,7 +12,7 @@ use lith::source::Source;
 use lith_testkit::{image, oracle::tools::Tools, place};
 use tempfile::TempDir;
 
-/// Rules for labels, among them several for the same file, kinds of files, none, and expressions of several forms.
+/// Rules for labels: several for the same file, for file types, without a label, and with all forms of expressions.
 const CONTEXTS: &str = "# labels
 /.* u:object_r:rootfs:s0
 /system(/.*)? u:object_r:system_file:s0
@@ -25,14 +25,14 @@ const CONTEXTS: &str = "# labels
 /system/te.t u:object_r:not_this:s0
 ";
 
-/// A folder with a tree, a tar of it, and what else options name.
+/// A directory with a tree, a tar of it, and the files that options name.
 pub(crate) struct Bed {
     pub(crate) tools: Tools,
     folder: TempDir,
 }
 
 impl Bed {
-    /// Nothing without erofs-utils of a release that has the options.
+    /// `None`: erofs-utils is missing or too old for the options.
     pub(crate) fn new() -> Option<Self> {
         let tools = Tools::find().filter(|tools| tools.version >= (1, 9))?;
         let bed = Self { tools, folder: place::folder() };
@@ -76,22 +76,22 @@ impl Bed {
         assert!(done.unwrap().success(), "{script}");
     }
 
-    /// Runs our program by the name `tool`, with a file as its input.
-    pub(crate) fn ours(&self, tool: &str, words: &[&str], input: Option<&str>) -> Output {
+    /// Runs our program under the name `tool`, with a file as its input.
+    pub(crate) fn ours(&self, tool: &str, arguments: &[&str], input: Option<&str>) -> Output {
         let stdin =
             input.map_or_else(Stdio::null, |name| File::open(self.path(name)).unwrap().into());
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("lith"));
         command.env_remove("SOURCE_DATE_EPOCH").current_dir(self.folder.path());
-        command.arg(tool).args(words).stdin(stdin).output().unwrap()
+        command.arg(tool).args(arguments).stdin(stdin).output().unwrap()
     }
 
-    /// Runs theirs.
-    pub(crate) fn theirs(&self, tool: &str, words: &[&str]) -> Output {
-        let words: Vec<_> = words.iter().map(OsStr::new).collect();
-        self.tools.run(self.folder.path(), tool, &words)
+    /// Runs the program of erofs-utils.
+    pub(crate) fn theirs(&self, tool: &str, arguments: &[&str]) -> Output {
+        let arguments: Vec<_> = arguments.iter().map(OsStr::new).collect();
+        self.tools.run(self.folder.path(), tool, &arguments)
     }
 
-    /// Opens an image as a source; it may begin behind the beginning of its file.
+    /// Opens an image that starts at `offset` of its file as a source.
     pub(crate) fn open_at(&self, image: &str, offset: Option<u64>) -> Source {
         let bytes = fs::read(self.path(image)).unwrap();
         let start = usize::try_from(offset.unwrap_or(0)).unwrap();

@@ -1,4 +1,4 @@
-//! Are images that refer to tars, to other images and to devices, and those that are put together, as theirs?
+//! Compares images that refer to tars, to other images and to devices, and merged images, with those of erofs-utils.
 
 use std::{fs, sync::Arc};
 
@@ -13,7 +13,7 @@ use rustix::fs::{XattrFlags, setxattr};
 
 use super::bed::Bed;
 
-/// Opens an image that lies on several files.
+/// Opens an image of several files.
 fn open(bed: &Bed, files: &[&str]) -> Source {
     let device =
         |name: &&str| Box::new(FileDevice::open(bed.path(name)).unwrap()) as Box<dyn ReadAt>;
@@ -22,14 +22,15 @@ fn open(bed: &Bed, files: &[&str]) -> Source {
     source::image(Arc::new(image.unwrap()), &path, &source::Options::default()).unwrap()
 }
 
-/// Gives both the same words, in which `OUT` stands for `ours` and `theirs`.
+/// Runs both with the same arguments, in which `OUT` stands for `ours` and `theirs`.
 fn make(bed: &Bed, line: &str) {
     for whose in ["ours", "theirs"] {
-        let words: Vec<String> = line.split(' ').map(|word| word.replace("OUT", whose)).collect();
-        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        let arguments: Vec<String> =
+            line.split(' ').map(|argument| argument.replace("OUT", whose)).collect();
+        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         let output = match whose {
-            "ours" => bed.ours("mkfs.erofs", &words, None),
-            _ => bed.theirs("mkfs.erofs", &words),
+            "ours" => bed.ours("mkfs.erofs", &arguments, None),
+            _ => bed.theirs("mkfs.erofs", &arguments),
         };
         assert!(
             output.status.success(),
@@ -39,7 +40,7 @@ fn make(bed: &Bed, line: &str) {
     }
 }
 
-/// Compares what both made, and ours as the kernel shows it, if it can.
+/// Compares both images, and ours as the kernel mounts it, if it can.
 fn assert_same(bed: &Bed, line: &str, devices: &[&str]) {
     let ours = open(bed, &["ours"].iter().chain(devices).copied().collect::<Vec<_>>());
     let theirs_devices =
@@ -64,18 +65,18 @@ fn an_index_of_a_tar_refers_to_it() {
     let Some(bed) = Bed::new() else { return };
     make(&bed, "--tar=i --aufs --quiet OUT tree.tar");
     assert_same(&bed, "--tar=i", &["tree.tar"]);
-    // As containerd has it: the tar comes in by a pipe, and is put behind the index.
+    // As containerd has it: the tar comes from a pipe and is stored after the index.
     let index =
         bed.ours("mkfs.erofs", &["--tar=i", "--aufs", "--quiet", "piped"], Some("tree.tar"));
     assert!(index.status.success(), "{}", String::from_utf8_lossy(&index.stderr));
     bed.shell("cat tree.tar >> piped");
     let (flat, expected) = (open(&bed, &["piped"]), open(&bed, &["ours", "tree.tar"]));
-    let what = "a tar behind its index";
+    let what = "a tar after its index";
     compare::assert_same_but_for(expected.filesystem(), flat.filesystem(), Aspects::empty(), what);
 }
 
 #[test]
-fn data_lies_on_a_device_beside_the_image() {
+fn data_is_stored_on_a_further_device() {
     let Some(bed) = Bed::new() else { return };
     make(&bed, "--chunksize=4096 --blobdev=OUT.blob -T1000 OUT tree");
     assert_same(&bed, "--blobdev", &["ours.blob"]);
@@ -96,8 +97,9 @@ fn images_become_layers_of_one() {
     let opaque = "trusted.overlay.opaque";
     setxattr(bed.path("upper/sub/deep"), opaque, b"y", XattrFlags::empty()).unwrap();
     for folder in ["tree", "upper"] {
-        let words = ["-Enoinline_data", "-T1000", "--quiet", &format!("{folder}.erofs"), folder];
-        assert!(bed.theirs("mkfs.erofs", &words).status.success());
+        let arguments =
+            ["-Enoinline_data", "-T1000", "--quiet", &format!("{folder}.erofs"), folder];
+        assert!(bed.theirs("mkfs.erofs", &arguments).status.success());
     }
     make(&bed, "--quiet -T1000 OUT tree.erofs upper.erofs");
     assert_same(&bed, "two layers", &["tree.erofs", "upper.erofs"]);
@@ -137,7 +139,7 @@ fn a_stream_of_headers_makes_an_image_without_data() {
 }
 
 #[test]
-fn room_is_left_for_the_data_of_a_tar() {
+fn space_is_reserved_for_the_data_of_a_tar() {
     let Some(bed) = Bed::new() else { return };
     make(&bed, "--quiet -T1000 --tar=f --clean=rvsp OUT tree.tar");
     let (ours, theirs) = (open(&bed, &["ours"]), open(&bed, &["theirs"]));
@@ -158,7 +160,7 @@ fn room_is_left_for_the_data_of_a_tar() {
 }
 
 #[test]
-fn a_disk_is_described_by_its_parts() {
+fn a_vmdk_descriptor_lists_the_parts_of_a_disk() {
     let Some(bed) = Bed::new() else { return };
     make(&bed, "--quiet -T1000 -U clear --tar=i --vmdk-desc=OUT.vmdk OUT tree.tar");
     let text = |name: &str| fs::read_to_string(bed.path(name)).unwrap();

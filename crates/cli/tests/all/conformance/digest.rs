@@ -1,4 +1,4 @@
-//! Do both take each other's digests of files?
+//! Checks that both programs accept the digests of files that the other records.
 
 use std::{fs, process::Output};
 
@@ -12,7 +12,7 @@ use lith_testkit::compare;
 
 use super::bed::Bed;
 
-/// Options, and the name that they give to digests.
+/// Options, and the name of the digests that they request.
 const OPTIONS: [(&str, &str); 8] = [
     ("--xattr-inode-digest", "erofs.fingerprint.v1"),
     ("--xattr-inode-digest=user.fp.v1", "user.fp.v1"),
@@ -30,10 +30,10 @@ fn make_both(bed: &Bed, options: &str) {
     for image in ["ours", "theirs"] {
         let _not_there_at_first = fs::remove_file(bed.path(image));
         let line = format!("{options} -T1600000000 --mkfs-time {image} {source}");
-        let words: Vec<_> = line.split_whitespace().collect();
+        let arguments: Vec<_> = line.split_whitespace().collect();
         let made = match image {
-            "ours" => bed.ours("mkfs.erofs", &words, None),
-            _ => bed.theirs("mkfs.erofs", &words),
+            "ours" => bed.ours("mkfs.erofs", &arguments, None),
+            _ => bed.theirs("mkfs.erofs", &arguments),
         };
         assert!(made.status.success(), "{line}: {}", text(&made));
     }
@@ -50,7 +50,7 @@ fn open(bed: &Bed, image: &str) -> Image {
 /// Attributes: names and values.
 type Named = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// The attributes of each inode by its path, those that Linux hides among them.
+/// The attributes of each inode by its path, including those that Linux hides.
 fn xattrs(image: &Image) -> Vec<(Vec<u8>, Named)> {
     let of = |visit: lith::reader::FileEntry| {
         let mut xattrs: Vec<_> = image
@@ -68,7 +68,7 @@ fn xattrs(image: &Image) -> Vec<(Vec<u8>, Named)> {
 }
 
 #[test]
-fn both_record_the_same_and_find_each_others_right() {
+fn both_record_the_same_digests_and_accept_those_of_the_other() {
     let Some(bed) = Bed::new() else { return };
     for (options, name) in OPTIONS {
         make_both(&bed, options);
@@ -81,20 +81,20 @@ fn both_record_the_same_and_find_each_others_right() {
         let (left, right) = (bed.open_at("theirs", None), bed.open_at("ours", None));
         let (left, right) = (left.filesystem(), right.filesystem());
         let found = compare::differences(left, right, Aspects::empty());
-        let told: Vec<_> = found.iter().take(5).map(Difference::to_string).collect();
-        assert!(told.is_empty(), "{options}: {told:?}");
+        let shown: Vec<_> = found.iter().take(5).map(Difference::to_string).collect();
+        assert!(shown.is_empty(), "{options}: {shown:?}");
         for image in ["ours", "theirs"] {
-            let words = ["--xattr-inode-digest", image];
-            let checked = bed.theirs("fsck.erofs", &words);
+            let arguments = ["--xattr-inode-digest", image];
+            let checked = bed.theirs("fsck.erofs", &arguments);
             assert!(checked.status.success(), "{options}: {image}: {}", text(&checked));
-            let checked = bed.ours("fsck.erofs", &words, None);
+            let checked = bed.ours("fsck.erofs", &arguments, None);
             assert!(checked.status.success(), "{options}: {image}: {}", text(&checked));
         }
     }
 }
 
 #[test]
-fn theirs_finds_a_wrong_digest_in_ours() {
+fn erofs_utils_find_a_wrong_digest_in_our_image() {
     let Some(bed) = Bed::new() else { return };
     make_both(&bed, "--xattr-inode-digest -Enosbcrc");
     let mut bytes = fs::read(bed.path("ours")).unwrap();

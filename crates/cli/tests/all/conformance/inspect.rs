@@ -1,4 +1,4 @@
-//! Do fsck.erofs and dump.erofs say of an image what fsck.erofs and dump.erofs say?
+//! Compares our fsck.erofs and dump.erofs with those of erofs-utils.
 
 use std::{fs, path::Path, process::Output};
 
@@ -6,7 +6,7 @@ use lith_testkit::{compare, image};
 
 use super::bed::Bed;
 
-/// How the images are made that both look at, of `tree`.
+/// Options of mkfs.erofs for the images of `tree` that both inspect.
 const IMAGES: [&str; 16] = [
     "",
     "-Enoinline_data",
@@ -52,7 +52,7 @@ const SAME: [&str; 22] = [
     "--cat --path=/sub IMG",
 ];
 
-/// Command lines of either program that both carry out, or both refuse.
+/// Command lines of either program that both execute, or both refuse.
 const CODES: [(&str, &str); 55] = [
     ("dump.erofs", ""),
     ("dump.erofs", "-V"),
@@ -111,7 +111,7 @@ const CODES: [(&str, &str); 55] = [
     ("fsck.erofs", "--xattr-inode-digest digests"),
 ];
 
-/// Words behind `--extract=DIR` with which both extract the same.
+/// Arguments after `--extract=DIR` with which both extract the same.
 const EXTRACTIONS: [&str; 12] = [
     "",
     "--xattrs",
@@ -127,18 +127,18 @@ const EXTRACTIONS: [&str; 12] = [
     "--path=/text",
 ];
 
-/// Makes the image `IMG` of `tree` with theirs.
+/// Makes the image `IMG` of `tree` with erofs-utils.
 fn make_theirs(bed: &Bed, options: &str) {
     let line = format!("{options} -T1000000000 IMG tree");
-    let made = bed.theirs("mkfs.erofs", &words(&line));
+    let made = bed.theirs("mkfs.erofs", &arguments(&line));
     assert!(made.status.success(), "{line}: {}", text(&made));
 }
 
-/// Makes the image `IMG` and what is wrong in some way.
+/// Makes the image `IMG` and several corrupt ones.
 fn plant(bed: &Bed) {
     make_theirs(bed, "-zlz4hc -C16384");
     let line = "--xattr-inode-digest=trusted.digest -zlz4 digests tree";
-    assert!(bed.theirs("mkfs.erofs", &words(line)).status.success());
+    assert!(bed.theirs("mkfs.erofs", &arguments(line)).status.success());
     let mut bytes = fs::read(bed.path("IMG")).unwrap();
     fs::write(bed.path("shifted"), [vec![7; 4096], bytes.clone()].concat()).unwrap();
     bytes[1024 + 4] ^= 1;
@@ -149,14 +149,14 @@ fn plant(bed: &Bed) {
     fs::write(bed.path("damaged"), bytes).unwrap();
 }
 
-/// What dump.erofs prints, without the chart in which upstream counts a part of an extension as the whole.
+/// The output of dump.erofs, without the chart in which upstream counts a part of an extension as the whole.
 fn without_extensions(line: &str, output: &[u8]) -> Vec<u8> {
     let is_chart = |row: &&[u8]| row.starts_with(b".") || row.starts_with(b"others ");
     let rows = output.split_inclusive(|byte| *byte == b'\n');
     rows.filter(|row| !(line.contains('S') && is_chart(row))).flatten().copied().collect()
 }
 
-fn words(line: &str) -> Vec<&str> {
+fn arguments(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
@@ -171,8 +171,8 @@ fn dump_prints_the_same() {
         make_theirs(&bed, options);
         for line in SAME {
             let (ours, theirs) = (
-                bed.ours("dump.erofs", &words(line), None),
-                bed.theirs("dump.erofs", &words(line)),
+                bed.ours("dump.erofs", &arguments(line), None),
+                bed.theirs("dump.erofs", &arguments(line)),
             );
             assert!(ours.status.success(), "{options}: {line}: {}", text(&ours));
             assert!(
@@ -207,8 +207,8 @@ fn dump_prints_the_same_of_golden_images() {
         fs::copy(golden.join(format!("{name}.erofs")), bed.path("IMG")).unwrap();
         for options in ["-s", "--ls -e --path=/", "--path=/text -e", "--cat --path=/tiny"] {
             let line = format!("{options} {device} IMG");
-            let theirs = bed.theirs("dump.erofs", &words(&line));
-            let ours = bed.ours("dump.erofs", &words(&line), None);
+            let theirs = bed.theirs("dump.erofs", &arguments(&line));
+            let ours = bed.ours("dump.erofs", &arguments(&line), None);
             // Of a file that is not there theirs prints nothing and says that all is well.
             let is_there = !theirs.stdout.is_empty() || theirs.stderr.is_empty();
             assert_eq!(ours.status.success(), is_there, "{name}: {line}: {}", text(&ours));
@@ -222,7 +222,8 @@ fn both_refuse_and_accept_the_same() {
     let Some(bed) = Bed::new() else { return };
     plant(&bed);
     for (tool, line) in CODES {
-        let (ours, theirs) = (bed.ours(tool, &words(line), None), bed.theirs(tool, &words(line)));
+        let (ours, theirs) =
+            (bed.ours(tool, &arguments(line), None), bed.theirs(tool, &arguments(line)));
         assert_eq!(
             ours.status.success(),
             theirs.status.success(),
@@ -241,9 +242,9 @@ fn last_lines_of_fsck_are_the_same() {
     let Some(bed) = Bed::new() else { return };
     plant(&bed);
     for line in ["-d3 IMG", "-d3 --extract IMG", "-d3 -p IMG", "-d3 --extract=out IMG"] {
-        let theirs = bed.theirs("fsck.erofs", &words(line));
+        let theirs = bed.theirs("fsck.erofs", &arguments(line));
         bed.shell("rm -rf out");
-        let ours = bed.ours("fsck.erofs", &words(line), None);
+        let ours = bed.ours("fsck.erofs", &arguments(line), None);
         let last = |output: &Output| text(output).lines().last().map(str::to_owned);
         assert_eq!(last(&ours), last(&theirs), "{line}");
     }
@@ -257,8 +258,8 @@ fn both_extract_the_same() {
         for (program, folder) in [("ours", "mine"), ("theirs", "yours")] {
             let line = format!("--extract={folder} {options} IMG");
             let output = match program {
-                "ours" => bed.ours("fsck.erofs", &words(&line), None),
-                _ => bed.theirs("fsck.erofs", &words(&line)),
+                "ours" => bed.ours("fsck.erofs", &arguments(&line), None),
+                _ => bed.theirs("fsck.erofs", &arguments(&line)),
             };
             assert!(output.status.success(), "{program}: {line}: {}", text(&output));
         }
@@ -278,7 +279,7 @@ fn everything_in_every_image_is_extracted() {
     for options in IMAGES {
         make_theirs(&bed, options);
         let line = "--extract=mine --xattrs IMG";
-        let ours = bed.ours("fsck.erofs", &words(line), None);
+        let ours = bed.ours("fsck.erofs", &arguments(line), None);
         assert!(ours.status.success(), "{options}: {}", text(&ours));
         let (mine, there) = (image::directory(&bed.path("mine")), image::open(&bed.path("IMG")));
         compare::assert_same(mine.filesystem(), there.filesystem(), options);

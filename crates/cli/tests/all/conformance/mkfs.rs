@@ -1,4 +1,4 @@
-//! Does mkfs.erofs make what mkfs.erofs makes?
+//! Compares our mkfs.erofs with that of erofs-utils.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use lith_testkit::compare;
 
 use super::bed::Bed;
 
-/// Options for the directory `tree`. All files keep their own times with a time of the image that none of them has.
+/// Options for the directory `tree`. The time of the image is that of no file, so that all files keep their own times.
 const DIRECTORY: [&str; 78] = [
     "",
     "-zlz4",
@@ -112,7 +112,7 @@ const WHOLE: [&str; 19] = [
     "--tar=f --ovlfs-strip=1 IMAGE tree.tar",
 ];
 
-/// What both refuse.
+/// Arguments that both refuse.
 const REFUSED: [&str; 33] = [
     "",
     "IMAGE",
@@ -149,26 +149,26 @@ const REFUSED: [&str; 33] = [
     "--tar=f IMAGE nowhere.tar",
 ];
 
-fn words(line: &str, image: &str) -> Vec<String> {
-    line.split_whitespace().map(|word| word.replace("IMAGE", image)).collect()
+fn arguments(line: &str, image: &str) -> Vec<String> {
+    line.split_whitespace().map(|argument| argument.replace("IMAGE", image)).collect()
 }
 
-/// Gives a command line to both, which must take it, and says what is wrong with that.
+/// Runs a command line with both, which must accept it; returns what failed.
 fn run_both(bed: &Bed, line: &str) -> Result<(), String> {
-    let (ours, theirs) = (words(line, "ours"), words(line, "theirs"));
+    let (ours, theirs) = (arguments(line, "ours"), arguments(line, "theirs"));
     let ours: Vec<_> = ours.iter().map(String::as_str).collect();
     let theirs: Vec<_> = theirs.iter().map(String::as_str).collect();
     let (ours, theirs) = (bed.ours("mkfs.erofs", &ours, None), bed.theirs("mkfs.erofs", &theirs));
     for (whose, output) in [("theirs", theirs), ("ours", ours)] {
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("{line}: {whose} fails: {said}"));
+            let message = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("{line}: {whose} fails: {message}"));
         }
     }
     compare_images(bed, line)
 }
 
-/// What upstream gets wrong, or what differs on purpose.
+/// Errors of upstream, and intended differences.
 fn is_known(line: &str, difference: &Difference) -> bool {
     match difference.change {
         // With a metabox all inodes are compact, and their times are cut.
@@ -185,11 +185,11 @@ fn compare_images(bed: &Bed, line: &str) -> Result<(), String> {
     let (ours, theirs) = (ours.filesystem(), theirs.filesystem());
     let mut found = compare::differences(theirs, ours, Aspects::empty());
     found.retain(|difference| !is_known(line, difference));
-    let told: Vec<_> = found.iter().take(5).map(ToString::to_string).collect();
-    if told.is_empty() { Ok(()) } else { Err(format!("{line}: {}", told.join("; "))) }
+    let shown: Vec<_> = found.iter().take(5).map(ToString::to_string).collect();
+    if shown.is_empty() { Ok(()) } else { Err(format!("{line}: {}", shown.join("; "))) }
 }
 
-/// Ends the test if anything was wrong.
+/// Fails the test if there is a problem.
 fn assert_none(problems: impl Iterator<Item = Result<(), String>>) {
     let problems: Vec<_> = problems.filter_map(Result::err).collect();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
@@ -213,22 +213,23 @@ fn whole_command_lines_make_the_same_trees() {
     assert!(fs::read(bed.path("ours.raw")).unwrap() == fs::read(bed.path("theirs.raw")).unwrap());
 }
 
-/// Gives a command line to both, which must refuse it; ours in one line that names it, and without a trace.
+/// Runs a command line with both, which must refuse it; ours with one line that names the program, and without output
+/// files.
 fn refuse_both(bed: &Bed, line: &str) -> Result<(), String> {
     let _none_before = fs::remove_file(bed.path("ours"));
-    let (ours, theirs) = (words(line, "ours"), words(line, "theirs"));
+    let (ours, theirs) = (arguments(line, "ours"), arguments(line, "theirs"));
     let ours: Vec<_> = ours.iter().map(String::as_str).collect();
     let theirs: Vec<_> = theirs.iter().map(String::as_str).collect();
     let (ours, theirs) = (bed.ours("mkfs.erofs", &ours, None), bed.theirs("mkfs.erofs", &theirs));
-    let said = String::from_utf8_lossy(&ours.stderr);
-    let is_one_line = said.lines().count() == 1 && said.starts_with("mkfs.erofs: ");
+    let message = String::from_utf8_lossy(&ours.stderr);
+    let is_one_line = message.lines().count() == 1 && message.starts_with("mkfs.erofs: ");
     let names = fs::read_dir(bed.folder()).unwrap().map(|entry| entry.unwrap().file_name());
     let is_left = |name: &str| name == "ours" || name.contains("lith-tmp");
     let left: Vec<_> = names.filter(|name| is_left(&name.to_string_lossy())).collect();
     if theirs.status.success() {
         Err(format!("{line}: theirs takes it"))
     } else if ours.status.code() != Some(1) || !is_one_line || !ours.stdout.is_empty() {
-        Err(format!("{line}: ours: {}: {said}", ours.status))
+        Err(format!("{line}: ours: {}: {message}", ours.status))
     } else if !left.is_empty() {
         Err(format!("{line}: ours leaves {left:?}"))
     } else {
@@ -237,7 +238,7 @@ fn refuse_both(bed: &Bed, line: &str) -> Result<(), String> {
 }
 
 #[test]
-fn both_refuse_the_same_and_ours_says_why_in_one_line_and_writes_nothing() {
+fn both_refuse_the_same_and_ours_prints_one_line_and_writes_nothing() {
     let Some(bed) = Bed::new() else { return };
     assert_none(REFUSED.iter().map(|line| refuse_both(&bed, line)));
 }
@@ -248,18 +249,18 @@ fn a_tar_comes_on_standard_input() {
     for options in ["--tar=f --aufs --quiet -Enoinline_data -b4096", "--tar=f -zlz4 --sort=none"] {
         let uuid = "-U 00112233-4455-6677-8899-aabbccddeeff";
         let line = format!("{options} {uuid} IMAGE");
-        let ours = words(&line, "ours");
+        let ours = arguments(&line, "ours");
         let ours: Vec<_> = ours.iter().map(String::as_str).collect();
         let ours = bed.ours("mkfs.erofs", &ours, Some("tree.tar"));
         assert!(ours.status.success(), "{}", String::from_utf8_lossy(&ours.stderr));
-        let script = format!("mkfs.erofs {} < tree.tar", words(&line, "theirs").join(" "));
+        let script = format!("mkfs.erofs {} < tree.tar", arguments(&line, "theirs").join(" "));
         assert!(bed.theirs("sh", &["-c", &script]).status.success(), "{script}");
         compare_images(&bed, &line).unwrap();
     }
 }
 
 #[test]
-fn probes_get_the_answers_they_expect() {
+fn configure_scripts_find_the_features() {
     let Some(bed) = Bed::new() else { return };
     let help = bed.ours("mkfs.erofs", &["--help"], None);
     let text = String::from_utf8(help.stdout).unwrap();
@@ -273,8 +274,8 @@ fn probes_get_the_answers_they_expect() {
     assert!(ours[0].starts_with("mkfs.erofs (erofs-utils) 1."), "{ours:?}");
     // Every long option that theirs tells of is known.
     let theirs = bed.theirs("mkfs.erofs", &["--help"]);
-    let told = String::from_utf8(theirs.stdout).unwrap();
-    let options = told.split_whitespace().filter_map(|word| word.strip_prefix("--"));
+    let shown = String::from_utf8(theirs.stdout).unwrap();
+    let options = shown.split_whitespace().filter_map(|argument| argument.strip_prefix("--"));
     for option in options {
         let name: String =
             option.chars().take_while(|c| c.is_alphanumeric() || *c == '-').collect();

@@ -1,6 +1,6 @@
-//! Does the program do, by the names of erofs-utils, what erofs-utils do?
+//! Compares the applets with the programs of erofs-utils.
 //!
-//! Each command line is given to both; exit codes and what comes out are compared. What differs on purpose is listed in
+//! Each command line is run with both; exit codes and output are compared. Intended differences are listed in
 //! docs/compat.md.
 #![allow(
     clippy::unwrap_used,

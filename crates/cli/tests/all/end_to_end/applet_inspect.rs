@@ -1,4 +1,4 @@
-//! Do fsck.erofs and dump.erofs check, extract and show?
+//! Tests the applets fsck.erofs and dump.erofs.
 
 use std::{
     ffi::OsString,
@@ -14,34 +14,34 @@ use super::{
 };
 
 /// Runs the program under another name.
-fn applet(name: &str, words: impl IntoIterator<Item = OsString>) -> Output {
-    command().arg0(name).args(words).output().unwrap()
+fn applet(name: &str, arguments: impl IntoIterator<Item = OsString>) -> Output {
+    command().arg0(name).args(arguments).output().unwrap()
 }
 
-fn fsck(words: impl IntoIterator<Item = OsString>) -> Output {
-    applet("/sbin/fsck.erofs", words)
+fn fsck(arguments: impl IntoIterator<Item = OsString>) -> Output {
+    applet("/sbin/fsck.erofs", arguments)
 }
 
-/// What dump.erofs prints; it must succeed.
-fn dump(words: impl IntoIterator<Item = OsString>) -> String {
-    let output = applet("dump.erofs", words);
+/// The output of dump.erofs, which must succeed.
+fn dump(arguments: impl IntoIterator<Item = OsString>) -> String {
+    let output = applet("dump.erofs", arguments);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), &*stderr), (Some(0), ""));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// An option with a path glued to it.
+/// An option joined to a path.
 fn glued(option: &str, path: &Path) -> OsString {
-    let mut word = OsString::from(option);
-    word.push(path);
-    word
+    let mut argument = OsString::from(option);
+    argument.push(path);
+    argument
 }
 
 fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden").join(name)
 }
 
-/// A word with a number in a line that begins so.
+/// The number in the line that starts with `label`.
 fn number(text: &str, label: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix(label)).unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap()
@@ -98,7 +98,7 @@ fn dump_shows_files_and_directories() {
 }
 
 #[test]
-fn dump_tells_of_the_devices_that_are_not_there() {
+fn dump_names_devices_that_are_missing() {
     let image = golden("15-blobdev.erofs");
     let text = dump(args!["-e", "--path=/text", image]);
     assert!(text.contains("24576..     28672 |    4096  # device 1\n"), "{text}");
@@ -107,9 +107,9 @@ fn dump_tells_of_the_devices_that_are_not_there() {
 }
 
 #[test]
-fn dump_refuses_what_makes_no_sense() {
+fn dump_refuses_contradicting_arguments() {
     let (sample, image) = Sample::built();
-    for words in [
+    for arguments in [
         args!["-e", image].to_vec(),
         args!["--ls", image].to_vec(),
         args!["--cat", image].to_vec(),
@@ -122,31 +122,31 @@ fn dump_refuses_what_makes_no_sense() {
         args![sample.path("missing")].to_vec(),
         args![image, image].to_vec(),
     ] {
-        let output = applet("dump.erofs", words.clone());
-        assert_eq!(output.status.code(), Some(1), "{words:?}");
-        assert!(complaint(&output).starts_with("dump.erofs: "), "{words:?}");
+        let output = applet("dump.erofs", arguments.clone());
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(complaint(&output).starts_with("dump.erofs: "), "{arguments:?}");
     }
     let listed = applet("dump.erofs", args!["--ls", "--path=/hello", image]);
     assert_eq!(listed.status.code(), Some(1));
 }
 
 #[test]
-fn fsck_is_quiet_unless_asked_and_loud_about_damage() {
+fn fsck_prints_errors_and_otherwise_nothing_by_default() {
     let (sample, image) = Sample::built();
-    for words in [
+    for arguments in [
         args![image].to_vec(),
         args!["-a", "-A", "-y", image].to_vec(),
         args!["--extract", image].to_vec(),
         args!["--", image].to_vec(),
         args!["--path=/sub", image].to_vec(),
     ] {
-        let output = fsck(words);
+        let output = fsck(arguments);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
         assert!(output.stderr.is_empty());
     }
-    let told = fsck(args!["-pd3", "--extract", image]);
-    let told = String::from_utf8(told.stderr).unwrap();
-    let lines: Vec<_> = told.lines().collect();
+    let output = fsck(args!["-pd3", "--extract", image]);
+    let output = String::from_utf8(output.stderr).unwrap();
+    let lines: Vec<_> = output.lines().collect();
     assert_eq!(lines[0], "<I> erofs: No errors found");
     assert!(lines[1].starts_with("<I> erofs: Compression ratio: ") && lines[1].ends_with("(%)"));
     let map = super::sample::json(args!["map", "--json", image, "/sub/large"]);
@@ -159,10 +159,10 @@ fn fsck_is_quiet_unless_asked_and_loud_about_damage() {
     fs::write(&damaged, bytes).unwrap();
     assert_eq!(fsck(args![damaged]).status.code(), Some(0));
     assert_eq!(fsck(args!["--extract", "--path=/sub/noise", damaged]).status.code(), Some(0));
-    for words in
+    for arguments in
         [args!["--extract", damaged], args![glued("--extract=", &sample.path("out")), damaged]]
     {
-        let found = fsck(words);
+        let found = fsck(arguments);
         assert_eq!(found.status.code(), Some(1));
         let found = String::from_utf8(found.stderr).unwrap();
         assert!(
@@ -174,7 +174,7 @@ fn fsck_is_quiet_unless_asked_and_loud_about_damage() {
 }
 
 #[test]
-fn fsck_may_pass_over_the_checksum_and_what_is_before_the_image() {
+fn fsck_can_ignore_the_checksum_and_start_at_an_offset() {
     let (sample, image) = Sample::built();
     let mut bytes = fs::read(&image).unwrap();
     bytes[1024 + 4] ^= 1;
@@ -191,7 +191,7 @@ fn fsck_may_pass_over_the_checksum_and_what_is_before_the_image() {
 }
 
 #[test]
-fn fsck_extracts_and_replaces_nothing_unasked() {
+fn fsck_extracts_and_replaces_only_on_request() {
     let (sample, image) = Sample::built();
     let out = sample.path("out");
     let to_out = glued("--extract=", &out);
@@ -200,9 +200,9 @@ fn fsck_extracts_and_replaces_nothing_unasked() {
     fs::write(out.join("more"), "").unwrap();
     let again = fsck(args![to_out, image]);
     assert_eq!(again.status.code(), Some(1));
-    let told = String::from_utf8(again.stderr).unwrap();
-    assert!(told.contains("File exists"), "{told}");
-    assert!(told.ends_with("<E> erofs: Failed to extract filesystem\n"), "{told}");
+    let output = String::from_utf8(again.stderr).unwrap();
+    assert!(output.contains("File exists"), "{output}");
+    assert!(output.ends_with("<E> erofs: Failed to extract filesystem\n"), "{output}");
     assert_eq!(fsck(args!["--overwrite", to_out, image]).status.code(), Some(0));
     assert!(out.join("more").exists());
     let part = sample.path("part");
@@ -219,7 +219,7 @@ fn fsck_extracts_and_replaces_nothing_unasked() {
 }
 
 #[test]
-fn fsck_keeps_what_it_is_told_to_keep() {
+fn fsck_keeps_the_requested_attributes() {
     let sample = Sample::new();
     let has_xattrs = sample.set_xattr("hello", "user.note", b"value");
     fs::set_permissions(
@@ -229,10 +229,10 @@ fn fsck_keeps_what_it_is_told_to_keep() {
     .unwrap();
     let image = sample.path("image.erofs");
     printed(args!["build", "-q", sample.src(), image]);
-    let extracted = |name: &str, words: &[&str]| {
+    let extracted = |name: &str, arguments: &[&str]| {
         let place = sample.path(name);
-        let words = words.iter().map(OsString::from);
-        let output = fsck(words.chain(args![glued("--extract=", &place), image]));
+        let arguments = arguments.iter().map(OsString::from);
+        let output = fsck(arguments.chain(args![glued("--extract=", &place), image]));
         assert_eq!(output.status.code(), Some(0), "{name}");
         place.join("hello")
     };
@@ -252,9 +252,9 @@ fn fsck_keeps_what_it_is_told_to_keep() {
 }
 
 #[test]
-fn fsck_refuses_what_makes_no_sense() {
+fn fsck_refuses_contradicting_arguments() {
     let (_sample, image) = Sample::built();
-    for words in [
+    for arguments in [
         args!["--force", image],
         args!["--overwrite", image],
         args!["--preserve", image],
@@ -266,9 +266,9 @@ fn fsck_refuses_what_makes_no_sense() {
         args!["--path=/none", image],
         args![image, image],
     ] {
-        let output = fsck(words.clone());
-        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{words:?}");
-        assert!(complaint(&output).starts_with("fsck.erofs: "), "{words:?}");
+        let output = fsck(arguments.clone());
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{arguments:?}");
+        assert!(complaint(&output).starts_with("fsck.erofs: "), "{arguments:?}");
     }
 }
 
@@ -276,9 +276,9 @@ fn fsck_refuses_what_makes_no_sense() {
 fn fsck_compares_files_with_their_digests() {
     let (sample, without) = Sample::built();
     let image = golden("39-inode-digest.erofs");
-    let told = fsck(args!["--xattr-inode-digest", "-d3", image]);
-    let text = String::from_utf8(told.stderr).unwrap();
-    assert_eq!(told.status.code(), Some(0), "{text}");
+    let output = fsck(args!["--xattr-inode-digest", "-d3", image]);
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(text.ends_with("<I> erofs: No errors found\n"), "{text}");
     let refused = fsck(args!["--xattr-inode-digest", without]);
     assert_eq!(refused.status.code(), Some(1));

@@ -1,4 +1,4 @@
-//! Does mkfs.erofs make what it is asked for, and do links of its name lead here?
+//! Tests the applet mkfs.erofs, and links with the names of applets.
 
 use std::{
     ffi::OsString,
@@ -13,18 +13,23 @@ use super::{
     sample::{Sample, command, complaint, json, lith, printed},
 };
 
-/// The program by its name, in the folder of a sample.
+/// Runs the applet in the directory of a sample.
 fn mkfs(sample: &Sample, line: &str) -> Output {
-    let words = line.split_whitespace();
-    command().arg0("/usr/bin/mkfs.erofs").args(words).current_dir(sample.path("")).output().unwrap()
+    let arguments = line.split_whitespace();
+    command()
+        .arg0("/usr/bin/mkfs.erofs")
+        .args(arguments)
+        .current_dir(sample.path(""))
+        .output()
+        .unwrap()
 }
 
-/// Makes an image; nothing must be said.
+/// Makes an image; nothing must be printed.
 fn made(sample: &Sample, line: &str) {
     let output = mkfs(sample, &format!("--quiet {line}"));
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    assert_eq!((output.status.code(), &*said), (Some(0), ""), "{line}");
+    let message = [output.stdout, output.stderr].concat();
+    let message = String::from_utf8_lossy(&message);
+    assert_eq!((output.status.code(), &*message), (Some(0), ""), "{line}");
 }
 
 fn oldest_kernel(image: &Path) -> String {
@@ -46,7 +51,7 @@ fn links_lead_to_the_program() {
     let output = Command::new(bin.join("mkfs.erofs")).args(args![image, sample.src()]).output();
     assert!(output.unwrap().status.success());
     assert_eq!(printed(args!["diff", sample.src(), image]), "");
-    // Once more changes nothing; what isn't a link to here is not replaced without being asked for.
+    // Once more changes nothing; other files are only replaced with --force.
     printed(args!["applets", "--install", bin]);
     fs::remove_file(bin.join("fsck.erofs")).unwrap();
     fs::write(bin.join("fsck.erofs"), "another's").unwrap();
@@ -58,7 +63,7 @@ fn links_lead_to_the_program() {
 }
 
 #[test]
-fn words_stand_anywhere_and_are_glued_or_shortened() {
+fn options_can_be_anywhere_joined_and_shortened() {
     let sample = Sample::new();
     for line in [
         "image src -T0 -zlz4hc,12 -C65536",
@@ -76,7 +81,7 @@ fn words_stand_anywhere_and_are_glued_or_shortened() {
 }
 
 #[test]
-fn an_image_mounts_on_the_oldest_kernel_that_knows_what_was_asked_for() {
+fn an_image_mounts_on_the_oldest_kernel_with_the_requested_features() {
     let sample = Sample::new();
     let image = sample.path("image");
     for (options, kernel) in [
@@ -96,11 +101,11 @@ fn an_image_mounts_on_the_oldest_kernel_that_knows_what_was_asked_for() {
 }
 
 #[test]
-fn what_is_wrong_is_one_line_and_leaves_no_trace() {
+fn a_failure_prints_one_line_and_leaves_no_file() {
     let sample = Sample::new();
     fs::create_dir(sample.path("other")).unwrap();
     let before = sample.names();
-    for (line, telling) in [
+    for (line, expected) in [
         ("", "FILE"),
         ("image", "SOURCE"),
         ("image nowhere", "nowhere"),
@@ -131,9 +136,12 @@ fn what_is_wrong_is_one_line_and_leaves_no_trace() {
         ("--gzinfo --tar=f image src", "--gzinfo"),
     ] {
         let output = mkfs(&sample, line);
-        let said = complaint(&output);
+        let message = complaint(&output);
         assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b""[..]), "{line}");
-        assert!(said.starts_with("mkfs.erofs: ") && said.contains(telling), "{line}: {said}");
+        assert!(
+            message.starts_with("mkfs.erofs: ") && message.contains(expected),
+            "{line}: {message}"
+        );
         assert_eq!(sample.names(), before, "{line}");
     }
 }
@@ -161,7 +169,7 @@ fn a_tar_is_read_from_a_pipe_and_referred_to() {
 }
 
 #[test]
-fn times_come_from_words_or_the_environment() {
+fn times_come_from_arguments_or_the_environment() {
     let sample = Sample::new();
     sample.set_time("hello", 500);
     let image = sample.path("image");
@@ -212,7 +220,7 @@ fn images_become_layers_and_grow() {
 }
 
 #[test]
-fn android_names_owners_labels_and_blocks() {
+fn owners_labels_and_block_lists_of_android_are_applied() {
     let sample = Sample::new();
     let root = sample.path("root");
     fs::create_dir_all(root.join("bin")).unwrap();
@@ -244,7 +252,7 @@ fn android_names_owners_labels_and_blocks() {
 }
 
 #[test]
-fn the_beginning_of_a_file_stays_before_an_offset() {
+fn the_file_before_an_offset_is_unchanged() {
     let sample = Sample::new();
     let image = sample.path("image");
     fs::write(&image, vec![7; 10_000]).unwrap();
@@ -252,21 +260,24 @@ fn the_beginning_of_a_file_stays_before_an_offset() {
     let bytes = fs::read(&image).unwrap();
     assert!(bytes.iter().take(8192).all(|byte| *byte == 7));
     let extracted = sample.path("extracted");
-    let mut word = OsString::from("--extract=");
-    word.push(&extracted);
+    let mut argument = OsString::from("--extract=");
+    argument.push(&extracted);
     let fsck =
-        lith([&args!["fsck.erofs", "--offset=8192"][..], &[word], &args![image][..]].concat());
+        lith([&args!["fsck.erofs", "--offset=8192"][..], &[argument], &args![image][..]].concat());
     assert!(fsck.status.success());
     assert_eq!(fs::read(extracted.join("hello")).unwrap(), b"hello, world\n");
 }
 
 #[test]
-fn a_summary_is_printed_unless_it_is_not_wanted() {
+fn a_summary_is_printed_unless_quiet() {
     let sample = Sample::new();
     let output = mkfs(&sample, "-U 00112233-4455-6677-8899-aabbccddeeff image src");
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("Filesystem UUID: 00112233-4455-6677-8899-aabbccddeeff\n"), "{said}");
-    assert!(said.contains("(of 4096-byte blocks)\nFilesystem total inodes: 11\n"), "{said}");
+    let message = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        message.contains("Filesystem UUID: 00112233-4455-6677-8899-aabbccddeeff\n"),
+        "{message}"
+    );
+    assert!(message.contains("(of 4096-byte blocks)\nFilesystem total inodes: 11\n"), "{message}");
     for quiet in ["-d0", "--quiet"] {
         assert_eq!(mkfs(&sample, &format!("{quiet} image src")).stdout, b"");
     }

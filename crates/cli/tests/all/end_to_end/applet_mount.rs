@@ -1,4 +1,4 @@
-//! Do erofsfuse and mount.erofs do what their callers expect?
+//! Tests the applets erofsfuse and mount.erofs.
 
 use std::{
     ffi::OsString,
@@ -20,32 +20,32 @@ use super::{
     sample::{Sample, command},
 };
 
-fn applet(name: &str, words: impl IntoIterator<Item = OsString>) -> Command {
+fn applet(name: &str, arguments: impl IntoIterator<Item = OsString>) -> Command {
     let mut applet = command();
-    applet.arg0(name).args(words);
+    applet.arg0(name).args(arguments);
     applet
 }
 
-fn run(name: &str, words: impl IntoIterator<Item = OsString>) -> Output {
-    applet(name, words).output().unwrap()
+fn run(name: &str, arguments: impl IntoIterator<Item = OsString>) -> Output {
+    applet(name, arguments).output().unwrap()
 }
 
-/// Runs an applet, which must succeed and say nothing.
-fn silently(name: &str, words: impl IntoIterator<Item = OsString>) {
-    let output = run(name, words);
-    let said = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
-    assert_eq!((output.status.code(), said), (Some(0), [String::new(), String::new()]));
+/// Runs an applet, which must succeed and print nothing.
+fn silently(name: &str, arguments: impl IntoIterator<Item = OsString>) {
+    let output = run(name, arguments);
+    let message = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert_eq!((output.status.code(), message), (Some(0), [String::new(), String::new()]));
 }
 
 /// The first line on standard error of an applet that fails.
-fn refusal(name: &str, words: impl IntoIterator<Item = OsString>) -> String {
-    let output = run(name, words);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    said.lines().next().unwrap_or_default().to_owned()
+fn refusal(name: &str, arguments: impl IntoIterator<Item = OsString>) -> String {
+    let output = run(name, arguments);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    message.lines().next().unwrap_or_default().to_owned()
 }
 
-/// What the list of mounts says of a place: source, kind and options.
+/// The entry of a mount point in the list of mounts: source, type and options.
 fn listed(at: &MountPoint) -> [String; 3] {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     let fields = |line: &str| line.split(' ').map(ToOwned::to_owned).collect::<Vec<_>>();
@@ -57,11 +57,11 @@ fn listed(at: &MountPoint) -> [String; 3] {
 
 fn has_all(options: &str, expected: &[&str]) -> bool {
     let options: Vec<_> = options.split(',').collect();
-    expected.iter().all(|word| options.contains(word))
+    expected.iter().all(|argument| options.contains(argument))
 }
 
 #[test]
-fn mount_fuse_puts_options_behind_the_places() {
+fn options_of_mount_fuse_follow_the_paths() {
     if !is_there() {
         return;
     }
@@ -82,7 +82,7 @@ fn mount_fuse_puts_options_behind_the_places() {
     assert_shows(&at, &sample);
 }
 
-/// As containers do with squashfuse.
+/// As container runtimes run squashfuse.
 #[test]
 fn a_server_in_the_foreground_ends_by_signals() {
     if !is_there() {
@@ -93,12 +93,12 @@ fn a_server_in_the_foreground_ends_by_signals() {
     let program = sample.path("program");
     let bytes = [vec![0; 4096], fs::read(&image).unwrap()].concat();
     fs::write(&program, bytes).unwrap();
-    for words in [
+    for arguments in [
         args!["-f", "-o", "uid=7,gid=8,offset=4096", program, at.path()].to_vec(),
         args!["-d", "--offset=4096", "-ouid=7", program, at.path()].to_vec(),
         args![program, at.path(), "-o", "debug,uid=7", "--offset", "0x1000"].to_vec(),
     ] {
-        let mut server = applet("erofsfuse", words).stderr(Stdio::null()).spawn().unwrap();
+        let mut server = applet("erofsfuse", arguments).stderr(Stdio::null()).spawn().unwrap();
         wait_until("it is mounted", || at.shows());
         assert_eq!(fs::metadata(at.path().join("hello")).unwrap().uid(), 7);
         signal(&server, Signal::TERM);
@@ -108,12 +108,12 @@ fn a_server_in_the_foreground_ends_by_signals() {
 }
 
 #[test]
-fn what_erofsfuse_can_t_do_is_refused_by_name() {
+fn unsupported_options_of_erofsfuse_are_refused_by_name() {
     let (sample, image) = Sample::built();
     let (dir, bad) = (sample.path("mnt"), sample.path("bad"));
     fs::create_dir(&dir).unwrap();
     fs::write(&bad, vec![1; 8192]).unwrap();
-    for (words, part) in [
+    for (arguments, part) in [
         (args!["-o", "ro,nonsense=1", image, dir], "nonsense=1"),
         (args!["-o", "cache_strategy=disabled", image, dir], "cache_strategy"),
         (args!["-o", "max_threads=no", image, dir], "no"),
@@ -124,15 +124,15 @@ fn what_erofsfuse_can_t_do_is_refused_by_name() {
         (args!["-s", "-s", sample.path("none"), dir], "none"),
         (args!["-f", "-s", image, sample.path("nowhere")], "nowhere"),
     ] {
-        let said = refusal("erofsfuse", words);
-        assert!(said.contains(part), "{part}: {said}");
+        let message = refusal("erofsfuse", arguments);
+        assert!(message.contains(part), "{part}: {message}");
     }
     assert!(refusal("erofsfuse", args![image]).contains("MOUNTPOINT"));
 }
 
 #[test]
-fn they_say_who_they_are() {
-    for (name, word) in [("erofsfuse", "--offset"), ("mount.erofs", "-o")] {
+fn version_and_help_are_printed() {
+    for (name, argument) in [("erofsfuse", "--offset"), ("mount.erofs", "-o")] {
         for option in ["-V", "--version"] {
             let output = run(name, args![option]);
             assert!(output.status.success());
@@ -141,7 +141,7 @@ fn they_say_who_they_are() {
         for option in ["-h", "--help"] {
             let output = run(name, args![option]);
             assert!(output.status.success());
-            assert!(String::from_utf8(output.stdout).unwrap().contains(word));
+            assert!(String::from_utf8(output.stdout).unwrap().contains(argument));
         }
     }
 }
@@ -192,14 +192,14 @@ fn mount_erofs_follows_the_type() {
         assert_shows(&at, &sample);
         silently("mount.erofs", args!["-u", at.path()]);
     }
-    for (words, part) in [
+    for (arguments, part) in [
         (args!["-t", "erofs.nbd", image, at.path()], "erofs.nbd"),
         (args!["-o", "oci.layer=0", image, at.path()], "oci.layer=0"),
         (args!["-o", "unheard_of", image, at.path()], "unheard_of"),
         (args!["-t", "erofs.local", image, sample.path("none")], "not mounted"),
     ] {
-        let said = refusal("mount.erofs", words);
-        assert!(said.contains(part), "{part}: {said}");
+        let message = refusal("mount.erofs", arguments);
+        assert!(message.contains(part), "{part}: {message}");
     }
     assert!(!at.is_mounted());
 }
@@ -248,12 +248,12 @@ fn mount_8_calls_the_helper() {
     unshared.args(["60", "unshare", "--mount", "--propagation", "private"]);
     unshared.args(["sh", "-euc", BY_MOUNT_8, "sh", root]);
     let output = unshared.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let message = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(77) || !Path::new("/usr/sbin/losetup").exists() {
         return tier::skip("mount(8)", "no overlay on /usr/sbin");
     }
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "1\n1\n1\n1\n1\n0\n", "{said}");
+    assert_eq!(output.status.code(), Some(0), "{message}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1\n1\n1\n1\n1\n0\n", "{message}");
     let log = fs::read_to_string(sample.path("log")).unwrap();
     assert_eq!(log.lines().count(), 5, "{log}");
 }

@@ -1,4 +1,4 @@
-//! Does `bench` start `lith-bench`, pass everything on and return how it ended?
+//! Tests that `lith bench` starts `lith-bench` with all arguments and returns its exit code.
 
 use std::{
     env, fs,
@@ -28,7 +28,7 @@ impl Alone {
         self.0.path().join(name)
     }
 
-    /// Places a script where `lith-bench` is looked for.
+    /// Writes a script to a path where `lith-bench` is expected.
     fn plant(&self, folder: &str, script: &str) {
         let program = self.path(folder).join("lith-bench");
         fs::create_dir_all(self.path(folder)).unwrap();
@@ -49,7 +49,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// The arguments that a script printed, and the program that was named to it.
+/// The path of lith and the arguments that a script printed.
 fn received(output: &Output) -> (PathBuf, Vec<&str>) {
     let mut lines = text(&output.stdout).lines();
     assert_eq!(lines.next(), Some("--lith"), "{output:?}");

@@ -1,4 +1,4 @@
-//! Does `build` make the image that was asked for?
+//! Tests `lith build`.
 
 use std::{ffi::OsString, fs, path::Path, process::Stdio};
 
@@ -10,7 +10,7 @@ use super::{
 };
 
 #[test]
-fn the_image_holds_what_the_directory_holds() {
+fn the_image_equals_the_directory() {
     let (sample, image) = Sample::built();
     assert_eq!(printed(args!["diff", sample.src(), image]), "");
     assert_eq!(printed(args!["dump", image]), printed(args!["dump", sample.src()]));
@@ -46,7 +46,7 @@ fn extended_attributes_are_kept_or_not() {
     assert_eq!(json(args!["stat", "--json", image, "/hello"])["xattrs"], serde_json::json!([]));
 }
 
-/// How a file's first extent is stored, and the bytes of its longest pcluster.
+/// The kind of a file's first extent, and the bytes of its longest pcluster.
 fn stored(image: &Path, path: &str) -> (String, u64) {
     let map = json(args!["map", "--json", image, path]);
     let extents = map.get("extents").and_then(Value::as_array).unwrap();
@@ -56,17 +56,17 @@ fn stored(image: &Path, path: &str) -> (String, u64) {
 }
 
 #[test]
-fn files_are_compressed_as_rules_and_hints_say() {
+fn rules_and_hints_decide_how_files_are_compressed() {
     let sample = Sample::new();
     let (image, hints) = (sample.path("image"), sample.path("hints"));
-    let build = |words: &[&str]| {
+    let build = |arguments: &[&str]| {
         let start = args!["build", "-q", sample.src(), image];
-        let words = words.iter().map(OsString::from);
-        lith(start.into_iter().chain(words))
+        let arguments = arguments.iter().map(OsString::from);
+        lith(start.into_iter().chain(arguments))
     };
     let hints_word = format!("--compress-hints={}", hints.display());
     fs::write(&hints, "# pictures\n\n8192 1 ^sub/l\n0 sub\n").unwrap();
-    for (words, expected) in [
+    for (arguments, expected) in [
         (&["--rule", "large=zstd,pcluster=4K"][..], ("zstd", 4096)),
         (&["--rule=/sub=lz4", "--rule=large=zstd", "-zlzma", "-C8K"], ("lz4", 8192)),
         (&["--rule=sub=none"], ("flat", 299_008)),
@@ -74,18 +74,25 @@ fn files_are_compressed_as_rules_and_hints_say() {
         (&["-zlz4:deflate,1", &hints_word], ("deflate", 8192)),
         (&["-zlz4:deflate,1", &hints_word, "--rule=large=lzma,1,pcluster=4K"], ("lzma", 4096)),
     ] {
-        let output = build(&[words, &["--kernel", "6.12"]].concat());
-        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let output = build(&[arguments, &["--kernel", "6.12"]].concat());
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         let (kind, longest) = stored(&image, "sub/large");
-        assert_eq!((&*kind, longest), expected, "{words:?}");
+        assert_eq!((&*kind, longest), expected, "{arguments:?}");
         assert_eq!(printed(args!["diff", sample.src(), image]), "");
         printed(args!["check", image]);
     }
     fs::write(&hints, "4096 a\n5000 b\n").unwrap();
     let output = build(&[&hints_word]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains(&format!("{}:2: ", hints.display())) && said.contains("5000"), "{said}");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains(&format!("{}:2: ", hints.display())) && message.contains("5000"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -112,7 +119,7 @@ fn workers_and_the_way_through_a_tar_change_no_byte() {
 }
 
 #[test]
-fn what_was_asked_for_is_in_the_image() {
+fn requested_attributes_are_in_the_image() {
     let sample = Sample::new();
     let image = sample.path("image");
     let uuid = "00112233-4455-6677-8899-aabbccddeeff";
@@ -156,7 +163,7 @@ fn the_environment_clamps_times() {
 }
 
 #[test]
-fn excluded_paths_are_left_out_with_all_below() {
+fn excluded_paths_are_omitted_with_everything_below() {
     let sample = Sample::new();
     let image = sample.path("image");
     let exclude =
@@ -178,7 +185,7 @@ fn hard_links_can_become_files_of_their_own() {
 }
 
 #[test]
-fn the_report_is_for_people_or_machines() {
+fn the_result_is_text_or_json() {
     let sample = Sample::new();
     let image = sample.path("image");
     let text = printed(args!["build", sample.src(), image]);

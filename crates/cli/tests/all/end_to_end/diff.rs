@@ -1,4 +1,4 @@
-//! Does `diff` tell every difference, and by its exit code whether there is one?
+//! Tests `lith diff`.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use super::{
 };
 
 #[test]
-fn differences_have_paths_and_a_code() {
+fn differences_are_printed_with_paths() {
     let (sample, image) = Sample::built();
     fs::write(sample.src().join("hello"), "hello, earth\n").unwrap();
     fs::remove_file(sample.src().join("pipe")).unwrap();
@@ -31,7 +31,7 @@ fn differences_have_paths_and_a_code() {
 }
 
 #[test]
-fn quiet_says_it_by_the_code_alone() {
+fn quiet_prints_nothing() {
     let (sample, image) = Sample::built();
     assert_eq!(printed(args!["diff", "-q", image, sample.src()]), "");
     fs::write(sample.src().join("new"), "").unwrap();
@@ -41,7 +41,7 @@ fn quiet_says_it_by_the_code_alone() {
 }
 
 #[test]
-fn trouble_is_no_difference() {
+fn a_failure_has_another_exit_code_than_a_difference() {
     let (sample, image) = Sample::built();
     let trouble = lith(args!["diff", image, sample.path("nothing")]);
     assert_eq!(trouble.status.code(), Some(2));

@@ -1,4 +1,4 @@
-//! What happens when something is wrong?
+//! Tests errors: their messages and exit codes, and that nothing is lost.
 
 use std::{
     fs::{self, File},
@@ -93,7 +93,7 @@ fn a_failed_build_leaves_the_old_image() {
 }
 
 #[test]
-fn what_is_no_image_is_said_to_be_none() {
+fn a_file_that_is_no_image_is_refused() {
     let sample = Sample::new();
     let file = sample.src().join("sub/large");
     for (verb, code) in [("ls", 1), ("info", 1), ("check", 8)] {
@@ -104,7 +104,7 @@ fn what_is_no_image_is_said_to_be_none() {
 }
 
 #[test]
-fn a_reader_that_has_gone_is_success_for_every_verb() {
+fn a_closed_pipe_is_success_for_every_verb() {
     let (sample, image) = Sample::built();
     let other = sample.path("other");
     fs::create_dir(&other).unwrap();

@@ -1,4 +1,4 @@
-//! Do `extract` and `tar` give back what is in an image?
+//! Tests `lith extract` and `lith tar`.
 
 use std::{fs, io::Read, path::Path, process::Stdio};
 
@@ -8,7 +8,7 @@ use super::{
 };
 
 #[test]
-fn a_tree_comes_back_whole() {
+fn the_whole_tree_is_extracted() {
     let (sample, image) = Sample::built();
     let copy = sample.path("copy");
     assert_eq!(printed(args!["extract", image, copy]), "");
@@ -16,7 +16,7 @@ fn a_tree_comes_back_whole() {
 }
 
 #[test]
-fn chosen_paths_come_alone() {
+fn only_given_paths_are_extracted() {
     let (sample, image) = Sample::built();
     let copy = sample.path("copy");
     printed(args!["extract", image, copy, "/sub/large", "link"]);
@@ -28,7 +28,7 @@ fn chosen_paths_come_alone() {
 }
 
 #[test]
-fn what_is_there_is_only_replaced_on_request() {
+fn existing_files_are_only_replaced_on_request() {
     let (sample, image) = Sample::built();
     let copy = sample.path("copy");
     fs::create_dir(&copy).unwrap();
@@ -42,7 +42,7 @@ fn what_is_there_is_only_replaced_on_request() {
 }
 
 #[test]
-fn a_tar_holds_all_on_standard_output_as_in_a_file() {
+fn a_tar_on_standard_output_equals_that_in_a_file() {
     let (sample, image) = Sample::built();
     let (tar, other) = (sample.path("tar"), sample.path("other"));
     printed(args!["tar", "-o", tar, image]);
@@ -57,7 +57,7 @@ fn a_tar_holds_all_on_standard_output_as_in_a_file() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let (_sample, image) = Sample::built();
     let mut child = command()
         .args(args!["tar", image])

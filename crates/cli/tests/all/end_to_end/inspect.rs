@@ -1,4 +1,4 @@
-//! Do the verbs that look into an image show what is there?
+//! Tests the verbs that show the content of an image.
 
 use std::{fs, os::unix::ffi::OsStringExt, path::Path};
 
@@ -51,7 +51,7 @@ fn ls_shows_attributes() {
 }
 
 #[test]
-fn cat_prints_files_one_after_the_other() {
+fn cat_prints_several_files() {
     let (sample, image) = Sample::built();
     let output = lith(args!["cat", image, "/hello", "link", "way/noise", "empty"]);
     let noise = fs::read(sample.src().join("sub/noise")).unwrap();
@@ -61,7 +61,7 @@ fn cat_prints_files_one_after_the_other() {
 }
 
 #[test]
-fn stat_shows_links_or_what_they_lead_to() {
+fn stat_shows_links_or_their_targets() {
     let (_sample, image) = Sample::built();
     let text = printed(args!["stat", image, "/link", "/hello"]);
     for expected in [
@@ -99,7 +99,7 @@ fn map_tiles_the_file() {
 }
 
 #[test]
-fn info_counts_what_is_there() {
+fn info_counts_files_and_extents() {
     let (_sample, image) = Sample::built();
     let info = json(args!["info", "--json", image]);
     assert_eq!(info["size"], fs::metadata(&image).unwrap().len());
@@ -120,7 +120,7 @@ fn info_counts_what_is_there() {
 }
 
 #[test]
-fn check_finds_damage_and_says_so_by_its_exit_code() {
+fn check_finds_damage_and_returns_its_exit_code() {
     let (_sample, image) = Sample::built();
     let sound = lith(args!["check", image]);
     assert_eq!(sound.status.code(), Some(0));
@@ -150,7 +150,7 @@ fn check_finds_damage_and_says_so_by_its_exit_code() {
 }
 
 #[test]
-fn an_image_may_lie_on_several_devices() {
+fn an_image_can_have_several_devices() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
     let (image, device) = (golden.join("15-blobdev.erofs"), golden.join("15-blobdev.blob"));
     let expected = fs::read_to_string(golden.join("meta.txt")).unwrap();

@@ -1,4 +1,4 @@
-//! Does the program do what its help says, seen from outside?
+//! Tests the verbs and applets by their command lines.
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod applet_inspect;

@@ -1,4 +1,4 @@
-//! Do `mount` and `umount` begin, serve and end as they say?
+//! Tests `lith mount` and `lith umount`.
 
 use std::{
     fs::{self, File},
@@ -17,7 +17,7 @@ use super::{
     sample::{Sample, command, complaint, lith, printed},
 };
 
-/// A folder to mount on, that is left without a mount.
+/// A mount point, which is unmounted when it is dropped.
 pub(crate) struct MountPoint(PathBuf);
 
 impl MountPoint {
@@ -31,7 +31,7 @@ impl MountPoint {
         &self.0
     }
 
-    /// Whether the image is there.
+    /// Whether the image is mounted.
     pub(crate) fn shows(&self) -> bool {
         self.0.join("hello").exists()
     }
@@ -69,7 +69,7 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A server in the foreground, whose mount is there.
+/// Starts a server in the foreground and waits for its mount.
 fn serve(image: &Path, at: &MountPoint) -> Child {
     let mut command = command();
     command.args(args!["mount", "--foreground", image, at.path()]).stderr(Stdio::piped());
@@ -78,11 +78,11 @@ fn serve(image: &Path, at: &MountPoint) -> Child {
     server
 }
 
-/// Compares what is mounted with the sample, and tells what differs.
+/// Asserts that the mounted files equal the sample.
 pub(crate) fn assert_shows(at: &MountPoint, sample: &Sample) {
     let output = lith(args!["diff", sample.src(), at.path()]);
-    let told = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
-    assert_eq!(told, ["", ""]);
+    let output = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    assert_eq!(output, ["", ""]);
 }
 
 pub(crate) fn signal(server: &Child, signal: Signal) {
@@ -90,7 +90,7 @@ pub(crate) fn signal(server: &Child, signal: Signal) {
 }
 
 #[test]
-fn it_is_there_when_mount_returns_and_gone_when_umount_does() {
+fn mount_and_umount_return_when_they_are_done() {
     if !is_there() {
         return;
     }
@@ -107,7 +107,7 @@ fn it_is_there_when_mount_returns_and_gone_when_umount_does() {
 }
 
 #[test]
-fn what_serving_took_is_written() {
+fn statistics_are_written() {
     if !is_there() {
         return;
     }
@@ -137,8 +137,11 @@ fn the_kernel_mounts_what_it_can() {
     let at = MountPoint::new(&sample);
     let mounted = lith(args!["mount", image, at.path()]);
     assert_eq!(mounted.status.code(), Some(0));
-    let said = complaint(&mounted);
-    assert!(said.contains("kernel's EROFS") || said.contains("by FUSE: the kernel"), "{said}");
+    let message = complaint(&mounted);
+    assert!(
+        message.contains("kernel's EROFS") || message.contains("by FUSE: the kernel"),
+        "{message}"
+    );
     assert_shows(&at, &sample);
     printed(args!["umount", at.path()]);
     let mapped = lith(args!["mount", "-o", "uid=77,gid=78,ro", image, at.path()]);
@@ -151,7 +154,7 @@ fn the_kernel_mounts_what_it_can() {
 }
 
 #[test]
-fn what_is_no_image_is_refused_at_once() {
+fn a_file_that_is_no_image_is_refused_at_once() {
     if !is_there() {
         return;
     }
@@ -160,16 +163,16 @@ fn what_is_no_image_is_refused_at_once() {
     let bad = sample.path("bad");
     fs::write(&bad, vec![1; 100_000]).unwrap();
     let nowhere = sample.path("nowhere");
-    for (words, part) in [
+    for (arguments, part) in [
         (args!["mount", "--fuse", bad, at.path()], "magic"),
         (args!["mount", "--foreground", bad, at.path()], "magic"),
         (args!["mount", "--fuse", image, nowhere], "nowhere"),
         (args!["mount", "--fuse", nowhere, at.path()], "nowhere"),
     ] {
-        let refused = lith(words);
+        let refused = lith(arguments);
         assert_eq!(refused.status.code(), Some(1));
-        let said = complaint(&refused);
-        assert!(said.contains(part), "{said}");
+        let message = complaint(&refused);
+        assert!(message.contains(part), "{message}");
         assert!(!at.is_mounted());
     }
     let unknown = lith(args!["mount", "-o", "nonsense", image, at.path()]);
@@ -201,7 +204,7 @@ fn signals_unmount() {
 }
 
 #[test]
-fn a_killed_server_leaves_nothing_behind() {
+fn the_mount_of_a_killed_server_is_removed() {
     if !is_there() {
         return;
     }
@@ -219,7 +222,7 @@ fn a_killed_server_leaves_nothing_behind() {
 }
 
 #[test]
-fn an_image_behind_a_program() {
+fn an_image_can_follow_a_program() {
     if !is_there() {
         return;
     }
@@ -231,8 +234,8 @@ fn an_image_behind_a_program() {
     fs::write(&program, bytes).unwrap();
     for how in [&["--offset", "8192"], &["-o", "offset=8192"]] {
         for driver in ["--fuse", "--kernel"] {
-            let words = args!["mount", driver, how[0], how[1], program, at.path()];
-            let mounted = lith(words);
+            let arguments = args!["mount", driver, how[0], how[1], program, at.path()];
+            let mounted = lith(arguments);
             assert_eq!(mounted.status.code(), Some(0), "{}", complaint(&mounted));
             assert_shows(&at, &sample);
             printed(args!["umount", at.path()]);
@@ -240,7 +243,7 @@ fn an_image_behind_a_program() {
     }
 }
 
-/// The server of a mount may end a while after it: it must not touch what is mounted there next.
+/// A server can end after its mount: it must not unmount the next one at the same place.
 #[test]
 fn mounts_follow_each_other_quickly() {
     if !is_there() {
@@ -258,7 +261,7 @@ fn mounts_follow_each_other_quickly() {
 }
 
 #[test]
-fn it_goes_when_nobody_needs_it() {
+fn an_idle_mount_is_removed() {
     if !is_there() {
         return;
     }
@@ -269,7 +272,7 @@ fn it_goes_when_nobody_needs_it() {
     wait_until("nobody needed it", || !at.is_mounted());
 }
 
-/// In a namespace of its own, where everybody may open the FUSE device, `nobody` mounts, looks and unmounts; then a
+/// In a namespace of its own, where every user may open the FUSE device, `nobody` mounts, reads and unmounts; then a
 /// server is killed.
 const BY_NOBODY: &str = r#"
 cd "$1"
@@ -291,7 +294,7 @@ exec setpriv --reuid=65534 --regid=65534 --clear-groups sh -euc '
 "#;
 
 #[test]
-fn everybody_mounts_by_fusermount3() {
+fn every_user_mounts_by_fusermount3() {
     let has = |name: &&str| Path::new("/usr/bin").join(name).exists();
     if !is_there() {
         return;
@@ -313,8 +316,8 @@ fn everybody_mounts_by_fusermount3() {
     let mut command = Command::new("timeout");
     command.args(["30", "unshare", "--mount", "--propagation", "private", "sh", "-euc", BY_NOBODY]);
     let output = command.arg("sh").arg(place.path()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("only root mounts by the kernel"), "{said}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{message}");
+    assert!(message.contains("only root mounts by the kernel"), "{message}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "1\n0\n");
 }

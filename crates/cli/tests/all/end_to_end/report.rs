@@ -1,4 +1,4 @@
-//! Does an image get its page, and are the facts on it those that `info` prints?
+//! Tests `lith report`, and that `lith info` prints the same facts.
 
 use std::fs;
 
@@ -8,13 +8,13 @@ use super::{
 };
 
 #[test]
-fn a_page_goes_to_where_it_is_asked_for() {
+fn a_page_is_written_to_the_requested_path() {
     let (sample, image) = Sample::built();
     let page = sample.path("page of it.html");
-    let told = printed(args!["report", "--no-presets", "-o", page, image]);
+    let output = printed(args!["report", "--no-presets", "-o", page, image]);
     assert!(
-        told.starts_with(&format!("{}: ", page.display())) && told.ends_with(" KiB\n"),
-        "{told}"
+        output.starts_with(&format!("{}: ", page.display())) && output.ends_with(" KiB\n"),
+        "{output}"
     );
     let text = fs::read_to_string(&page).unwrap();
     assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>"), "{text}");
@@ -27,7 +27,7 @@ fn a_page_goes_to_where_it_is_asked_for() {
 }
 
 #[test]
-fn without_a_name_it_is_beside_and_replaces_only_its_like() {
+fn the_default_path_only_replaces_a_report() {
     let (sample, image) = Sample::built();
     let report = || {
         let here = sample.path("");
@@ -46,7 +46,7 @@ fn without_a_name_it_is_beside_and_replaces_only_its_like() {
 }
 
 #[test]
-fn presets_are_tried_unless_the_image_is_damaged() {
+fn presets_are_estimated_unless_the_image_is_corrupt() {
     let (sample, image) = Sample::built();
     let page = sample.path("page.html");
     printed(args!["report", "-q", "-o", page, image]);

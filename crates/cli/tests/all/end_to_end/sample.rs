@@ -1,4 +1,4 @@
-//! Which tree is everything tried on, and how is the program run?
+//! Makes a sample tree and its image, and runs the program.
 
 use std::{
     ffi::OsStr,
@@ -19,14 +19,14 @@ pub(crate) fn lith<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Output
     command().args(args).output().unwrap()
 }
 
-/// The program, free of what the environment might ask of it.
+/// The program, without environment variables that change its behaviour.
 pub(crate) fn command() -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("lith"));
     command.env_remove("SOURCE_DATE_EPOCH");
     command
 }
 
-/// Runs the program, which must succeed and complain of nothing, and gives what it printed.
+/// Runs the program, which must succeed without messages, and returns its output.
 pub(crate) fn printed<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> String {
     let output = lith(args);
     let stderr = String::from_utf8_lossy(&output.stderr);
@@ -39,19 +39,19 @@ pub(crate) fn json<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Value 
     serde_json::from_str(&printed(args)).unwrap()
 }
 
-/// What went to standard error, which must be one line.
+/// Standard error, which must be one line.
 pub(crate) fn complaint(output: &Output) -> String {
     let text = String::from_utf8(output.stderr.clone()).unwrap();
     assert_eq!(text.lines().count(), 1, "{text}");
     text.trim_end().to_owned()
 }
 
-/// A directory with a tree of all kinds of files in `src`, and room for images.
+/// A directory with a tree of all file types in `src`; images are written next to it.
 pub(crate) struct Sample {
     dir: TempDir,
 }
 
-/// A name that is no text.
+/// A name that is not UTF-8.
 pub(crate) const ODD_NAME: &[u8] = b"odd\n\xff\\";
 
 impl Sample {
@@ -113,7 +113,7 @@ impl Sample {
     }
 }
 
-/// Arguments of several kinds in a row.
+/// A list of arguments of several types.
 macro_rules! args {
     ($($arg:expr),* $(,)?) => {
         [$(std::ffi::OsString::from(&$arg)),*]
@@ -127,7 +127,7 @@ pub(crate) fn compressible(count: usize) -> Vec<u8> {
     lines.take(count).collect()
 }
 
-/// Bytes that don't.
+/// Bytes that don't compress.
 fn noise(count: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let bytes = std::iter::from_fn(|| {
