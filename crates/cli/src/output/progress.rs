@@ -1,4 +1,4 @@
-//! How does a person see that long work gets on?
+//! Shows the progress of long work as a bar on standard error.
 
 use std::{
     io::{self, IsTerminal},
@@ -11,52 +11,49 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lith::observer::Progress;
+use lith::observer::{Phase, Progress};
 
-/// Work that ends sooner shows no progress.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// Time from one look at the work to the next.
+/// Shorter work shows no bar.
+const DELAY: Duration = Duration::from_millis(500);
+/// Time between two updates of the bar.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// How far work has come.
+/// A state of the work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Position {
-    /// What is going on.
+    /// The current phase.
     pub(crate) what: &'static str,
     /// Bytes done.
     pub(crate) done: u64,
-    /// Bytes in all; 0 if that is unknown.
+    /// Bytes in total; 0 if unknown.
     pub(crate) total: u64,
 }
 
-/// A bar on standard error while it lives, if that is a terminal and the work takes a while.
+/// A bar that is shown until it is dropped, if standard error is a terminal and the work takes longer than [`DELAY`].
 pub(crate) struct Bar {
     watcher: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Bar {
-    /// Shows `progress` under the name `what`.
-    pub(crate) fn of(is_wanted: bool, what: &'static str, progress: &Arc<Progress>) -> Self {
+    /// Shows `progress` if `is_wanted`.
+    pub(crate) fn new(is_wanted: bool, progress: &Arc<Progress>) -> Self {
         let progress = Arc::clone(progress);
-        Self::new(is_wanted, move || {
-            let (done, total) = (progress.done(), progress.total());
-            Position { what, done, total }
-        })
+        Self::watch(is_wanted, move || Position::of(&progress))
     }
 
-    /// Shows what `look` says about the work.
-    pub(crate) fn new(is_wanted: bool, look: impl Fn() -> Position + Send + 'static) -> Self {
+    /// Shows what `position` returns if `is_wanted`.
+    pub(crate) fn watch(is_wanted: bool, position: impl Fn() -> Position + Send + 'static) -> Self {
         if !is_wanted || !io::stderr().is_terminal() {
             return Self { watcher: None };
         }
         let (stop, stopped) = mpsc::channel::<()>();
         let watcher = thread::spawn(move || {
-            if stopped.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
+            if stopped.recv_timeout(DELAY) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             loop {
-                show(&bar, look());
+                show(&bar, position());
                 if stopped.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
                     break;
                 }
@@ -71,9 +68,28 @@ impl Drop for Bar {
     fn drop(&mut self) {
         if let Some((stop, watcher)) = self.watcher.take() {
             drop(stop);
-            // A watcher that panicked has nothing left to clean up.
+            // A watcher that panicked leaves nothing to clean up.
             let _ = watcher.join();
         }
+    }
+}
+
+impl Position {
+    fn of(progress: &Progress) -> Self {
+        let (done, total) = (progress.done(), progress.total());
+        let what = match progress.phase() {
+            Phase::Starting => "starting",
+            Phase::Scanning => "reading the source",
+            // All content is stored, but not yet all metadata.
+            Phase::Storing if total != 0 && done >= total => "finishing",
+            Phase::Storing => "building",
+            Phase::Verifying => "verifying",
+            Phase::Checking => "checking",
+            Phase::Extracting => "writing files",
+            Phase::Comparing => "comparing",
+            _ => "working",
+        };
+        Self { what, done, total }
     }
 }
 
@@ -97,12 +113,28 @@ fn show(bar: &ProgressBar, Position { what, done, total }: Position) {
 
 #[cfg(test)]
 mod tests {
+    use lith::observer::Observer;
+
     use super::*;
 
     #[test]
-    fn nothing_is_shown_where_nobody_looks() {
-        let bar = Bar::new(false, || Position { what: "building", done: 0, total: 0 });
+    fn an_unwanted_bar_is_not_shown() {
+        let bar = Bar::new(false, &Arc::default());
         assert!(bar.watcher.is_none());
+    }
+
+    #[test]
+    fn the_phase_and_its_bytes_are_shown() {
+        let progress = Progress::default();
+        assert_eq!(Position::of(&progress), Position { what: "starting", done: 0, total: 0 });
+        progress.begin(Phase::Storing);
+        progress.expect(9);
+        progress.advance(4);
+        assert_eq!(Position::of(&progress), Position { what: "building", done: 4, total: 9 });
+        progress.advance(5);
+        assert_eq!(Position::of(&progress).what, "finishing");
+        progress.begin(Phase::Verifying);
+        assert_eq!(Position::of(&progress), Position { what: "verifying", done: 0, total: 0 });
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::{
         json,
         notes::NoteLine,
         number::{Bytes, Count, Share, ratio},
-        progress::{Bar, Position},
+        progress::Bar,
     },
 };
 
@@ -60,23 +60,9 @@ pub(crate) fn make<'a>(
     is_shown: bool,
 ) -> anyhow::Result<Built> {
     let progress = Arc::new(Progress::default());
-    let _bar = Bar::new(is_shown, watch(&progress));
+    let _bar = Bar::new(is_shown, &progress);
     progress.begin(Phase::Scanning);
     open()?.observer(&*progress).build_to(image).map_err(|error| about(image, error))
-}
-
-/// Says how far a build has come.
-fn watch(progress: &Arc<Progress>) -> impl Fn() -> Position + use<> {
-    let progress = Arc::clone(progress);
-    move || {
-        let (done, total) = (progress.done(), progress.total());
-        let what = match progress.phase() {
-            Phase::Starting | Phase::Scanning => "reading the source",
-            Phase::Storing if done < total => "building",
-            _ => "finishing and verifying",
-        };
-        Position { what, done, total }
-    }
 }
 
 /// An error with the image's path before it, unless it is about a file of the source or names the path itself.

@@ -18,7 +18,7 @@ use crate::{
         error::{Place, harmless},
         json,
         number::{Bytes, Count},
-        progress::{Bar, Position},
+        progress::Bar,
     },
 };
 
@@ -27,12 +27,7 @@ pub(crate) fn run(request: &Check) -> anyhow::Result<Outcome> {
     let path = request.image.image.as_path();
     let devices = subject::devices(&request.image)?;
     let progress = Arc::new(Progress::default());
-    let watched = Arc::clone(&progress);
-    let bar = Bar::new(!request.output.quiet, move || Position {
-        what: "checking",
-        done: watched.done(),
-        total: watched.total(),
-    });
+    let bar = Bar::new(!request.output.quiet, &progress);
     let report = check::check_devices(devices, &request.options(), &*progress);
     drop(bar);
     let report = report.with_context(|| Place(path).to_string())?;

@@ -30,7 +30,7 @@ pub(crate) fn run(request: &Diff) -> anyhow::Result<Outcome> {
     let (left, right) = (a.filesystem(), b.filesystem());
     let progress = Arc::new(Progress::default());
     // Differences on the same terminal would mix with the bar.
-    let bar = Bar::of(!request.output.quiet && !io::stdout().is_terminal(), "comparing", &progress);
+    let bar = Bar::new(!request.output.quiet && !io::stdout().is_terminal(), &progress);
     let result = tree::diff(left, right, &request.options(), &*progress, &mut |difference| {
         listing.add(&difference);
     });

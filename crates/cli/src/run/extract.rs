@@ -14,7 +14,7 @@ pub(crate) fn run(request: &Extract) -> anyhow::Result<Outcome> {
     let source = trees::of_image(&request.image)?;
     let selection = trees::select(&source, &request.image, &request.paths)?;
     let skips = Skips::default();
-    let bar = Bar::of(!request.quiet, "extracting", skips.progress());
+    let bar = Bar::new(!request.quiet, skips.progress());
     let fs = source.filesystem();
     let result = export::extract(fs, &selection, &request.directory, &request.options(), &skips);
     drop(bar);

@@ -77,7 +77,7 @@ fn is_other(path: &Path) -> bool {
 fn facts(request: &Report, output: Option<&Path>) -> anyhow::Result<Facts> {
     let tries = Arc::new(AtomicBool::new(false));
     let what = Arc::clone(&tries);
-    let _bar = Bar::new(!request.quiet, move || Position {
+    let _bar = Bar::watch(!request.quiet, move || Position {
         what: if what.load(Ordering::Relaxed) { "trying presets" } else { "reading the image" },
         done: 0,
         total: 0,

@@ -37,7 +37,7 @@ fn write(
     selection: &Selection,
     skips: &Skips,
 ) -> anyhow::Result<()> {
-    let _bar = Bar::of(!request.quiet, "writing", skips.progress());
+    let _bar = Bar::new(!request.quiet, skips.progress());
     let fs = source.filesystem();
     let Some(path) = &request.output else {
         let mut output = output::stdout()?;
