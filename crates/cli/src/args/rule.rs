@@ -117,7 +117,7 @@ mod tests {
             ("*.so=zstd,99", "99"),
             ("a[b=lz4", "a[b"),
             ("*.so=none,pcluster=4K", "pcluster"),
-            ("*.so=lz4,pcluster=4X", "pcluster: a size"),
+            ("*.so=lz4,pcluster=4X", "pcluster: expected"),
             ("*.so=lz4,pcluster=4K,pcluster=8K", "more than one"),
             ("*.so=lz4,pcluster=4K|zstd,pcluster=8K", "more than one"),
             ("*.so=lz4|none", "none"),
