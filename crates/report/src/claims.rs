@@ -49,7 +49,7 @@ mod tests {
         }
         let mut parts = Vec::new();
         assert_eq!(claims.claim(18..22, 'b', |part| parts.push(part)).unwrap(), 3);
-        assert_eq!(parts, [19..22]);
+        assert_eq!(parts, vec![19..22; 1]);
         let error = claims.claim(0..100, 'b', |_| ()).unwrap_err();
         assert!(error.to_string().contains("its extents overlap"), "{error}");
     }
