@@ -1,6 +1,11 @@
-//! Defines [`BuildError`].
+//! Defines [`BuildError`], why an image can't be built.
 
-use std::{io, path::PathBuf};
+use std::{
+    ffi::OsStr,
+    io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
 
 use lith_codec::CodecError;
 use lith_format::{
@@ -108,6 +113,29 @@ pub enum BuildError {
     /// A worker thread panicked; its panic is passed on to the caller's thread.
     #[error("a worker thread panicked")]
     WorkerPanicked,
+}
+
+impl BuildError {
+    /// The path of the file concerned: of the source, in the tree without a leading slash, or the directory for temporary
+    /// data. `None` if the error is about the image or its options.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Content(error) => Some(error.path()),
+            Self::Temporary { directory, .. } => Some(directory),
+            Self::Xattr { path, .. }
+            | Self::OtherDevice { path, .. }
+            | Self::NotCompact { path }
+            | Self::Codec { path, .. }
+            | Self::Encode { path, .. } => Some(Path::new(OsStr::from_bytes(path))),
+            Self::Output { .. }
+            | Self::Kernel { .. }
+            | Self::Option { .. }
+            | Self::TooLarge { .. }
+            | Self::Cancelled
+            | Self::WorkerPanicked => None,
+        }
+    }
 }
 
 /// Why the bytes of a file on another device can't be referred to.

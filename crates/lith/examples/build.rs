@@ -1,20 +1,20 @@
-//! Makes an image of a folder: `cargo run --release -p lith --example build FOLDER IMAGE`.
+//! Makes an image of a directory: `cargo run --release --example build DIRECTORY IMAGE`.
 
 use std::path::PathBuf;
 
-use lith::{Builder, builder::Compression, codec::Compressor, source};
+use lith::{Builder, Preset};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args_os().skip(1).map(PathBuf::from);
-    let (Some(folder), Some(image)) = (args.next(), args.next()) else {
-        return Err("usage: build FOLDER IMAGE".into());
+    let (Some(directory), Some(image)) = (args.next(), args.next()) else {
+        return Err("usage: build DIRECTORY IMAGE".into());
     };
-    let source = source::directory(&folder, &source::Options::default())?;
-    let compressor = Compressor::Lz4Hc { level: 9 };
-    let compression = Compression { compressor, pcluster: None, min_saving: 0 };
-    let built = Builder::source(source)
-        .options(|options| options.compression.files = Some(compression))
-        .build_to(image)?;
-    println!("{} bytes hold {} of content", built.report.image_bytes, built.report.content_bytes);
+    let built =
+        Builder::directory(directory).preset(Preset::Fast).exclude("*.o").build_to(image)?;
+    for note in &built.notes {
+        eprintln!("{note:?}");
+    }
+    let report = built.report;
+    println!("{} bytes hold {} of content", report.image_bytes, report.content_bytes);
     Ok(())
 }

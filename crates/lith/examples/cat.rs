@@ -2,12 +2,12 @@
 
 use std::{io, os::unix::ffi::OsStrExt, path::PathBuf};
 
-use lith::{device::FileDevice, reader::Image};
+use lith::Image;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args_os().skip(1).map(PathBuf::from);
     let image = args.next().ok_or("usage: cat IMAGE PATH...")?;
-    let image = Image::open(FileDevice::open(&image)?)?;
+    let image = Image::open_path(image)?;
     for path in args {
         let inode = image.resolve_following(path.as_os_str().as_bytes())?;
         let file = image.file(&inode)?;

@@ -2,11 +2,11 @@
 
 use std::{io::Write, path::PathBuf};
 
-use lith::{device::FileDevice, reader::Image};
+use lith::Image;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let image = std::env::args_os().nth(1).map(PathBuf::from).ok_or("usage: list IMAGE")?;
-    let image = Image::open(FileDevice::open(&image)?)?;
+    let image = Image::open_path(image)?;
     let mut output = std::io::stdout().lock();
     for visit in image.files() {
         // One damaged directory does not hide the others.

@@ -8,9 +8,9 @@ use std::{
 };
 
 use lith::{
-    device::FileDevice,
+    Image,
     format::file_type::FileType,
-    reader::{Error, Image, Inode},
+    reader::{Error, Inode},
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some(threads) => threads.to_string_lossy().parse()?,
         None => thread::available_parallelism()?.get(),
     };
-    let image = Image::open(FileDevice::open(&image)?)?;
+    let image = Image::open_path(image)?;
     let start = Instant::now();
     let inodes = image.files().map(|visit| Ok(visit?.inode));
     let mut files = inodes.collect::<Result<Vec<_>, Error>>()?;

@@ -44,6 +44,12 @@ pub struct Source {
 }
 
 impl Source {
+    /// A tree made by a program, with nothing to note.
+    #[must_use]
+    pub fn new(tree: Tree, contents: impl Contents + 'static) -> Self {
+        Self { tree, contents: Box::new(contents), notes: Vec::new() }
+    }
+
     /// The tree with access to its files' bytes.
     #[must_use]
     pub fn filesystem(&self) -> Filesystem<'_> {

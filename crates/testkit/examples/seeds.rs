@@ -8,15 +8,11 @@
 
 use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
 
-use lith::{
-    codec::{Compressor, Encoder},
-    device::MemoryDevice,
-    format::{
-        addr::{Blkaddr, BlockBits},
-        zmap::{EncodeParams, EncodedExtent, HeadKind, encode_compact, encode_full},
-    },
-    reader::Image,
-    tree::Filesystem,
+use lith::{device::MemoryDevice, reader::Image, tree::Filesystem};
+use lith_codec::{Compressor, Encoder};
+use lith_format::{
+    addr::{Blkaddr, BlockBits},
+    zmap::{EncodeParams, EncodedExtent, HeadKind, encode_compact, encode_full},
 };
 use lith_testkit::{
     corpus, image,

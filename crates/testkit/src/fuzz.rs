@@ -7,22 +7,20 @@ use std::{io::Cursor, path::Path, sync::Arc};
 
 use lith::{
     builder::{IndexForm, Options},
-    codec::{
-        Algorithm, Compressor, DecodeError, Encoder, Window, decode, decode_in_place,
-        decode_partial, decode_rolling, in_place_margin, strip_padding,
-    },
     device::MemoryDevice,
-    format::{
-        addr::{BlockBits, La},
-        dirent::DirBlock,
-        features::Incompat,
-        zmap::{
-            HeaderContext, IndexLayout, IndexMap, IndexTable, MapHeader, RecordTable, SliceSource,
-        },
-    },
     reader::{DataRange as ReaderRange, Image, Inode},
     source::{self, Source},
     tree::{Aspects, DataRange, Filesystem, InodeIndex, Kind},
+};
+use lith_codec::{
+    Algorithm, Compressor, DecodeError, Encoder, Window, decode, decode_in_place, decode_partial,
+    decode_rolling, in_place_margin, strip_padding,
+};
+use lith_format::{
+    addr::{BlockBits, La},
+    dirent::DirBlock,
+    features::Incompat,
+    zmap::{HeaderContext, IndexLayout, IndexMap, IndexTable, MapHeader, RecordTable, SliceSource},
 };
 
 use crate::{compare, image, recipe};

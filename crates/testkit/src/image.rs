@@ -10,7 +10,7 @@ use std::{
 
 use lith::{
     Builder,
-    builder::{Compression, Context, Fragments, IndexForm, Options, Report},
+    builder::{Compression, Fragments, IndexForm, Options, Report},
     codec::Compressor,
     device::{FileDevice, MemoryDevice, ReadAt},
     format::{addr::BlockBits, kernel::KernelVersion},
@@ -18,6 +18,7 @@ use lith::{
     source::{self, Source},
     tree::Filesystem,
 };
+use lith_builder::Context;
 use sha2::{Digest, Sha256};
 
 /// A kernel that reads everything.
@@ -237,7 +238,7 @@ impl Means {
         let mut context = Context::new(path.parent().unwrap());
         context.workers = self.workers.unwrap_or(context.workers);
         context.memory = self.memory.unwrap_or(context.memory);
-        lith::builder::build(fs, (&file).into(), options, &context).unwrap().report
+        lith_builder::build(fs, (&file).into(), options, &context).unwrap().report
     }
 
     /// The bytes of an image, built without reading back.

@@ -1,10 +1,10 @@
 //! Options for each choice of layout.
 
 use lith::{
-    DIGEST_NAME,
     builder::{Fragments, InodeForm, Options},
     codec::Compressor,
     format::kernel::KernelVersion,
+    transform::DIGEST_NAME,
     tree::Timestamp,
 };
 

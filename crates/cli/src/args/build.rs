@@ -485,7 +485,7 @@ impl WorkWords {
         let Size(bytes) = self.memory;
         let too_large = |_error| "--memory is more than this machine can address".to_owned();
         let bytes = usize::try_from(bytes).map_err(too_large)?;
-        let spool = lith::spool_memory(bytes);
+        let spool = Builder::spool_memory(bytes);
         Ok(Memory { builder: bytes - spool, spool })
     }
 
@@ -545,7 +545,7 @@ mod tests {
         assert_eq!(format!("{image:?}"), format!("{:?}", Options::default()));
         assert_eq!(image.kernel, KernelVersion::new(6, 1));
         let memory = request.work.memory + request.read.spool_memory;
-        assert_eq!(memory, builder::Context::DEFAULT_MEMORY);
+        assert_eq!(memory, Builder::DEFAULT_MEMORY);
         assert!(request.work.verify && request.read.xattrs);
         assert_eq!(request.options.identity.id, ImageId::FromContent);
         assert_eq!(request.adjust, Adjust::default());

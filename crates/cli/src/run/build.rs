@@ -10,7 +10,7 @@ use std::{
 
 use lith::{
     Builder, Built, Error,
-    builder::{BuildError, Report},
+    builder::Report,
     observer::{Observer, Phase, Progress},
     source::Note,
 };
@@ -65,19 +65,9 @@ pub(crate) fn make<'a>(
     open()?.observer(&*progress).build_to(image).map_err(|error| about(image, error))
 }
 
-/// An error with the image's path before it, unless it is about a file of the source or names the path itself.
+/// An error, preceded by the image's path unless it names a path itself.
 fn about(image: &Path, error: Error) -> anyhow::Error {
-    let names_a_path = match &error {
-        Error::Target { .. } => true,
-        Error::Build(error) => matches!(
-            error,
-            BuildError::Content(_)
-                | BuildError::Xattr { .. }
-                | BuildError::Codec { .. }
-                | BuildError::Encode { .. }
-        ),
-        _ => false,
-    };
+    let names_a_path = error.path().is_some() && !matches!(error, Error::Verify(_));
     let error = anyhow::Error::new(error);
     if names_a_path { error } else { error.context(Place(image).to_string()) }
 }

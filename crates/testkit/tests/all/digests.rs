@@ -8,7 +8,6 @@
 use std::{fs, num::NonZeroUsize};
 
 use lith::{
-    DIGEST_NAME,
     builder::{Fragments, Options},
     check, check_digests,
     codec::Compressor,
@@ -19,8 +18,8 @@ use lith::{
         kernel::KernelVersion,
     },
     reader::Image,
-    record_digests,
     source::Source,
+    transform::{DIGEST_NAME, record_digests},
     tree::{Filesystem, InodeIndex, MemoryContents, Metadata, Name, Tree, Xattr},
 };
 use lith_testkit::{

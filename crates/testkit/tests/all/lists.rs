@@ -13,10 +13,10 @@ use std::{
 };
 
 use lith::{
-    ListError,
     builder::{DataImport, ImageId, Options},
     codec::Compressor,
     device::FileDevice,
+    export::ListError,
     reader::Image,
     source::Source,
     tree::{Filesystem, InodeIndex, MemoryContents, Metadata, Name, Tree},
@@ -62,7 +62,7 @@ fn noise_of(seed: u64, length: usize) -> Vec<u8> {
 /// The ranges of blocks of each path.
 fn listed(image: &Image, mount_point: &str) -> HashMap<String, Vec<(u64, u64)>> {
     let mut out = Vec::new();
-    lith::block_list(image, mount_point.as_bytes(), &mut out).unwrap();
+    lith::export::block_list(image, mount_point.as_bytes(), &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'));
     let range = |range: &str| {
@@ -146,7 +146,7 @@ fn what_the_source_map_says_fills_an_image_with_room() {
     image::build_at(&bed.image(), Filesystem::new(&bed.tree, &contents), &options);
     let image = Image::open(FileDevice::open(bed.image()).unwrap()).unwrap();
     let mut out = Vec::new();
-    lith::source_map(&image, Filesystem::new(&bed.tree, &contents), &mut out).unwrap();
+    lith::export::source_map(&image, Filesystem::new(&bed.tree, &contents), &mut out).unwrap();
     drop(image);
     let file = fs::File::options().write(true).open(bed.image()).unwrap();
     let map = String::from_utf8(out).unwrap();
@@ -169,8 +169,9 @@ fn a_file_with_holes_has_no_place_in_a_source_map() {
     let bed = Bed::new(&[("a", [noise_of(1, 4096), vec![0; 900_000], noise_of(2, 9)].concat())]);
     let contents = scattered(&bed);
     let image = bed.build(&image::plain().with(|o| o.data = DataImport::Reserved));
-    let error = lith::source_map(&image, Filesystem::new(&bed.tree, &contents), &mut Vec::new())
-        .unwrap_err();
+    let error =
+        lith::export::source_map(&image, Filesystem::new(&bed.tree, &contents), &mut Vec::new())
+            .unwrap_err();
     assert!(matches!(&error, ListError::Scattered { path } if path == b"a"), "{error}");
 }
 
@@ -193,7 +194,7 @@ fn the_vmdk_descriptor_puts_image_and_devices_behind_each_other() {
     let image = Image::open(FileDevice::open(bed.image()).unwrap()).unwrap();
     let mut out = Vec::new();
     let devices = [PathBuf::from("blob")];
-    lith::vmdk_descriptor(&image, Path::new("image"), &devices, &mut out).unwrap();
+    lith::export::vmdk_descriptor(&image, Path::new("image"), &devices, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     let sectors = |path: &Path| fs::metadata(path).unwrap().len() / 512;
     for expected in [

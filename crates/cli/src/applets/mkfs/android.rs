@@ -56,7 +56,7 @@ impl Android {
     pub(super) fn write_block_list(&self, image: &Image) -> anyhow::Result<()> {
         let Some(path) = &self.block_list else { return Ok(()) };
         let mut file = BufWriter::new(create(path)?);
-        lith::block_list(image, &self.mount_point, &mut file)?;
+        lith::export::block_list(image, &self.mount_point, &mut file)?;
         finish(path, file)
     }
 }

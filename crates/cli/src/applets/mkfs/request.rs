@@ -8,7 +8,7 @@ use std::{
 
 use lith::{
     Adjust, Builder, Overlay, Times,
-    builder::{BuildError, ChunkForm, Chunks, Context, DataImport, Fragments, ImageId, Options},
+    builder::{BuildError, ChunkForm, Chunks, DataImport, Fragments, ImageId, Options},
     device::{FileDevice, OffsetDevice},
     format::{
         addr::BlockBits,
@@ -65,7 +65,7 @@ pub(super) enum From {
 }
 
 /// Bytes of memory that the build uses, without those for temporary data of the source.
-const MEMORY: usize = Context::DEFAULT_MEMORY - lith::spool_memory(Context::DEFAULT_MEMORY);
+const MEMORY: usize = Builder::DEFAULT_MEMORY - Builder::spool_memory(Builder::DEFAULT_MEMORY);
 
 impl Request {
     /// The wish, or what is wrong with it.

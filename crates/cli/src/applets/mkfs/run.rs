@@ -64,7 +64,7 @@ fn open(request: &Request) -> anyhow::Result<Source> {
         source = source::merge(vec![base, source])?;
     }
     if let Some(name) = &request.options.attributes.digest_xattr {
-        lith::record_digests(&mut source.tree, &*source.contents, name, read.workers)?;
+        lith::transform::record_digests(&mut source.tree, &*source.contents, name, read.workers)?;
     }
     Ok(source)
 }
@@ -101,7 +101,7 @@ fn write_source_map(request: &Request, image: &Image) -> anyhow::Result<()> {
     (read.raw_copy, read.data) = (None, Data::Refer);
     let source = tar(tar_path.as_deref(), &read)?;
     let mut file = BufWriter::new(create(path)?);
-    lith::source_map(image, source.filesystem(), &mut file)?;
+    lith::export::source_map(image, source.filesystem(), &mut file)?;
     finish(path, file)
 }
 
@@ -109,7 +109,8 @@ fn write_source_map(request: &Request, image: &Image) -> anyhow::Result<()> {
 fn write_vmdk(request: &Request, image: &Image) -> anyhow::Result<()> {
     let Some(path) = &request.vmdk else { return Ok(()) };
     let mut file = BufWriter::new(create(path)?);
-    let written = lith::vmdk_descriptor(image, &request.image, &request.devices(), &mut file);
+    let written =
+        lith::export::vmdk_descriptor(image, &request.image, &request.devices(), &mut file);
     written.with_context(|| format!("{}: cannot write", Place(path)))?;
     finish(path, file)
 }

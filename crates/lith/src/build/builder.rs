@@ -12,12 +12,13 @@ use lith_codec::Compressor;
 use lith_format::kernel::KernelVersion;
 use lith_observer::{Observer, Phase};
 use lith_source::{Excludes, Note, Source};
+use lith_transform::Adjust;
 
-use crate::{
-    Adjust, Error,
-    build::{Job, make},
+use super::{
+    make::{Job, make},
     staged::temporary_directory,
 };
+use crate::Error;
 
 /// A finished image.
 #[derive(Debug)]
@@ -78,6 +79,9 @@ enum From<'a> {
 }
 
 impl<'a> Builder<'a> {
+    /// Bytes of memory that a build uses by default, 200 MiB.
+    pub const DEFAULT_MEMORY: usize = Context::DEFAULT_MEMORY;
+
     /// Builds from the directory at `path`.
     pub fn directory(path: impl Into<PathBuf>) -> Self {
         Self::new(From::Directory(path.into()))
@@ -100,7 +104,7 @@ impl<'a> Builder<'a> {
             offset: 0,
             verify: true,
             workers: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-            memory: Context::DEFAULT_MEMORY,
+            memory: Self::DEFAULT_MEMORY,
             observer: &(),
         };
         let choices = Choices {
@@ -187,6 +191,12 @@ impl<'a> Builder<'a> {
         self
     }
 
+    /// The part of a build's memory that holds temporary data of a source that can be read only once.
+    #[must_use]
+    pub const fn spool_memory(memory: usize) -> usize {
+        memory / 5
+    }
+
     /// Bytes of memory to use, apart from some hundred for each file: 200 MiB by default.
     pub const fn memory(mut self, bytes: usize) -> Self {
         self.job.memory = bytes;
@@ -212,7 +222,7 @@ impl<'a> Builder<'a> {
             read.workers = job.workers;
         });
         if let From::Tar(_) = input.from {
-            read.spool_memory = spool_memory(job.memory);
+            read.spool_memory = Builder::spool_memory(job.memory);
             job.memory -= read.spool_memory;
         }
         job.observer.begin(Phase::Scanning);
@@ -256,10 +266,4 @@ impl Choices<'_> {
         self.changes.into_iter().for_each(|change| change(&mut options));
         Ok(options)
     }
-}
-
-/// The part of a build's memory that holds temporary data of a source that can be read only once.
-#[must_use]
-pub const fn spool_memory(memory: usize) -> usize {
-    memory / 5
 }

@@ -1,4 +1,4 @@
-//! Does an image say that a file's bytes lie where the source says?
+//! Compares the addresses of file content on other devices with those of the source.
 
 use lith_format::{
     addr::{Blkaddr, Nid, Pa},
@@ -7,10 +7,10 @@ use lith_format::{
 use lith_reader::{Image, Place};
 use lith_tree::{Elsewhere, Filesystem, InodeIndex};
 
-use crate::Mismatch;
+use crate::mismatch::Mismatch;
 
-/// Compares the places of the blocks of a file that lies on devices that the image refers to. They need not be open.
-pub(crate) fn compare(
+/// Compares the addresses of the blocks of a file on devices that the image refers to. The devices need not be open.
+pub(super) fn compare(
     fs: Filesystem<'_>,
     image: &Image,
     (index, nid): (InodeIndex, Nid),
@@ -30,11 +30,11 @@ pub(crate) fn compare(
     if expected.next().is_none() { Ok(()) } else { Err(differs()) }
 }
 
-/// The stretches of a file that are still to be found.
+/// The stretches of a file that are not compared yet.
 struct Expected<'a> {
     image: &'a Image,
     stretches: std::slice::Iter<'a, Elsewhere>,
-    /// What is left of one.
+    /// The rest of the first one.
     current: Option<Elsewhere>,
 }
 
@@ -47,7 +47,7 @@ impl Expected<'_> {
         self.current
     }
 
-    /// Whether the next `len` bytes are expected to lie from `place` on; they need not be in one stretch.
+    /// Whether the next `len` bytes are expected at `place`, in one stretch or several.
     fn take(&mut self, place: Place, len: u64) -> bool {
         let mut done = 0;
         while done < len {
@@ -63,7 +63,7 @@ impl Expected<'_> {
         true
     }
 
-    /// How an image of which only the first device is open names a place.
+    /// A position on another device as the reader returns it if only the first device is open.
     fn place_of(&self, begins: Option<(usize, u64)>) -> Option<Place> {
         let Some((device, position)) = begins else { return Some(Place::Nowhere) };
         let map = self.image.device_map();
@@ -73,7 +73,7 @@ impl Expected<'_> {
     }
 }
 
-/// The place so many bytes behind another.
+/// The place `bytes` after another.
 fn moved(place: Place, bytes: u64) -> Option<Place> {
     match place {
         Place::Device(DevicePa { device, pa: Pa(pa) }) => {

@@ -1,4 +1,4 @@
-//! Builds an image beside its path, verifies it, and only then gives it its name.
+//! Builds an image beside its path, verifies it, and only then names it.
 
 use std::{
     fs::File,
@@ -7,17 +7,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lith_builder::{BuildError, Context, DataImport, Options, Output, Report};
+use lith_builder::{Context, DataImport, Options, Output, Report};
 use lith_observer::Observer;
-use lith_source::{ExcludeError, Source, SourceError};
-
+use lith_source::Source;
 use lith_transform::Adjust;
 
-use crate::{
-    Mismatch, flush,
+use super::{
+    flush,
     staged::{Staged, temporary_directory},
-    verify,
+    verify::{Verification, verify},
 };
+use crate::Error;
 
 /// How an image is made, apart from what kind of image it is.
 pub(crate) struct Job<'a> {
@@ -37,51 +37,7 @@ pub(crate) struct Job<'a> {
     pub(crate) observer: &'a dyn Observer,
 }
 
-/// Why there is no new image.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// The image's file can't be created or named.
-    #[error("{}: cannot {action}", path.display())]
-    Target {
-        /// The image's path.
-        path: PathBuf,
-        /// `create`, `put into place`.
-        action: &'static str,
-        /// The operating system's error.
-        source: io::Error,
-    },
-    /// The source can't be read.
-    #[error(transparent)]
-    Source(#[from] SourceError),
-    /// A pattern of [`exclude`](crate::Builder::exclude) or [`rule`](crate::Builder::rule) is invalid.
-    #[error(transparent)]
-    Pattern(ExcludeError),
-    /// [`exclude`](crate::Builder::exclude) or [`read`](crate::Builder::read) was called for a source that is read
-    /// already.
-    #[error("the source is read already: files can't be excluded from it any more")]
-    SourceIsRead,
-    /// The image can't be built.
-    #[error(transparent)]
-    Build(BuildError),
-    /// The image differs from its source.
-    #[error("the image was read back and is wrong; it was not put into place")]
-    Verify(#[from] Mismatch),
-    /// The observer cancelled the build.
-    #[error("the build was cancelled")]
-    Cancelled,
-}
-
-impl From<BuildError> for Error {
-    fn from(error: BuildError) -> Self {
-        match error {
-            BuildError::Cancelled => Self::Cancelled,
-            error => Self::Build(error),
-        }
-    }
-}
-
-/// The device for chunks in the making.
+/// The new file of the device for chunks.
 struct Blob<'p> {
     path: &'p Path,
     staged: Staged,
@@ -100,7 +56,7 @@ impl<'p> Blob<'p> {
         Ok(Self { path, staged, file })
     }
 
-    /// Puts it on disk and gives it a name, though not yet its own.
+    /// Syncs it and gives it a temporary name.
     fn prepare(mut self) -> Result<Self, Error> {
         let failed = |source| target(self.path, "put into place", source);
         self.file.sync_data().map_err(failed)?;
@@ -119,9 +75,8 @@ fn target(path: &Path, action: &'static str, source: io::Error) -> Error {
 
 /// Makes an image of `source` at `path`.
 ///
-/// The image is written without a name, read back and compared unless that is switched off, put on
-/// disk, and only then named: on any failure, whatever was at `path` is still there. A device for chunks is named
-/// just before.
+/// The image is written to a file without a name, read back and compared unless that is switched off, synced, and only
+/// then named: after any failure the old file at `path` is still there. A device for chunks is named just before.
 pub(crate) fn make(
     mut source: Source,
     path: &Path,
@@ -137,7 +92,7 @@ pub(crate) fn make(
     let mut context = Context::new(&temporary);
     (context.workers, context.memory, context.observer) = (job.workers, job.memory, job.observer);
     context.blob = blob.as_ref().map(|blob| &blob.file);
-    // The disk is slow, but busy on its own: what is built and what is read back goes to it meanwhile.
+    // Writing back to the disk overlaps with building and verifying.
     let (report, written) = flush::beside(staged.file(), |finished| {
         let fs = source.filesystem();
         let output = Output::new(staged.file(), job.offset);
@@ -146,9 +101,16 @@ pub(crate) fn make(
         if job.verify {
             let copies = iter::once(staged.file()).chain(context.blob);
             let copies = copies.map(File::try_clone).collect::<Result<Vec<_>, _>>();
-            let copies = copies.map_err(failed("read back"))?;
-            let is_full = options.data == DataImport::Full;
-            verify::verify((copies, job.offset), fs, &built, (is_full, job.workers))?;
+            let verification = Verification {
+                devices: copies.map_err(failed("read back"))?,
+                start: job.offset,
+                fs,
+                built: &built,
+                has_content: options.data == DataImport::Full,
+                workers: job.workers,
+                observer: job.observer,
+            };
+            verify(verification)?;
         }
         Ok::<_, Error>(built.report)
     })?;

@@ -1,0 +1,111 @@
+//! Compares the content of an image's files with the digests of what was read.
+
+use std::num::NonZeroUsize;
+
+use lith_builder::{Digest, DigestOfPieces, PIECE};
+use lith_format::addr::Nid;
+use lith_observer::Observer;
+use lith_parallel::try_map;
+use lith_reader::{Image, Place};
+use lith_tree::{InodeIndex, Kind, Tree};
+
+use crate::{Error, mismatch::Mismatch};
+
+/// Pieces that a worker takes at once, since neighbours mostly share pclusters.
+const STRIDE: usize = 8;
+
+/// A piece of a file, at most [`PIECE`] bytes.
+#[derive(Clone, Copy)]
+struct Piece {
+    index: InodeIndex,
+    nid: Nid,
+    start: u64,
+}
+
+/// Compares the content of regular files.
+pub(super) struct Content<'a> {
+    pub(super) tree: &'a Tree,
+    pub(super) image: &'a Image,
+    /// The digest of each file, by its index in the tree.
+    pub(super) digests: &'a [Digest],
+    pub(super) observer: &'a dyn Observer,
+}
+
+impl Content<'_> {
+    pub(super) fn compare_all(
+        &self,
+        mut files: Vec<(InodeIndex, Nid)>,
+        workers: NonZeroUsize,
+    ) -> Result<(), Error> {
+        let sizes = files.iter().map(|(index, _)| self.size(*index));
+        self.observer.expect(sizes.fold(0, u64::saturating_add));
+        // Fragments of one pcluster are read while it is in the cache.
+        if self.image.superblock().packed_nid.is_some() {
+            files.sort_by_cached_key(|(_, nid)| self.fragment_of(*nid));
+        }
+        let pieces: Vec<Piece> =
+            files.iter().flat_map(|(index, nid)| self.pieces(*index, *nid)).collect();
+        let strides: Vec<_> = pieces.chunks(STRIDE).collect();
+        let digests = try_map(&strides, workers, Vec::new, |buf, stride| {
+            stride.iter().map(|piece| self.hash(piece, buf)).collect::<Result<Vec<_>, _>>()
+        })?;
+        Ok(self.compare_digests(&pieces, &digests.concat())?)
+    }
+
+    /// The position of a file's fragment in the packed inode. `None` after an error too: reading the file reports it.
+    fn fragment_of(&self, nid: Nid) -> Option<u64> {
+        let inode = self.image.inode(nid).ok()?;
+        match self.image.extents(&inode).ok()?.next()?.ok()?.place {
+            Place::Packed { offset } => Some(offset),
+            _ => None,
+        }
+    }
+
+    fn pieces(&self, index: InodeIndex, nid: Nid) -> impl Iterator<Item = Piece> + use<> {
+        let size = self.size(index);
+        (0..size.div_ceil(PIECE)).map(move |number| Piece { index, nid, start: number * PIECE })
+    }
+
+    fn size(&self, index: InodeIndex) -> u64 {
+        match self.tree.get(index).kind {
+            Kind::Regular { size } => size,
+            _ => 0,
+        }
+    }
+
+    fn hash(&self, piece: &Piece, buf: &mut Vec<u8>) -> Result<Digest, Error> {
+        if self.observer.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let unreadable =
+            |source| Mismatch::Unreadable { path: self.tree.path(piece.index), source };
+        let len = PIECE.min(self.size(piece.index) - piece.start);
+        let len = usize::try_from(len).expect("a piece fits into memory");
+        if buf.len() < len {
+            buf.resize(len, 0);
+        }
+        let bytes = buf.get_mut(..len).unwrap_or_default();
+        let inode = self.image.inode(piece.nid).map_err(unreadable)?;
+        let file = self.image.file(&inode).map_err(unreadable)?;
+        file.read_at(bytes, piece.start).map_err(unreadable)?;
+        self.observer.advance(len as u64);
+        Ok(Digest::of_piece(bytes))
+    }
+
+    /// Compares the digests of files, made from those of their pieces.
+    fn compare_digests(&self, pieces: &[Piece], digests: &[Digest]) -> Result<(), Mismatch> {
+        let both: Vec<_> = pieces.iter().zip(digests).collect();
+        for file in both.chunk_by(|(a, _), (b, _)| a.index == b.index) {
+            let mut whole = DigestOfPieces::default();
+            for (_, digest) in file {
+                whole.push(**digest);
+            }
+            let Some((piece, _)) = file.first() else { continue };
+            if self.digests.get(piece.index.index()) != Some(&whole.finish()) {
+                let path = self.tree.path(piece.index);
+                return Err(Mismatch::Differs { path, what: "content" });
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,60 @@
+//! Compares a finished image with its source.
+//!
+//! The image is read with the library's own reader. Metadata is compared with the tree; content with the digests that were
+//! taken when the source was read, or, if it is on other devices, with its addresses there.
+
+mod content;
+mod names;
+mod places;
+
+use std::{fs::File, iter, num::NonZeroUsize};
+
+use lith_builder::Built;
+use lith_device::{FileDevice, OffsetDevice, ReadAt};
+use lith_observer::{Observer, Phase};
+use lith_reader::Image;
+use lith_tree::Filesystem;
+
+use crate::{Error, mismatch::Mismatch};
+use content::Content;
+use names::Names;
+
+/// An image that is compared with its source.
+pub(super) struct Verification<'a> {
+    /// The files of the image and its devices.
+    pub(super) devices: Vec<File>,
+    /// Where the image starts in the first.
+    pub(super) start: u64,
+    pub(super) fs: Filesystem<'a>,
+    pub(super) built: &'a Built,
+    /// Whether the image has the content of files.
+    pub(super) has_content: bool,
+    pub(super) workers: NonZeroUsize,
+    pub(super) observer: &'a dyn Observer,
+}
+
+/// Compares an image with the source that it was built from.
+pub(super) fn verify(verification: Verification<'_>) -> Result<(), Error> {
+    let Verification { devices, start, fs, built, has_content, workers, observer } = verification;
+    observer.begin(Phase::Verifying);
+    let image = &open(devices, start)?;
+    let names = Names::new(fs.tree, image, built.time).compare_all()?;
+    let is_unread = |(index, _): &_| built.unread.binary_search(index).is_ok();
+    let (unread, read): (Vec<_>, Vec<_>) = names.into_iter().partition(is_unread);
+    if has_content {
+        unread.iter().try_for_each(|file| places::compare(fs, image, *file))?;
+    }
+    Content { tree: fs.tree, image, digests: &built.digests, observer }.compare_all(read, workers)
+}
+
+fn open(devices: Vec<File>, start: u64) -> Result<Image, Mismatch> {
+    let starts = iter::once(start).chain(iter::repeat(0));
+    let open = |(file, start)| {
+        let device = FileDevice::new(file)?;
+        Ok(Box::new(OffsetDevice::new(device, start)) as Box<dyn ReadAt>)
+    };
+    let devices: Result<_, _> = devices.into_iter().zip(starts).map(open).collect();
+    let devices = devices.map_err(Mismatch::Device)?;
+    Image::open_with(devices, lith_reader::Options::default())
+        .map_err(|source| Mismatch::Unreadable { path: Vec::new(), source })
+}

@@ -1,0 +1,94 @@
+//! Defines [`Error`], why an image could not be built, opened or used.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use lith_builder::BuildError;
+use lith_check::CheckError;
+use lith_export::ExtractError;
+use lith_source::{ExcludeError, ImageError, SourceError};
+
+use crate::mismatch::Mismatch;
+
+/// Why an image could not be built, opened or used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The image's file can't be created or named.
+    #[error("{}: cannot {action}", path.display())]
+    Target {
+        /// The image's path.
+        path: PathBuf,
+        /// `create`, `put into place`.
+        action: &'static str,
+        /// The operating system's error.
+        source: io::Error,
+    },
+    /// The source can't be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// A pattern of [`exclude`](crate::Builder::exclude) or [`rule`](crate::Builder::rule) is invalid.
+    #[error(transparent)]
+    Pattern(ExcludeError),
+    /// [`exclude`](crate::Builder::exclude) or [`read`](crate::Builder::read) was called for a source that is read
+    /// already.
+    #[error("the source is read already: files can't be excluded from it any more")]
+    SourceIsRead,
+    /// The image can't be built.
+    #[error(transparent)]
+    Build(BuildError),
+    /// The image differs from its source.
+    #[error("the image was read back and is wrong; it was not put into place")]
+    Verify(#[from] Mismatch),
+    /// The observer cancelled the work.
+    #[error("cancelled")]
+    Cancelled,
+    /// An image can't be opened, or an inode of it can't be read.
+    #[error(transparent)]
+    Read(#[from] lith_reader::Error),
+    /// The content of an image is not a valid tree.
+    #[error(transparent)]
+    Tree(#[from] ImageError),
+    /// A tree can't be extracted.
+    #[error(transparent)]
+    Extract(#[from] ExtractError),
+    /// An image can't be examined.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// An image can't be mounted.
+    #[error("{}: cannot mount", directory.display())]
+    Mount {
+        /// The mount point.
+        directory: PathBuf,
+        /// The error of the operating system, or of `fusermount3`.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// The path of the file concerned: of the image, of the source, or in the tree, then without a leading slash.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Target { path, .. } | Self::Mount { directory: path, .. } => Some(path),
+            Self::Source(error) => Some(error.path()),
+            Self::Build(error) => error.path(),
+            Self::Verify(error) => error.path(),
+            Self::Read(error) => error.path(),
+            Self::Tree(error) => Some(error.path()),
+            Self::Extract(error) => error.path(),
+            Self::Pattern(_) | Self::Check(_) | Self::SourceIsRead | Self::Cancelled => None,
+        }
+    }
+}
+
+impl From<BuildError> for Error {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::Cancelled => Self::Cancelled,
+            error => Self::Build(error),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Lists the types of the inner crates that belong to the library's interface, by module.
+
+/// Options, rules and errors of builds.
+pub mod builder {
+    pub use lith_builder::{
+        AttributeOptions, BuildError, ChunkForm, Chunks, Compression, CompressionOptions,
+        DataImport, Files, Fragments, Identity, ImageId, IndexForm, InodeForm, LayoutOptions,
+        Options, OtherDevice, Preset, Report, Rule, Unencodable, UnknownPreset,
+    };
+}
+
+/// Examining images for defects.
+pub mod check {
+    pub use lith_check::{
+        CheckError, Counts, Finding, Options, Report, Rule, Severity, check, check_devices,
+    };
+}
+
+/// Names of compression algorithms and their levels.
+pub mod codec {
+    pub use lith_codec::{Algorithm, Compressor, LzmaBits, LzmaEffort, ParseCompressorError};
+}
+
+/// Devices that images are read from: files, memory, parts of other devices, or your own.
+pub mod device {
+    pub use lith_device::{DeviceError, FileDevice, MemoryDevice, OffsetDevice, ReadAt};
+}
+
+/// Writing trees to directories and tars, and describing the blocks of images to other programs.
+pub mod export {
+    pub use lith_export::{
+        Existing, ExportObserver, ExtractError, ExtractOptions, ListError, NoSuchPath, Owners,
+        Permissions, Report, Selection, Skipped, TarError, What, block_list, extract, source_map,
+        vmdk_descriptor, write_tar,
+    };
+}
+
+/// Terms of the format that the other modules use.
+pub mod format {
+    /// Addresses.
+    pub mod addr {
+        pub use lith_format::addr::{Blkaddr, BlockBits, La, Nid};
+    }
+    /// Chunk-based files.
+    pub mod chunk {
+        pub use lith_format::chunk::ChunkFormat;
+    }
+    /// Compression algorithms.
+    pub mod compression {
+        pub use lith_format::compression::{Algorithm, AlgorithmSet};
+    }
+    /// Feature bits of the superblock.
+    pub mod features {
+        pub use lith_format::features::{Compat, Incompat};
+    }
+    /// Types of files.
+    pub mod file_type {
+        pub use lith_format::file_type::FileType;
+    }
+    /// Inodes.
+    pub mod inode {
+        pub use lith_format::inode::{InodeData, InodeForm, Layout};
+    }
+    /// Versions of Linux, and what they can read.
+    pub mod kernel {
+        pub use lith_format::kernel::{Capability, KernelVersion, min_kernel};
+    }
+    /// The superblock.
+    pub mod superblock {
+        pub use lith_format::superblock::{MAGIC, Superblock};
+    }
+}
+
+/// Following and cancelling long work.
+pub mod observer {
+    pub use lith_observer::{Observer, Phase, Progress};
+}
+
+/// Reading images: inodes, directories, extended attributes, content.
+pub mod reader {
+    pub use lith_reader::{
+        Busy, Corruption, DataRange, Deliver, DirEntry, DirPosition, Error, Extent, ExtentKind,
+        Extents, File, FileEntry, FileHandle, Files, Image, Inode, Kept, Limits, OpenError,
+        Options, OwnedFile, Place, ReadAhead, ReadDir, Readable, Space, Stats, Unsupported, Way,
+        Xattr,
+    };
+}
+
+/// Reading trees from directories, tars and images.
+pub mod source {
+    pub use lith_source::{
+        Damage, Data, ExcludeError, Excludes, ImageError, Note, NoteKind, Opened, Options, Part,
+        Refusal, Source, SourceError, TarEnd, TarError, directory, image, image_below, image_file,
+        merge, open, tar, tar_stream,
+    };
+}
+
+/// Changing trees between source and image.
+pub mod transform {
+    pub use lith_transform::{
+        Adjust, ContentDigest, DIGEST_NAME, ExtendedRegex, FileContexts, FsConfig, FsConfigError,
+        LabelError, LabelProblem, Overlay, PatternError, RegexError, Times, is_opaque, is_whiteout,
+        make_opaque, mark_whiteouts, record_digests, strip_overlay,
+    };
+}
+
+/// Trees in memory, comparing and printing them.
+pub mod tree {
+    pub use lith_tree::{
+        Aspects, Change, Content, ContentError, Contents, DataRange, DiffError, DiffOptions,
+        Difference, Directory, DisplayPath, DumpError, Elsewhere, ExtraDevice, Filesystem, Inode,
+        InodeIndex, Kind, MemoryContents, MemoryError, Metadata, Name, NameError, Piece, Pieces,
+        Rdev, Side, Timestamp, Tree, TreeError, Visit, Walk, Xattr, XattrPool, XattrSet, diff,
+        dump,
+    };
+}
+
+/// Serving images by FUSE. Feature `fuse`, which is on by default.
+#[cfg(feature = "fuse")]
+pub mod mount {
+    pub use lith_fuse::{ImageFile, Mounted, Options, Unmounter, is_dead, unmount, watch};
+}
+
+/// Where the bytes of an image go, and how large it would be with other presets. Feature `report`, which is on by default.
+#[cfg(feature = "report")]
+pub mod report {
+    pub use lith_report::*;
+}
