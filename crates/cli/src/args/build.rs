@@ -1,4 +1,4 @@
-//! Which image shall be made, and of what?
+//! Defines the arguments of `lith build`, and maps them to a source, options and resources.
 
 use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
@@ -17,21 +17,21 @@ use lith::{
 use super::{
     extended::Extended,
     hints,
-    rule::RuleWord,
+    rule::RuleArgument,
     value::{self, Compressors, Metadata, Size},
 };
 
 /// The library's default for memory, as text.
 const DEFAULT_MEMORY: &str = "200M";
 
-/// What to build, of what, and how.
+/// A validated request to build an image.
 #[derive(Debug)]
 pub(crate) struct Build {
     /// A directory, a tar or an image.
     pub(crate) source: PathBuf,
     /// Further devices of a source image.
     pub(crate) devices: Vec<PathBuf>,
-    /// Where the image goes.
+    /// The image's path.
     pub(crate) image: PathBuf,
     /// How the source is read.
     pub(crate) read: source::Options,
@@ -55,14 +55,14 @@ pub(crate) struct Work {
     pub(crate) verify: bool,
 }
 
-/// What is printed of a finished build.
+/// How the report of a build is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Summary {
-    /// A few lines for people.
+    /// As text.
     Text,
-    /// A JSON object.
+    /// As a JSON object.
     Json,
-    /// Nothing.
+    /// Not at all.
     Nothing,
 }
 
@@ -71,8 +71,8 @@ pub(crate) enum Summary {
 #[command(
     long_about = "Makes an EROFS image of a directory, a tar or another image.\n\n\
         Without options the image is small, quick to read, and mounts on Linux 6.1 and later. It is read back \
-        and compared with the source before it replaces what was at its path; whatever goes wrong, that stays \
-        as it was. The same source and options give the same bytes, on any machine and with any number of \
+        and compared with the source before it replaces the file at its path; after any failure that file is \
+        unchanged. The same source and options give the same bytes, on any machine and with any number of \
         workers.",
     after_long_help = "\
 Examples:
@@ -83,74 +83,75 @@ Examples:
   lith build --rule '*.so=lz4' --rule '*.png=none' -z lzma rootfs rootfs.erofs
   SOURCE_DATE_EPOCH=1700000000 lith build rootfs rootfs.erofs"
 )]
-struct Words {
-    /// A directory, a tar (plain, gzip, xz, zstd or bzip2; `-`: on standard input) or an EROFS image
+struct Arguments {
+    /// A directory, a tar (plain, gzip, xz, zstd or bzip2; `-`: standard input) or an EROFS image
     source: PathBuf,
 
     /// The image to make
     image: PathBuf,
 
     #[command(flatten)]
-    data: DataWords,
+    data: DataArguments,
 
     #[command(flatten)]
-    content: ContentWords,
+    content: ContentArguments,
 
     #[command(flatten)]
-    attributes: AttributeWords,
+    attributes: AttributeArguments,
 
     #[command(flatten)]
-    work: WorkWords,
+    work: WorkArguments,
 }
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Compression and layout")]
-struct DataWords {
+struct DataArguments {
     /// The defaults of -z, -C, -E and -m: fast (quick to build), balanced (small, and quick to read), small (much
     /// smaller, slower to read) or smallest (slow to build and to read)
     #[arg(long, value_name = "NAME", default_value_t, hide_possible_values = true, value_parser = value::preset())]
     preset: Preset,
 
-    /// How files are compressed: none, lz4, lz4hc (levels 1 to 12), zstd (-7 to 22), deflate (1 to 12) or lzma (0 to 9,
-    /// and 100 to 109 with more time); dictsize=SIZE says how far zstd and lzma look back, lc=, lp= and pb= tune lzma.
-    /// Behind a colon can be others, for --compress-hints
+    /// The compression of files: none, lz4, lz4hc (levels 1 to 12), zstd (-7 to 22), deflate (1 to 12) or lzma (0 to 9,
+    /// and 100 to 109 with more effort); dictsize=SIZE is the window of zstd and lzma, lc=, lp= and pb= tune lzma. Further
+    /// algorithms for --compress-hints follow after colons
     #[arg(short = 'z', long, value_name = "ALGORITHM[,LEVEL][:...]")]
     compress: Option<Compressors>,
 
-    /// Bytes that are decompressed at once on each read, 4K to 1M: larger is smaller, but slower for small
-    /// reads [default: 64K, or one block for a kernel before 5.13]
+    /// The largest pcluster, 4K to 1M: larger ones make smaller images, but small reads decompress more
+    /// [default: 64K, or one block for a kernel before 5.13]
     #[arg(short = 'C', long, value_name = "SIZE")]
     pcluster: Option<Size>,
 
-    /// Compress files that match in another way: `*.so=lz4`, `/usr/share=lzma,6,pcluster=1M`, `*.jpg=none`, or with two
-    /// algorithms, `*.so=lz4hc,12|zstd,9`, of which the second makes the pclusters that hold clearly more by it. The
+    /// Another compression for files that match: `*.so=lz4`, `/usr/share=lzma,6,pcluster=1M`, `*.jpg=none`, or two
+    /// algorithms, `*.so=lz4hc,12|zstd,9`, of which the second makes the pclusters that hold clearly more with it. The
     /// first rule that matches counts; can be repeated
     #[arg(long = "rule", value_name = "GLOB=ALGORITHM[,LEVEL][,pcluster=SIZE]")]
-    rules: Vec<RuleWord>,
+    rules: Vec<RuleArgument>,
 
-    /// Rules behind those of --rule, as mkfs.erofs has them: in each line a pcluster size (0: no compression), perhaps the
-    /// number of an algorithm of -z, counted from 0, and a regular expression for paths, which begin without a slash
+    /// Further rules, after those of --rule, in the format of mkfs.erofs: in each line a pcluster size (0: no compression),
+    /// optionally the number of an algorithm of -z, counted from 0, and a regular expression for paths without a leading
+    /// slash
     #[arg(long, value_name = "FILE")]
     compress_hints: Option<PathBuf>,
 
-    /// Ways of saving space, with commas between; can be repeated
+    /// Extended features, separated by commas; can be repeated
     ///
-    /// fragments (ends of files and small files share pclusters), all-fragments (all files do), ztailpacking (ends of
-    /// files lie beside inodes), dedupe (what repeats is stored once), legacy-compress (full indexes); for Linux 6.15, 48bit (times in small inodes, small
-    /// indexes, images beyond 16 TiB) and dot-omitted (directories without `.`). `^` before a word switches it off. The
-    /// other words of mkfs.erofs are known as well
-    #[arg(short = 'E', value_name = "WORD,...", allow_hyphen_values = true)]
+    /// fragments (ends of files and small files share pclusters), all-fragments (all files do), ztailpacking (the last
+    /// pcluster of a file is inline), dedupe (repeated data is stored once), legacy-compress (full indexes); for Linux 6.15,
+    /// 48bit (compact inodes with times of their own, small indexes, images beyond 16 TiB) and dot-omitted (directories
+    /// without `.`). A leading `^` switches a feature off. The other features of mkfs.erofs are accepted as well
+    #[arg(short = 'E', value_name = "FEATURE,...", allow_hyphen_values = true)]
     extended: Vec<String>,
 
-    /// Compress inodes, in pclusters of so many bytes and like files unless an algorithm is named, for Linux 6.17
+    /// Compress metadata in pclusters of this size, like files unless an algorithm is given; for Linux 6.17
     #[arg(short = 'm', long, value_name = "SIZE[:ALGORITHM]")]
     metadata: Option<Metadata>,
 
-    /// Whether directories of more than a block lie in the packed inode, compressed; that takes -m and fragments
+    /// Whether directories of more than a block are stored compressed in the packed inode; needs -m and fragments
     #[arg(long = "zD", value_name = "0|1", num_args = 0..=1, default_missing_value = "1", require_equals = true, value_parser = value::zero_or_one)]
     pack_directories: Option<bool>,
 
-    /// What compression must save, in percent of a file; a file that saves less is stored as it is
+    /// The least saving by compression, in percent of a file; a file that saves less is stored uncompressed
     #[arg(long, value_name = "PERCENT", default_value_t = Compression::DEFAULT_MIN_SAVING, value_parser = value::percent)]
     min_saving: u8,
 
@@ -163,31 +164,31 @@ struct DataWords {
     #[arg(short = 'b', long, value_name = "SIZE", default_value = "4K", value_parser = value::block)]
     block_size: BlockBits,
 
-    /// What names of extended attributes begin with, to be stored once; for Linux 6.4, can be repeated
+    /// A prefix of xattr names to store once; for Linux 6.4, can be repeated
     #[arg(long = "xattr-prefix", value_name = "PREFIX")]
     xattr_prefixes: Vec<OsString>,
 
-    /// The oldest Linux that shall mount the image; what it doesn't know is not used, or refused if asked for
+    /// The oldest Linux that must mount the image; features that it lacks are not used, or refused if requested
     #[arg(long, value_name = "VERSION", default_value_t = KernelVersion::DEFAULT)]
     kernel: KernelVersion,
 }
 
 #[derive(Args, Debug)]
-#[command(next_help_heading = "What is taken")]
-struct ContentWords {
-    /// Leave out what matches, with all below: `*.o` anywhere, `/tmp/*` from the root; can be repeated
+#[command(next_help_heading = "Source")]
+struct ContentArguments {
+    /// Exclude paths that match, with everything below: `*.o` anywhere, `/tmp/*` from the root; can be repeated
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<String>,
 
-    /// Whether extended attributes are kept
+    /// Whether extended attributes are stored
     #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
     xattrs: Switch,
 
-    /// Store a file with several names once for each
+    /// Store each hard link as a file of its own
     #[arg(long)]
     dereference_hard_links: bool,
 
-    /// A further device of a source image that lies on several, in the order of its device table
+    /// An extra device of a source image, in the order of its device table; can be repeated
     #[arg(long = "device", value_name = "FILE")]
     devices: Vec<PathBuf>,
 
@@ -198,7 +199,7 @@ struct ContentWords {
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Attributes")]
-struct AttributeWords {
+struct AttributeArguments {
     /// Everything belongs to root
     #[arg(long, conflicts_with_all = ["uid", "gid"])]
     all_root: bool,
@@ -215,12 +216,12 @@ struct AttributeWords {
     #[arg(short = 'T', long, value_name = "TIME", value_parser = value::time, allow_hyphen_values = true)]
     timestamp: Option<Timestamp>,
 
-    /// What becomes of files' times: keep, clamp (none later than the timestamp) or fixed (all that)
+    /// Modification times of files: keep, clamp (none later than the timestamp) or fixed (all the timestamp)
     /// [default: fixed with -T, clamp with `SOURCE_DATE_EPOCH`, else keep]
     #[arg(long, value_name = "RULE", hide_possible_values = true)]
     mtime: Option<MtimeRule>,
 
-    /// The image's UUID: one as such, random, clear (zeros), or content (follows from what is in it)
+    /// The image's UUID: a UUID, random, clear (zeros), or content (a digest of the image's content)
     #[arg(short = 'U', long, value_name = "UUID", default_value = "content", value_parser = value::image_id)]
     uuid: ImageId,
 
@@ -230,13 +231,13 @@ struct AttributeWords {
 }
 
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Work and report")]
-struct WorkWords {
+#[command(next_help_heading = "Resources and output")]
+struct WorkArguments {
     /// Threads that read and compress [default: one for each core]
     #[arg(long, value_name = "N")]
     workers: Option<NonZeroUsize>,
 
-    /// Memory to use, apart from some hundred bytes for each file
+    /// Memory to use, in addition to some hundred bytes for each file
     #[arg(long, value_name = "SIZE", default_value = DEFAULT_MEMORY)]
     memory: Size,
 
@@ -248,7 +249,7 @@ struct WorkWords {
     #[arg(long)]
     json: bool,
 
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
 }
@@ -282,19 +283,19 @@ impl Work {
 
 impl Args for Build {
     fn augment_args(command: Command) -> Command {
-        Words::augment_args(command)
+        Arguments::augment_args(command)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        Words::augment_args_for_update(command)
+        Arguments::augment_args_for_update(command)
     }
 }
 
 impl FromArgMatches for Build {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let words = Words::from_arg_matches(matches)?;
-        words.into_request().map_err(|problem| {
-            let mut command = Words::augment_args(Command::new("lith build"));
+        let arguments = Arguments::from_arg_matches(matches)?;
+        arguments.into_request().map_err(|problem| {
+            let mut command = Arguments::augment_args(Command::new("lith build"));
             clap::Error::raw(ErrorKind::ValueValidation, problem).format(&mut command)
         })
     }
@@ -305,8 +306,8 @@ impl FromArgMatches for Build {
     }
 }
 
-impl Words {
-    /// The request, or what does not go together.
+impl Arguments {
+    /// The request, or the reason why the arguments don't go together.
     fn into_request(self) -> Result<Build, String> {
         let memory = self.work.memory()?;
         let workers = super::workers(self.work.workers);
@@ -339,7 +340,7 @@ impl Words {
     }
 }
 
-impl DataWords {
+impl DataArguments {
     /// What kind of image is made: as the preset has it, unless an option says otherwise. Without compression of files
     /// nothing of the preset remains.
     fn options(&self) -> Result<Options, String> {
@@ -350,7 +351,7 @@ impl DataWords {
         let mut options = if files.is_some() { preset } else { Options::uncompressed() };
         options.kernel = self.kernel;
         options.layout.block = self.block_size;
-        options.attributes.xattr_prefixes = self.xattr_prefixes();
+        options.attributes.xattr_prefixes = xattr_prefixes(&self.xattr_prefixes);
         options.compression.files = files;
         options.compression.metabox = metabox;
         options.compression.rules = rules;
@@ -426,10 +427,16 @@ impl DataWords {
         let min_saving = self.min_saving;
         Ok(compressor.map(|compressor| Compression { compressor, pcluster, min_saving }))
     }
+}
 
-    fn xattr_prefixes(&self) -> Vec<Vec<u8>> {
-        self.xattr_prefixes.iter().map(|prefix| prefix.as_encoded_bytes().to_vec()).collect()
-    }
+/// Prefixes of xattr names, as bytes.
+pub(crate) fn xattr_prefixes(prefixes: &[OsString]) -> Vec<Vec<u8>> {
+    prefixes.iter().map(|prefix| prefix.as_encoded_bytes().to_vec()).collect()
+}
+
+/// User and group that replace those of the source.
+pub(crate) fn owners(all_root: bool, given: [Option<u32>; 2]) -> [Option<u32>; 2] {
+    given.map(|id| id.or(all_root.then_some(0)))
 }
 
 impl From<Index> for builder::IndexForm {
@@ -442,27 +449,27 @@ impl From<Index> for builder::IndexForm {
     }
 }
 
-impl AttributeWords {
+impl AttributeArguments {
     fn adjust(&self, epoch: Option<Timestamp>) -> Result<Adjust, String> {
-        let root = self.all_root.then_some(0);
+        let [uid, gid] = owners(self.all_root, [self.uid, self.gid]);
         let times = times(self.mtime, self.timestamp, epoch)?;
-        Ok(Adjust { uid: self.uid.or(root), gid: self.gid.or(root), times, ..Adjust::default() })
+        Ok(Adjust { uid, gid, times, ..Adjust::default() })
     }
 }
 
-/// What becomes of times: a rule asks for it, or what the timestamp comes from.
+/// The rule for modification times: as given, else by the origin of the timestamp.
 fn times(
     rule: Option<MtimeRule>,
-    asked: Option<Timestamp>,
+    given: Option<Timestamp>,
     epoch: Option<Timestamp>,
 ) -> Result<Times, String> {
-    let rule = rule.unwrap_or(match (asked, epoch) {
+    let rule = rule.unwrap_or(match (given, epoch) {
         (Some(_), _) => MtimeRule::Fixed,
         (None, Some(_)) => MtimeRule::Clamp,
         (None, None) => MtimeRule::Keep,
     });
     let time = || {
-        let time = asked.or(epoch);
+        let time = given.or(epoch);
         time.ok_or(
             "--mtime clamp and fixed need --timestamp, or SOURCE_DATE_EPOCH in the environment",
         )
@@ -474,13 +481,13 @@ fn times(
     })
 }
 
-/// How memory is shared out.
+/// How memory is divided.
 struct Memory {
     builder: usize,
     spool: usize,
 }
 
-impl WorkWords {
+impl WorkArguments {
     fn memory(&self) -> Result<Memory, String> {
         let Size(bytes) = self.memory;
         let too_large = |_error| "--memory is more than this machine can address".to_owned();
@@ -516,7 +523,7 @@ mod tests {
 
     #[test]
     fn fragments_of_the_default_can_be_switched_off() {
-        for (words, expected) in [
+        for (arguments, expected) in [
             (&[][..], Fragments::Tails),
             (&["-z", "zstd", "--kernel", "6.10"], Fragments::Tails),
             (&["-E", "^fragments"], Fragments::None),
@@ -524,13 +531,13 @@ mod tests {
             (&["--kernel", "5.15"], Fragments::None),
             (&["--preset", "fast"], Fragments::None),
         ] {
-            let found = parse(words).unwrap().options.compression.fragments;
-            assert_eq!(found, expected, "{words:?}");
+            let found = parse(arguments).unwrap().options.compression.fragments;
+            assert_eq!(found, expected, "{arguments:?}");
         }
     }
 
-    fn parse(words: &[&str]) -> Result<Build, clap::Error> {
-        let all = ["lith", "source", "image"].iter().chain(words);
+    fn parse(arguments: &[&str]) -> Result<Build, clap::Error> {
+        let all = ["lith", "source", "image"].iter().chain(arguments);
         let command = Build::augment_args(Command::new("lith"));
         Build::from_arg_matches(&command.try_get_matches_from(all)?)
     }
@@ -582,8 +589,8 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_go_together_is_wrong_usage() {
-        for (words, telling) in [
+    fn options_that_exclude_each_other_are_wrong_usage() {
+        for (arguments, found) in [
             (&["-z", "none", "-C", "64K"][..], "--pcluster"),
             (&["-C", "5000"], "pcluster"),
             (&["-C", "8M"], "pcluster"),
@@ -617,8 +624,8 @@ mod tests {
             (&["--workers", "0"], "0"),
             (&["--json", "-q"], "--quiet"),
         ] {
-            let error = parse(words).unwrap_err().to_string();
-            assert!(error.contains(telling), "{words:?}: {error}");
+            let error = parse(arguments).unwrap_err().to_string();
+            assert!(error.contains(found), "{arguments:?}: {error}");
         }
     }
 
@@ -626,7 +633,7 @@ mod tests {
     fn times_follow_the_rule_or_where_they_come_from() {
         let (one, two) = (Timestamp { sec: 1, nsec: 0 }, Timestamp { sec: 2, nsec: 0 });
         let (keep, clamp, fixed) = (MtimeRule::Keep, MtimeRule::Clamp, MtimeRule::Fixed);
-        for (rule, asked, epoch, expected) in [
+        for (rule, given, epoch, expected) in [
             (None, None, None, Some(Times::Keep)),
             (None, Some(one), None, Some(Times::Fixed(one))),
             (None, None, Some(two), Some(Times::Clamp(two))),
@@ -636,7 +643,7 @@ mod tests {
             (Some(fixed), None, Some(two), Some(Times::Fixed(two))),
             (Some(fixed), None, None, None),
         ] {
-            assert_eq!(times(rule, asked, epoch).ok(), expected, "{rule:?} {asked:?} {epoch:?}");
+            assert_eq!(times(rule, given, epoch).ok(), expected, "{rule:?} {given:?} {epoch:?}");
         }
     }
 }

@@ -1,17 +1,17 @@
-//! Which ways of laying an image out does `-E` ask for?
+//! Parses the argument of `-E`, and sets the options that it names.
 
 use lith::builder::{ChunkForm, Chunks, Fragments, IndexForm, InodeForm, Options};
 
 use super::c_number;
 
-/// The words of `-E`, as mkfs.erofs names them, in the order in which they were given.
+/// The features of `-E`, by their names in mkfs.erofs, in the given order.
 #[derive(Debug, Default)]
 pub(crate) struct Extended {
-    words: Vec<Word>,
+    features: Vec<Feature>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Word {
+enum Feature {
     Fragments(Fragments, Option<u32>),
     ShareDuplicates(bool),
     TailPacking(bool),
@@ -28,14 +28,15 @@ enum Word {
 }
 
 impl Extended {
-    /// Reads words with commas between them; `^` before a word takes it back.
+    /// Parses lists of features separated by commas; a leading `^` switches a feature off.
     pub(crate) fn parse(lists: &[String]) -> Result<Self, String> {
-        let words = lists.iter().flat_map(|list| list.split(',')).filter(|word| !word.is_empty());
-        Ok(Self { words: words.map(parse_word).collect::<Result<_, _>>()? })
+        let features =
+            lists.iter().flat_map(|list| list.split(',')).filter(|text| !text.is_empty());
+        Ok(Self { features: features.map(parse_feature).collect::<Result<_, _>>()? })
     }
 
-    /// Reads the bits by which mkfs.erofs names some of the words: up to the highest that is set, each switches its word
-    /// on or off.
+    /// Parses the bits by which mkfs.erofs numbers some of the features: up to the highest that is set, each switches its
+    /// feature on or off.
     pub(crate) fn parse_bits(bits: u64) -> Result<Self, String> {
         const NAMES: [&str; 8] = [
             "legacy-compress",
@@ -48,81 +49,85 @@ impl Extended {
             "dot-omitted",
         ];
         let count = 64 - bits.leading_zeros();
-        let word = |bit: u32| {
+        let feature = |bit: u32| {
             let name =
                 NAMES.get(bit as usize).ok_or_else(|| format!("unknown feature bit {bit}"))?;
-            parse_word(&if bits >> bit & 1 == 1 { (*name).to_owned() } else { format!("^{name}") })
+            parse_feature(&if bits >> bit & 1 == 1 {
+                (*name).to_owned()
+            } else {
+                format!("^{name}")
+            })
         };
-        Ok(Self { words: (0..count).map(word).collect::<Result<_, String>>()? })
+        Ok(Self { features: (0..count).map(feature).collect::<Result<_, String>>()? })
     }
 
-    /// Does what the words say; later ones win.
+    /// Sets the options; later features win.
     pub(crate) fn apply(&self, options: &mut Options) {
-        for word in &self.words {
-            match *word {
-                Word::Fragments(fragments, pcluster) => {
+        for feature in &self.features {
+            match *feature {
+                Feature::Fragments(fragments, pcluster) => {
                     options.compression.fragments = fragments;
                     let compression = &mut options.compression;
                     compression.packed_pcluster = pcluster.or(compression.packed_pcluster);
                 }
-                Word::ShareDuplicates(on) => options.layout.share_duplicates = on,
-                Word::TailPacking(on) => options.compression.tail_packing = on,
-                Word::Dedupe(on) => options.compression.dedupe = on,
-                Word::Index(index) => options.compression.index = index,
-                Word::Wide(on) => options.layout.wide = on,
-                Word::DotOmitted(on) => options.layout.dot_omitted = on,
-                Word::InlineData(on) => options.layout.inline_data = on,
-                Word::InodeForm(form) => options.attributes.inode_form = form,
-                Word::ChunkForm(form) => {
+                Feature::ShareDuplicates(on) => options.layout.share_duplicates = on,
+                Feature::TailPacking(on) => options.compression.tail_packing = on,
+                Feature::Dedupe(on) => options.compression.dedupe = on,
+                Feature::Index(index) => options.compression.index = index,
+                Feature::Wide(on) => options.layout.wide = on,
+                Feature::DotOmitted(on) => options.layout.dot_omitted = on,
+                Feature::InlineData(on) => options.layout.inline_data = on,
+                Feature::InodeForm(form) => options.attributes.inode_form = form,
+                Feature::ChunkForm(form) => {
                     let chunks = &mut options.layout.chunks;
                     *chunks = chunks.map(|chunks| Chunks { form, ..chunks });
                 }
-                Word::Checksum(on) => options.identity.checksum = on,
-                Word::XattrFilter(on) => options.attributes.xattr_filter = on,
-                Word::PlainXattrPrefixes(on) => options.attributes.plain_xattr_prefixes = on,
+                Feature::Checksum(on) => options.identity.checksum = on,
+                Feature::XattrFilter(on) => options.attributes.xattr_filter = on,
+                Feature::PlainXattrPrefixes(on) => options.attributes.plain_xattr_prefixes = on,
             }
         }
     }
 }
 
-fn parse_word(word: &str) -> Result<Word, String> {
-    let (name, on) = word.strip_prefix('^').map_or((word, true), |name| (name, false));
+fn parse_feature(text: &str) -> Result<Feature, String> {
+    let (name, on) = text.strip_prefix('^').map_or((text, true), |name| (name, false));
     let (name, value) = name.split_once('=').map_or((name, None), |(name, v)| (name, Some(v)));
     match (name, on, value) {
         ("fragments" | "all-fragments", true, _) => {
             let all = name == "all-fragments";
             let fragments = if all { Fragments::All } else { Fragments::Tails };
             let size = value.map(|value| packed_pcluster(name, value)).transpose()?;
-            Ok(Word::Fragments(fragments, size))
+            Ok(Feature::Fragments(fragments, size))
         }
-        // Whichever of the two it is, what is found twice is stored once.
-        ("fragdedupe", true, None | Some("inode" | "full")) => Ok(Word::ShareDuplicates(true)),
+        // Both of mkfs.erofs's methods have the same effect here: equal fragments are stored once.
+        ("fragdedupe", true, None | Some("inode" | "full")) => Ok(Feature::ShareDuplicates(true)),
         (_, _, Some(value)) => Err(format!("-E {name} takes no value such as {value:?}")),
-        ("fragments" | "all-fragments", false, _) => Ok(Word::Fragments(Fragments::None, None)),
-        ("fragdedupe", on, _) => Ok(Word::ShareDuplicates(on)),
-        ("ztailpacking", on, _) => Ok(Word::TailPacking(on)),
-        ("dedupe", on, _) => Ok(Word::Dedupe(on)),
-        ("legacy-compress", true, _) => Ok(Word::Index(IndexForm::Full)),
-        ("legacy-compress", false, _) => Ok(Word::Index(IndexForm::Compact)),
-        ("48bit", on, _) => Ok(Word::Wide(on)),
-        ("dot-omitted", on, _) => Ok(Word::DotOmitted(on)),
-        ("inline_data", on, _) => Ok(Word::InlineData(on)),
-        ("xattr-name-filter", on, _) => Ok(Word::XattrFilter(on)),
-        (_, true, _) => switched_on(name).ok_or_else(|| unknown(word)),
-        _ => Err(unknown(word)),
+        ("fragments" | "all-fragments", false, _) => Ok(Feature::Fragments(Fragments::None, None)),
+        ("fragdedupe", on, _) => Ok(Feature::ShareDuplicates(on)),
+        ("ztailpacking", on, _) => Ok(Feature::TailPacking(on)),
+        ("dedupe", on, _) => Ok(Feature::Dedupe(on)),
+        ("legacy-compress", true, _) => Ok(Feature::Index(IndexForm::Full)),
+        ("legacy-compress", false, _) => Ok(Feature::Index(IndexForm::Compact)),
+        ("48bit", on, _) => Ok(Feature::Wide(on)),
+        ("dot-omitted", on, _) => Ok(Feature::DotOmitted(on)),
+        ("inline_data", on, _) => Ok(Feature::InlineData(on)),
+        ("xattr-name-filter", on, _) => Ok(Feature::XattrFilter(on)),
+        (_, true, _) => switched_on(name).ok_or_else(|| unknown(text)),
+        _ => Err(unknown(text)),
     }
 }
 
-/// Words that can't be taken back.
-fn switched_on(name: &str) -> Option<Word> {
+/// Features that can't be switched off.
+fn switched_on(name: &str) -> Option<Feature> {
     Some(match name {
-        "force-inode-compact" => Word::InodeForm(InodeForm::Compact),
-        "force-inode-extended" => Word::InodeForm(InodeForm::Extended),
-        "force-inode-blockmap" => Word::ChunkForm(ChunkForm::BlockMap),
-        "force-chunk-indexes" => Word::ChunkForm(ChunkForm::Indexes),
-        "noinline_data" => Word::InlineData(false),
-        "nosbcrc" => Word::Checksum(false),
-        "plain-xattr-prefixes" => Word::PlainXattrPrefixes(true),
+        "force-inode-compact" => Feature::InodeForm(InodeForm::Compact),
+        "force-inode-extended" => Feature::InodeForm(InodeForm::Extended),
+        "force-inode-blockmap" => Feature::ChunkForm(ChunkForm::BlockMap),
+        "force-chunk-indexes" => Feature::ChunkForm(ChunkForm::Indexes),
+        "noinline_data" => Feature::InlineData(false),
+        "nosbcrc" => Feature::Checksum(false),
+        "plain-xattr-prefixes" => Feature::PlainXattrPrefixes(true),
         _ => return None,
     })
 }
@@ -132,11 +137,11 @@ fn packed_pcluster(name: &str, value: &str) -> Result<u32, String> {
     bytes.ok_or_else(|| format!("-E {name} takes a pcluster size in bytes, not {value:?}"))
 }
 
-fn unknown(word: &str) -> String {
+fn unknown(text: &str) -> String {
     format!(
-        "unknown word {word:?} for -E; known are fragments[=SIZE], all-fragments[=SIZE], fragdedupe, \
-         ztailpacking, dedupe, legacy-compress, 48bit, dot-omitted, inline_data and xattr-name-filter, each with ^ \
-         before it to switch it off, and force-inode-compact, force-inode-extended, force-inode-blockmap, \
+        "unknown feature {text:?} for -E; known are fragments[=SIZE], all-fragments[=SIZE], fragdedupe, \
+         ztailpacking, dedupe, legacy-compress, 48bit, dot-omitted, inline_data and xattr-name-filter, each with a leading \
+         ^ to switch it off, and force-inode-compact, force-inode-extended, force-inode-blockmap, \
          force-chunk-indexes, noinline_data, nosbcrc and plain-xattr-prefixes"
     )
 }
@@ -153,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn words_add_up_and_later_ones_win() {
+    fn features_add_up_and_later_ones_win() {
         let options = options_of(&["fragments,ztailpacking", "all-fragments"]);
         assert_eq!(
             (options.compression.fragments, options.compression.tail_packing),
@@ -184,27 +189,27 @@ mod tests {
     }
 
     #[test]
-    fn bits_are_words() {
-        let words = |bits| Extended::parse_bits(bits).unwrap().words;
-        assert_eq!(words(0), []);
-        let fragments = Word::Fragments(Fragments::Tails, None);
-        let expected = [Word::Index(IndexForm::Compact), Word::TailPacking(true), fragments];
-        assert_eq!(words(6), expected);
-        assert_eq!(words(0x80).len(), 8);
+    fn bits_are_features() {
+        let features = |bits| Extended::parse_bits(bits).unwrap().features;
+        assert_eq!(features(0), []);
+        let fragments = Feature::Fragments(Fragments::Tails, None);
+        let expected = [Feature::Index(IndexForm::Compact), Feature::TailPacking(true), fragments];
+        assert_eq!(features(6), expected);
+        assert_eq!(features(0x80).len(), 8);
         assert!(Extended::parse_bits(0x100).unwrap_err().contains("bit 8"));
     }
 
     #[test]
-    fn wrong_words_are_named() {
-        for (word, telling) in [
+    fn unknown_features_are_refused() {
+        for (text, found) in [
             ("fragments,frobnicate", "\"frobnicate\""),
             ("^nosbcrc", "\"^nosbcrc\""),
             ("dedupe=1", "dedupe takes no value"),
             ("fragments=x", "\"x\""),
             ("fragdedupe=some", "\"some\""),
         ] {
-            let error = Extended::parse(&[word.to_owned()]).unwrap_err();
-            assert!(error.contains(telling), "{word}: {error}");
+            let error = Extended::parse(&[text.to_owned()]).unwrap_err();
+            assert!(error.contains(found), "{text}: {error}");
         }
     }
 }

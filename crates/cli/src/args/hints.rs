@@ -1,4 +1,4 @@
-//! How do the lines of a compress-hints file, as mkfs.erofs has them, become rules?
+//! Parses compress-hints files of mkfs.erofs into rules.
 
 use std::{fs, path::Path};
 
@@ -11,11 +11,11 @@ use lith::{
 
 use super::value::Size;
 
-/// What the lines refer to.
+/// What lines refer to by number, and the defaults for what they omit.
 pub(crate) struct Context<'a> {
-    /// What `-z` lists, by the number that a line names.
+    /// The compressors that `-z` lists, by the number in a line.
     pub(crate) compressors: &'a [Compressor],
-    /// What the lines don't say.
+    /// The compression of which a line replaces pcluster size and compressor.
     pub(crate) default: Compression,
     pub(crate) block: BlockBits,
 }
@@ -35,8 +35,8 @@ pub(crate) fn read(path: &Path, context: &Context<'_>) -> Result<Vec<Rule>, Stri
 
 /// `SIZE [NUMBER] PATTERN`.
 fn rule(line: &str, context: &Context<'_>) -> Result<Rule, String> {
-    let (size, rest) = first_word(line);
-    let (number, pattern) = match first_word(rest) {
+    let (size, rest) = first_field(line);
+    let (number, pattern) = match first_field(rest) {
         (pattern, "") => (None, pattern),
         (number, pattern) => (Some(number), pattern),
     };
@@ -48,14 +48,14 @@ fn rule(line: &str, context: &Context<'_>) -> Result<Rule, String> {
     Ok(Rule { files: Files::new(move |path| pattern.is_match(path)), compression, second: None })
 }
 
-/// A line's first word, and what is behind it.
-fn first_word(line: &str) -> (&str, &str) {
+/// A line's first field, and the rest.
+fn first_field(line: &str) -> (&str, &str) {
     let line = line.trim();
-    let (word, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));
-    (word, rest.trim_start())
+    let (field, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));
+    (field, rest.trim_start())
 }
 
-/// Compression of size 0 is none.
+/// The compression of a line; size 0 stands for none.
 fn compression(
     size: &str,
     number: Option<&str>,
@@ -114,8 +114,8 @@ mod tests {
     }
 
     #[test]
-    fn wrong_lines_say_why() {
-        for (line, telling) in [
+    fn invalid_lines_are_refused() {
+        for (line, found) in [
             ("16384", "a pcluster size and a pattern"),
             ("5000 a", "multiple of the block size, 4096"),
             ("-4096 a", "size \"-4096\""),
@@ -124,7 +124,7 @@ mod tests {
             ("16384 (a", "not closed"),
         ] {
             let error = parse(line).unwrap_err();
-            assert!(error.contains(telling) && !error.contains('\n'), "{line}: {error}");
+            assert!(error.contains(found) && !error.contains('\n'), "{line}: {error}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which files does a rule compress in another way?
+//! Parses the argument of `--rule`: which files have another compression.
 
 use std::str::FromStr;
 
@@ -12,27 +12,27 @@ use super::value::{Compress, Size};
 
 /// `GLOB=ALGORITHM[,LEVEL][|ALGORITHM[,LEVEL]][,pcluster=SIZE]`.
 #[derive(Clone, Debug)]
-pub(crate) struct RuleWord {
+pub(crate) struct RuleArgument {
     files: Excludes,
     compress: Compress,
     second: Option<Compressor>,
     pcluster: Option<Size>,
 }
 
-impl FromStr for RuleWord {
+impl FromStr for RuleArgument {
     type Err = String;
 
-    fn from_str(word: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let expected = "GLOB=ALGORITHM[,LEVEL][,pcluster=SIZE] is expected";
         let (glob, how) =
-            word.split_once('=').filter(|(glob, _)| !glob.is_empty()).ok_or(expected)?;
+            text.split_once('=').filter(|(glob, _)| !glob.is_empty()).ok_or(expected)?;
         let files = Excludes::new([glob]).map_err(|error| super::one_line(&error))?;
         let (first, second) = how.split_once('|').unzip();
         let mut pcluster = None;
         let first = take_pcluster(first.unwrap_or(how), &mut pcluster)?;
         let compress: Compress = first.parse().map_err(|error| format!("{error}"))?;
-        let second = second.map(|words| take_pcluster(words, &mut pcluster)).transpose()?;
-        let second = second.map(|words| words.parse()).transpose();
+        let second = second.map(|text| take_pcluster(text, &mut pcluster)).transpose()?;
+        let second = second.map(|text| text.parse()).transpose();
         let second = second.map_err(|error: ParseCompressorError| error.to_string())?;
         if compress.0.is_none() && pcluster.is_some() {
             return Err("pcluster has no meaning without compression".into());
@@ -41,12 +41,12 @@ impl FromStr for RuleWord {
     }
 }
 
-/// The words without those that give a pcluster size, of which there may be one.
-fn take_pcluster(words: &str, pcluster: &mut Option<Size>) -> Result<String, String> {
+/// Removes the pcluster size, of which there may be one, from comma-separated options.
+fn take_pcluster(text: &str, pcluster: &mut Option<Size>) -> Result<String, String> {
     let mut others = Vec::new();
-    for word in words.split(',') {
-        let Some(size) = word.strip_prefix("pcluster=") else {
-            others.push(word);
+    for option in text.split(',') {
+        let Some(size) = option.strip_prefix("pcluster=") else {
+            others.push(option);
             continue;
         };
         let size = size.parse().map_err(|error| format!("pcluster: {error}"))?;
@@ -57,8 +57,8 @@ fn take_pcluster(words: &str, pcluster: &mut Option<Size>) -> Result<String, Str
     Ok(others.join(","))
 }
 
-impl RuleWord {
-    /// The rule. What it leaves open is as in `default`.
+impl RuleArgument {
+    /// The rule, with the pcluster size and the saving of `default` unless given.
     pub(crate) fn into_rule(self, default: Compression) -> Rule {
         let Self { files, compress, second, pcluster } = self;
         let pcluster = pcluster.map(Size::as_u32).or(default.pcluster);
@@ -72,45 +72,45 @@ impl RuleWord {
 mod tests {
     use super::*;
 
-    fn rule(word: &str) -> Result<Rule, String> {
+    fn rule(text: &str) -> Result<Rule, String> {
         let default =
             Compression { compressor: Compressor::Lz4, pcluster: Some(8192), min_saving: 7 };
-        word.parse().map(|word: RuleWord| word.into_rule(default))
+        text.parse().map(|rule: RuleArgument| rule.into_rule(default))
     }
 
     #[test]
     fn rules_name_files_and_their_compression() {
         let zstd = Compressor::Zstd { level: 9, window: Some(65536) };
-        for (word, path, expected) in [
+        for (text, path, expected) in [
             ("*.so=lz4", "usr/a.so", Some((Compressor::Lz4, 8192))),
             ("*.so=zstd,9,pcluster=64K,dictsize=64k", "usr/a.so", Some((zstd, 65536))),
             ("/usr/lib=none", "usr/lib/a/b", None),
         ] {
-            let rule = rule(word).unwrap();
+            let rule = rule(text).unwrap();
             assert!(
                 rule.files.includes(path.as_bytes()) && !rule.files.includes(b"usr/b.o"),
-                "{word}"
+                "{text}"
             );
             let compression = rule.compression.map(|c| (c.compressor, c.pcluster.unwrap()));
-            assert_eq!(compression, expected, "{word}");
-            assert!(rule.compression.is_none_or(|c| c.min_saving == 7), "{word}");
+            assert_eq!(compression, expected, "{text}");
+            assert!(rule.compression.is_none_or(|c| c.min_saving == 7), "{text}");
         }
     }
 
     #[test]
     fn a_second_algorithm_follows_a_bar() {
-        for word in ["*=lz4hc,12|zstd,9,pcluster=16K", "*=lz4hc,12,pcluster=16K|zstd,9"] {
-            let rule = rule(word).unwrap();
+        for text in ["*=lz4hc,12|zstd,9,pcluster=16K", "*=lz4hc,12,pcluster=16K|zstd,9"] {
+            let rule = rule(text).unwrap();
             let compression = rule.compression.unwrap();
-            assert_eq!(compression.compressor, Compressor::Lz4Hc { level: 12 }, "{word}");
-            assert_eq!(compression.pcluster, Some(16384), "{word}");
-            assert_eq!(rule.second, Some(Compressor::Zstd { level: 9, window: None }), "{word}");
+            assert_eq!(compression.compressor, Compressor::Lz4Hc { level: 12 }, "{text}");
+            assert_eq!(compression.pcluster, Some(16384), "{text}");
+            assert_eq!(rule.second, Some(Compressor::Zstd { level: 9, window: None }), "{text}");
         }
     }
 
     #[test]
-    fn what_is_no_rule_is_told() {
-        for (word, telling) in [
+    fn invalid_rules_are_refused() {
+        for (text, found) in [
             ("*.so", "GLOB=ALGORITHM"),
             ("=lz4", "GLOB=ALGORITHM"),
             ("*.so=lzo", "lzo"),
@@ -123,8 +123,8 @@ mod tests {
             ("*.so=lz4|none", "none"),
             ("*.so=lz4|zstd|lzma", "zstd|lzma"),
         ] {
-            let error = rule(word).unwrap_err();
-            assert!(error.contains(telling), "{word}: {error}");
+            let error = rule(text).unwrap_err();
+            assert!(error.contains(found), "{text}: {error}");
         }
     }
 }

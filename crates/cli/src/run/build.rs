@@ -1,4 +1,4 @@
-//! How does a source become an image, and what is told of it?
+//! Builds an image, shows progress, and prints the report.
 
 use std::{
     borrow::Cow,
@@ -39,11 +39,11 @@ pub(crate) fn run(request: Build) -> anyhow::Result<Outcome> {
         Ok(work.apply(builder.options(|all| *all = options).adjust(adjust)))
     };
     let Built { report, notes, .. } = make(open, &image, summary != Summary::Nothing)?;
-    let result = Finished { image: &image, report, notes, time: started.elapsed() };
+    let result = Printed { image: &image, report, notes, time: started.elapsed() };
     let mut output = output::stdout()?;
     match summary {
         Summary::Text => {
-            result.tell_notes();
+            result.print_notes();
             result.write_text(&mut output)?;
         }
         Summary::Json => json::write_pretty(&mut output, &result.record())?,
@@ -72,8 +72,8 @@ fn about(image: &Path, error: Error) -> anyhow::Error {
     if names_a_path { error } else { error.context(Place(image).to_string()) }
 }
 
-/// A finished build.
-struct Finished<'a> {
+/// A finished build, to be printed.
+struct Printed<'a> {
     image: &'a Path,
     report: Report,
     notes: Vec<Note>,
@@ -91,8 +91,8 @@ struct Record<'a> {
     notes: Vec<String>,
 }
 
-impl Finished<'_> {
-    fn tell_notes(&self) {
+impl Printed<'_> {
+    fn print_notes(&self) {
         for note in &self.notes {
             eprintln!("lith: {}", NoteLine(note));
         }

@@ -1,4 +1,4 @@
-//! What does Android ask of its images?
+//! Applies Android's tables of owners, modes and labels to a source, and writes its block list.
 
 use std::{fs::File, io::BufWriter, path::PathBuf};
 
@@ -9,10 +9,10 @@ use lith::{
     transform::{FileContexts, FsConfig},
 };
 
-use super::words::AttributeWords;
+use super::arguments::AttributeArguments;
 use crate::{args, output::error::Place};
 
-/// What files get, and what is written down of them. Paths are looked up and told below the mount point.
+/// Tables for files and the path of a block list. Paths in all of them start with the mount point.
 #[derive(Debug)]
 pub(super) struct Android {
     mount_point: Vec<u8>,
@@ -22,26 +22,26 @@ pub(super) struct Android {
 }
 
 impl Android {
-    pub(super) fn new(words: &AttributeWords) -> Result<Self, String> {
-        if words.product_out.is_some() && words.fs_config_file.is_none() {
+    pub(super) fn new(arguments: &AttributeArguments) -> Result<Self, String> {
+        if arguments.product_out.is_some() && arguments.fs_config_file.is_none() {
             return Err("--product-out takes --fs-config-file with it: there is no table of \
                         Android's owners and modes here"
                 .into());
         }
-        let told =
+        let failed =
             |option, error: &dyn std::error::Error| format!("{option}: {}", args::one_line(error));
-        let owners = words.fs_config_file.as_deref().map(FsConfig::read).transpose();
-        let labels = words.file_contexts.as_deref().map(FileContexts::read).transpose();
-        let mount_point = words.mount_point.clone().unwrap_or_default().into_encoded_bytes();
+        let owners = arguments.fs_config_file.as_deref().map(FsConfig::read).transpose();
+        let labels = arguments.file_contexts.as_deref().map(FileContexts::read).transpose();
+        let mount_point = arguments.mount_point.clone().unwrap_or_default().into_encoded_bytes();
         Ok(Self {
             mount_point,
-            owners: owners.map_err(|error| told("--fs-config-file", &error))?,
-            labels: labels.map_err(|error| told("--file-contexts", &error))?,
-            block_list: words.block_list_file.clone(),
+            owners: owners.map_err(|error| failed("--fs-config-file", &error))?,
+            labels: labels.map_err(|error| failed("--file-contexts", &error))?,
+            block_list: arguments.block_list_file.clone(),
         })
     }
 
-    /// Gives files their owners, modes, capabilities and labels.
+    /// Sets owners, modes, capabilities and labels of files.
     pub(super) fn apply(&self, source: &mut Source) -> anyhow::Result<()> {
         if let Some(owners) = &self.owners {
             owners.apply(&mut source.tree, &self.mount_point)?;
@@ -52,7 +52,7 @@ impl Android {
         Ok(())
     }
 
-    /// Writes down where files lie in the finished image.
+    /// Writes the block list of the finished image.
     pub(super) fn write_block_list(&self, image: &Image) -> anyhow::Result<()> {
         let Some(path) = &self.block_list else { return Ok(()) };
         let mut file = BufWriter::new(create(path)?);
@@ -61,12 +61,12 @@ impl Android {
     }
 }
 
-/// Makes a file for a text.
+/// Creates a text file.
 pub(super) fn create(path: &std::path::Path) -> anyhow::Result<File> {
     File::create(path).with_context(|| format!("{}: cannot create", Place(path)))
 }
 
-/// Writes what is left of a text.
+/// Writes the rest of a text file.
 pub(super) fn finish(path: &std::path::Path, file: BufWriter<File>) -> anyhow::Result<()> {
     let ended = file.into_inner().map(drop).map_err(std::io::IntoInnerError::into_error);
     ended.with_context(|| format!("{}: cannot write", Place(path)))

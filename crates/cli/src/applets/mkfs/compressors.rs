@@ -1,18 +1,18 @@
-//! Which encoders does `-z` of mkfs.erofs name?
+//! Parses the encoders of mkfs.erofs's `-z`.
 
 use lith::codec::Compressor;
 
 use crate::args::c_number as number;
 
-/// The encoders of all `-z`, in their order; those of one are separated by colons.
-pub(super) fn all(words: &[String]) -> Result<Vec<Compressor>, String> {
-    let each = words.iter().flat_map(|word| word.split(':')).filter(|word| !word.is_empty());
+/// The encoders of all `-z` in order; one `-z` lists several separated by colons.
+pub(super) fn all(texts: &[String]) -> Result<Vec<Compressor>, String> {
+    let each = texts.iter().flat_map(|text| text.split(':')).filter(|text| !text.is_empty());
     each.map(one).collect()
 }
 
-/// An encoder: its name, then options with commas between, of which the first may be a level alone.
-pub(super) fn one(word: &str) -> Result<Compressor, String> {
-    let (name, options) = word.split_once(',').unwrap_or((word, ""));
+/// An encoder: its name and comma-separated options, of which the first may be a bare level.
+pub(super) fn one(text: &str) -> Result<Compressor, String> {
+    let (name, options) = text.split_once(',').unwrap_or((text, ""));
     let options = options.split(',').filter(|option| !option.is_empty()).enumerate();
     let options = options.map(|(number, option)| match option.split_once('=') {
         None if number == 0 => Ok(("level", option)),
@@ -29,7 +29,7 @@ pub(super) fn one(word: &str) -> Result<Compressor, String> {
             known = format!("{known},{option}");
         }
     }
-    known.parse().map_err(|problem| format!("-z {word}: {problem}"))
+    known.parse().map_err(|problem| format!("-z {text}: {problem}"))
 }
 
 fn own_name(name: &str) -> &str {
@@ -41,7 +41,7 @@ fn default_level(name: &str) -> &'static str {
     if own_name(name) == "deflate" { ",1" } else { "" }
 }
 
-/// An option as our own encoders name it; nothing if it says what is so anyway.
+/// An option by its name in this library. `None`: it is the default.
 fn own_option(name: &str, key: &str, value: &str) -> Result<Option<String>, String> {
     let invalid = || format!("-z {name}: invalid {key} {value:?}");
     match (name, key) {
@@ -56,15 +56,15 @@ fn own_option(name: &str, key: &str, value: &str) -> Result<Option<String>, Stri
         },
         ("lzma" | "zstd", "dictsize") => {
             let bytes = number::bytes(value).map_err(|_no_number| invalid())?;
-            // What 0 stands for follows from the physical clusters.
+            // 0 stands for a size that follows from the pclusters, the default here.
             Ok((bytes > 0).then(|| format!("dictsize={bytes}")))
         }
         _ => Ok(Some(format!("{key}={value}"))),
     }
 }
 
-/// The level that one of erofs-utils stands for; nothing if it has no such level. Level 0 is the encoder's usual one
-/// for LZ4HC and Zstandard, and the least for DEFLATE.
+/// This library's level for a level of erofs-utils, if that is valid. Level 0 is the default for LZ4HC and Zstandard, and
+/// the lowest for DEFLATE.
 fn own_level(name: &str, level: u8) -> Option<u8> {
     match (name, level) {
         ("lz4hc", 0) => Some(Compressor::LZ4HC_DEFAULT_LEVEL),
@@ -80,8 +80,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_scripts_are_known() {
-        for (word, expected) in [
+    fn arguments_of_scripts_are_accepted() {
+        for (text, expected) in [
             ("lz4", "lz4"),
             ("lz4hc", "lz4hc,9"),
             ("lz4hc,12", "lz4hc,12"),
@@ -100,11 +100,11 @@ mod tests {
             ("zstd,22", "zstd,22"),
             ("zstd,8,dictsize=1m", "zstd,8,dictsize=1048576"),
         ] {
-            assert_eq!(one(word).unwrap().to_string(), expected, "{word}");
+            assert_eq!(one(text).unwrap().to_string(), expected, "{text}");
         }
-        let names = |words: &[&str]| {
-            let words: Vec<_> = words.iter().map(ToString::to_string).collect();
-            let all = all(&words).unwrap();
+        let names = |texts: &[&str]| {
+            let texts: Vec<_> = texts.iter().map(ToString::to_string).collect();
+            let all = all(&texts).unwrap();
             all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(names(&["lz4hc,12:zstd,15", "lz4"]), "lz4hc,12 zstd,15 lz4");
@@ -112,8 +112,8 @@ mod tests {
     }
 
     #[test]
-    fn wrong_words_are_told() {
-        for (word, telling) in [
+    fn invalid_encoders_are_refused() {
+        for (text, found) in [
             ("lzo", "\"lzo\""),
             ("lz4,1", "invalid level \"1\""),
             ("lz4hc,13", "\"13\""),
@@ -126,8 +126,8 @@ mod tests {
             ("lzma,10", "\"10\""),
             ("lzma,dictsize=x", "invalid dictsize \"x\""),
         ] {
-            let error = one(word).unwrap_err();
-            assert!(error.contains(telling) && !error.contains('\n'), "{word}: {error}");
+            let error = one(text).unwrap_err();
+            assert!(error.contains(found) && !error.contains('\n'), "{text}: {error}");
         }
     }
 }

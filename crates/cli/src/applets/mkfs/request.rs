@@ -1,4 +1,4 @@
-//! What do the words of mkfs.erofs ask for, all together?
+//! Maps the arguments of mkfs.erofs to a source, options and a build.
 
 use std::{
     num::NonZeroUsize,
@@ -22,20 +22,24 @@ use uuid::Uuid;
 
 use super::{
     android::Android,
+    arguments::{Arguments, AttributeArguments, LayoutArguments, SourceArguments},
     compression::Compressions,
-    words::{AttributeWords, LayoutWords, SourceWords, Words},
 };
 use crate::{
-    args::{self, extended::Extended},
+    args::{
+        self,
+        build::{owners, xattr_prefixes},
+        extended::Extended,
+    },
     output::error::Place,
 };
 
-/// A finished wish.
+/// Validated arguments of mkfs.erofs.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) image: PathBuf,
     pub(super) from: From,
-    /// Whether what is in the image stays, below what is added.
+    /// Whether the source is added to the existing image, as a layer above its content.
     pub(super) is_incremental: bool,
     pub(super) read: source::Options,
     /// What kind of image is made.
@@ -46,21 +50,21 @@ pub(super) struct Request {
     /// Where in its file the image starts.
     pub(super) offset: u64,
     pub(super) android: Android,
-    /// Where it is written down which bytes of the tar belong where.
+    /// Where the map from blocks of the image to bytes of the tar is written.
     pub(super) source_map: Option<PathBuf>,
-    /// Where it is written down how image and devices make one disk.
+    /// Where the VMDK descriptor is written.
     pub(super) vmdk: Option<PathBuf>,
     pub(super) is_quiet: bool,
 }
 
-/// What the image is made of.
+/// The source of the image.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum From {
     /// A directory.
     Directory(PathBuf),
     /// A tar, or one on standard input.
     Tar(Option<PathBuf>),
-    /// Images, the lowest first.
+    /// Images, the lowest layer first.
     Images(Vec<PathBuf>),
 }
 
@@ -68,28 +72,28 @@ pub(super) enum From {
 const MEMORY: usize = Builder::DEFAULT_MEMORY - Builder::spool_memory(Builder::DEFAULT_MEMORY);
 
 impl Request {
-    /// The wish, or what is wrong with it.
-    pub(super) fn new(words: Words) -> Result<Self, String> {
-        words.refused.check()?;
-        let from = From::new(&words)?;
-        let android = Android::new(&words.attributes)?;
-        let Tar { mode, map: source_map } = Tar::new(words.source.tar.as_deref(), &from)?;
-        let times = Moments::new(&words.attributes)?;
-        let mut options = image_options(&words, &times)?;
-        options.data = match (data_import(&words.source, &from)?, mode) {
+    /// The request, or the reason why it is invalid.
+    pub(super) fn new(arguments: Arguments) -> Result<Self, String> {
+        arguments.refused.check()?;
+        let from = From::new(&arguments)?;
+        let android = Android::new(&arguments.attributes)?;
+        let Tar { mode, map: source_map } = Tar::new(arguments.source.tar.as_deref(), &from)?;
+        let times = Moments::new(&arguments.attributes)?;
+        let mut options = image_options(&arguments, &times)?;
+        options.data = match (data_import(&arguments.source, &from)?, mode) {
             (DataImport::Full, TarMode::Headers) => DataImport::Zeros,
             (DataImport::Full, TarMode::Index) if source_map.is_some() => DataImport::Reserved,
             (data, _) => data,
         };
-        let is_incremental = words.source.incremental.is_some();
+        let is_incremental = arguments.source.incremental.is_some();
         if is_incremental && options.data != DataImport::Full {
             return Err("--incremental takes all data: what is in the image stays there".into());
         }
         let refers = options.data == DataImport::Full && mode == TarMode::Index;
-        let offset = words.layout.offset.unwrap_or(0);
+        let offset = arguments.layout.offset.unwrap_or(0);
         match &from {
-            _ if is_incremental => options.layout.block = block_of(&words.image, offset)?,
-            // Only so can data in a tar be referred to.
+            _ if is_incremental => options.layout.block = block_of(&arguments.image, offset)?,
+            // Data in a tar starts at multiples of 512 bytes.
             From::Tar(_) if refers => options.layout.block = block(512)?,
             From::Images(paths) => {
                 let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
@@ -97,17 +101,17 @@ impl Request {
             }
             _ => {}
         }
-        let blob = blob(&words.layout)?;
-        let read = read_options(&words, data(&words.source, &from, mode))?;
+        let blob = blob(&arguments.layout)?;
+        let read = read_options(&arguments, data(&arguments.source, &from, mode))?;
         if blob.is_some() || read.data == Data::Refer {
             options.kernel = Capability::Devices.since();
         }
         raise_kernel(&mut options)?;
-        let overlay = overlay(words.source.ovlfs_strip.as_deref())?;
-        let adjust = adjust(&words.attributes, overlay, times.files);
-        check_metadata_zone(words.layout.metadata_zone.as_deref())?;
+        let overlay = overlay(arguments.source.ovlfs_strip.as_deref())?;
+        let adjust = adjust(&arguments.attributes, overlay, times.files);
+        check_metadata_zone(arguments.layout.metadata_zone.as_deref())?;
         Ok(Self {
-            image: words.image,
+            image: arguments.image,
             from,
             is_incremental,
             read,
@@ -117,8 +121,8 @@ impl Request {
             offset,
             android,
             source_map,
-            vmdk: words.layout.vmdk_desc,
-            is_quiet: words.work.quiet || words.work.verbosity == 0,
+            vmdk: arguments.layout.vmdk_desc,
+            is_quiet: arguments.work.quiet || arguments.work.verbosity == 0,
         })
     }
 
@@ -137,7 +141,7 @@ impl Request {
         }
     }
 
-    /// The files beside the image on which bytes of its files lie.
+    /// The extra devices of the image.
     pub(super) fn devices(&self) -> Vec<PathBuf> {
         match &self.from {
             From::Images(paths) if self.read.data == Data::Refer => paths.clone(),
@@ -148,8 +152,8 @@ impl Request {
 }
 
 impl From {
-    fn new(words: &Words) -> Result<Self, String> {
-        let (sources, is_tar) = (&words.sources, words.source.tar.is_some());
+    fn new(arguments: &Arguments) -> Result<Self, String> {
+        let (sources, is_tar) = (&arguments.sources, arguments.source.tar.is_some());
         match &**sources {
             [] if is_tar => Ok(Self::Tar(None)),
             [] => Err("missing argument: SOURCE".into()),
@@ -165,17 +169,17 @@ impl From {
     }
 }
 
-/// What --tar asks for.
+/// The argument of --tar.
 struct Tar {
     mode: TarMode,
-    /// A file for a map.
+    /// Where the source map is written.
     map: Option<PathBuf>,
 }
 
-/// What becomes of a tar.
+/// How a tar is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TarMode {
-    /// All of it is taken.
+    /// Its data is copied.
     Full,
     /// Its data is referred to.
     Index,
@@ -184,9 +188,9 @@ enum TarMode {
 }
 
 impl Tar {
-    fn new(word: Option<&str>, from: &From) -> Result<Self, String> {
-        let word = word.unwrap_or("f");
-        let (mode, map) = word.split_once(',').map_or((word, ""), |(mode, map)| (mode, map));
+    fn new(value: Option<&str>, from: &From) -> Result<Self, String> {
+        let value = value.unwrap_or("f");
+        let (mode, map) = value.split_once(',').map_or((value, ""), |(mode, map)| (mode, map));
         let map = (!map.is_empty()).then(|| PathBuf::from(map));
         if map.is_some() && *from == From::Tar(None) {
             return Err(
@@ -203,32 +207,34 @@ impl Tar {
     }
 }
 
-/// What becomes of the bytes of files in the source.
-fn data(words: &SourceWords, from: &From, mode: TarMode) -> Data {
+/// How the bytes of files in the source are used.
+fn data(arguments: &SourceArguments, from: &From, mode: TarMode) -> Data {
     match (from, mode) {
         (From::Tar(_), TarMode::Headers) => Data::Omitted,
         (From::Tar(_), TarMode::Index) => Data::Refer,
-        (From::Images(_), _) if words.clean.is_none() && words.incremental.is_none() => Data::Refer,
+        (From::Images(_), _) if arguments.clean.is_none() && arguments.incremental.is_none() => {
+            Data::Refer
+        }
         _ => Data::Take,
     }
 }
 
-/// What the image has of the bytes of files.
-fn data_import(words: &SourceWords, from: &From) -> Result<DataImport, String> {
-    let (option, word) = match (&words.clean, &words.incremental) {
-        (_, Some(word)) => ("--incremental", &**word),
-        (Some(word), None) => ("--clean", &**word),
+/// Which bytes of files the image holds.
+fn data_import(arguments: &SourceArguments, from: &From) -> Result<DataImport, String> {
+    let (option, value) = match (&arguments.clean, &arguments.incremental) {
+        (_, Some(value)) => ("--incremental", &**value),
+        (Some(value), None) => ("--clean", &**value),
         (None, None) => return Ok(DataImport::Full),
     };
-    match (word, from) {
+    match (value, from) {
         ("data", _) => Ok(DataImport::Full),
         ("rvsp", From::Tar(_) | From::Images(_)) => Ok(DataImport::Reserved),
-        ("rvsp" | "0", _) => Err(format!("{option}={word} is not for such a source")),
-        _ => Err(format!("{option} takes data, rvsp or 0, not {word:?}")),
+        ("rvsp" | "0", _) => Err(format!("{option}={value} is not for such a source")),
+        _ => Err(format!("{option} takes data, rvsp or 0, not {value:?}")),
     }
 }
 
-/// The block size of the image that begins at byte `offset` of a file.
+/// The block size of the image that starts at byte `offset` of a file.
 fn block_of(path: &Path, offset: u64) -> Result<BlockBits, String> {
     let about =
         |problem: &dyn std::error::Error| format!("{}: {}", Place(path), args::one_line(problem));
@@ -237,56 +243,56 @@ fn block_of(path: &Path, offset: u64) -> Result<BlockBits, String> {
     Ok(image.superblock().block)
 }
 
-fn blob(words: &LayoutWords) -> Result<Option<PathBuf>, String> {
-    match (&words.blobdev, words.chunksize) {
+fn blob(arguments: &LayoutArguments) -> Result<Option<PathBuf>, String> {
+    match (&arguments.blobdev, arguments.chunksize) {
         (Some(_), None) => Err("--blobdev takes --chunksize with it".into()),
         (blob, _) => Ok(blob.clone()),
     }
 }
 
-/// Metadata lies together in any case, so all that can be said of a zone for it is said already.
-fn check_metadata_zone(word: Option<&str>) -> Result<(), String> {
-    match word {
+/// Metadata is contiguous anyway, so a zone for it changes nothing.
+fn check_metadata_zone(value: Option<&str>) -> Result<(), String> {
+    match value {
         None | Some("0" | "i" | "id" | "di") => Ok(()),
         Some(other) => Err(format!("--MZ takes 0, i or id, not {other:?}")),
     }
 }
 
-fn image_options(words: &Words, times: &Moments) -> Result<Options, String> {
-    let compression = Compressions::new(words)?;
-    let LayoutWords { block: bytes, xattr_prefix, xattr_inode_digest, chunksize, .. } =
-        &words.layout;
-    let label = words.attributes.label.clone().unwrap_or_default();
-    let max_extent = words.data.max_extent_bytes.filter(|bytes| *bytes > 0);
+fn image_options(arguments: &Arguments, times: &Moments) -> Result<Options, String> {
+    let compression = Compressions::new(arguments)?;
+    let LayoutArguments { block: bytes, xattr_prefix, xattr_inode_digest, chunksize, .. } =
+        &arguments.layout;
+    let label = arguments.attributes.label.clone().unwrap_or_default();
+    let max_extent = arguments.data.max_extent_bytes.filter(|bytes| *bytes > 0);
     let mut options = Options::uncompressed();
     options.kernel = KernelVersion::OLDEST;
     let layout = &mut options.layout;
     layout.block = block(*bytes)?;
     layout.chunks = chunksize.map(chunks).transpose()?;
-    layout.alignment = size("--dsunit", words.layout.dsunit.unwrap_or(0).max(1))?;
+    layout.alignment = size("--dsunit", arguments.layout.dsunit.unwrap_or(0).max(1))?;
     // A power of two, as in mkfs.erofs.
-    let size_alignment = words.layout.fsalignblks.unwrap_or(0).checked_next_power_of_two();
+    let size_alignment = arguments.layout.fsalignblks.unwrap_or(0).checked_next_power_of_two();
     layout.size_alignment = size_alignment.unwrap_or(1);
     let target = &mut options.compression;
     target.files = compression.first();
-    target.rules = compression.rules(words)?;
-    target.metabox = compression.metabox(words)?;
-    target.pack_directories = packs_directories(words.data.compress_directories.as_deref())?;
+    target.rules = compression.rules(arguments)?;
+    target.metabox = compression.metabox(arguments)?;
+    target.pack_directories = packs_directories(arguments.data.compress_directories.as_deref())?;
     target.max_extent = max_extent.map(|bytes| size("--max-extent-bytes", bytes)).transpose()?;
     let attributes = &mut options.attributes;
-    attributes.share_xattrs = u32::try_from(words.layout.xattr_tolerance).ok();
+    attributes.share_xattrs = u32::try_from(arguments.layout.xattr_tolerance).ok();
     attributes.root_xattr_size =
-        size("--root-xattr-isize", words.layout.root_xattr_isize.unwrap_or(0))?;
-    attributes.ignore_mtime = words.attributes.ignore_mtime;
+        size("--root-xattr-isize", arguments.layout.root_xattr_isize.unwrap_or(0))?;
+    attributes.ignore_mtime = arguments.attributes.ignore_mtime;
     attributes.digest_xattr = xattr_inode_digest.as_ref().map(|n| n.as_encoded_bytes().to_vec());
-    attributes.xattr_prefixes =
-        xattr_prefix.iter().map(|p| p.as_encoded_bytes().to_vec()).collect();
+    attributes.xattr_prefixes = xattr_prefixes(xattr_prefix);
     options.identity.build_time = times.image;
     options.identity.label = label.into_encoded_bytes();
-    options.identity.id = image_id(words.attributes.uuid.as_deref())?;
-    let bits = words.data.zfeature_bits.map_or(Ok(Extended::default()), Extended::parse_bits)?;
+    options.identity.id = image_id(arguments.attributes.uuid.as_deref())?;
+    let bits =
+        arguments.data.zfeature_bits.map_or(Ok(Extended::default()), Extended::parse_bits)?;
     bits.apply(&mut options);
-    Extended::parse(&words.data.extended)?.apply(&mut options);
+    Extended::parse(&arguments.data.extended)?.apply(&mut options);
     let target = &options.compression;
     if target.pack_directories && (target.metabox.is_none() || target.fragments == Fragments::None)
     {
@@ -294,7 +300,7 @@ fn image_options(words: &Words, times: &Moments) -> Result<Options, String> {
     }
     let layout = &mut options.layout;
     if target.dedupe && target.files.is_none() && layout.chunks.is_none() {
-        // What isn't compressed is found again in chunks only.
+        // Uncompressed data is deduplicated by chunks only.
         layout.chunks = Some(Chunks { size: layout.block.size(), form: ChunkForm::Smallest });
     }
     Ok(options)
@@ -309,15 +315,15 @@ fn size<T: TryFrom<u64>>(option: &str, number: u64) -> Result<T, String> {
     T::try_from(number).map_err(|_large| format!("{option}: {number} is too large"))
 }
 
-fn packs_directories(word: Option<&str>) -> Result<bool, String> {
-    match word {
+fn packs_directories(value: Option<&str>) -> Result<bool, String> {
+    match value {
         None | Some("0") => Ok(false),
         Some("1") => Ok(true),
         Some(other) => Err(format!("--zD takes 0 or 1, not {other:?}")),
     }
 }
 
-/// Lets the image be for the oldest kernel that mounts what is asked for.
+/// Raises the target kernel to the oldest that reads what is requested.
 fn raise_kernel(options: &mut Options) -> Result<(), String> {
     loop {
         match options.check() {
@@ -338,40 +344,40 @@ pub(super) fn block(bytes: u64) -> Result<BlockBits, String> {
     })
 }
 
-fn workers(words: &Words) -> NonZeroUsize {
-    let asked = words.work.workers.and_then(|asked| usize::try_from(asked).ok());
-    args::workers(asked.and_then(NonZeroUsize::new))
+fn workers(arguments: &Arguments) -> NonZeroUsize {
+    let given = arguments.work.workers.and_then(|number| usize::try_from(number).ok());
+    args::workers(given.and_then(NonZeroUsize::new))
 }
 
-fn read_options(words: &Words, data: Data) -> Result<source::Options, String> {
-    let SourceWords { ungzip, unxz, .. } = &words.source;
+fn read_options(arguments: &Arguments, data: Data) -> Result<source::Options, String> {
+    let SourceArguments { ungzip, unxz, .. } = &arguments.source;
     let raw_copy = ungzip.iter().chain(unxz).find(|path| !path.is_empty());
-    let exclude = excludes(&words.source)?;
+    let exclude = excludes(&arguments.source)?;
     Ok(source::Options::with(|read| {
         read.exclude = exclude;
-        read.xattrs = words.layout.xattr_tolerance >= 0;
-        read.dereference_hard_links = words.source.hard_dereference;
-        read.aufs = words.source.aufs;
+        read.xattrs = arguments.layout.xattr_tolerance >= 0;
+        read.dereference_hard_links = arguments.source.hard_dereference;
+        read.aufs = arguments.source.aufs;
         (read.data, read.tar_end) = (data, TarEnd::Anywhere);
         read.raw_copy = raw_copy.map(PathBuf::from);
-        read.spool_dir = lith::temporary_directory(&words.image);
-        read.workers = workers(words);
+        read.spool_dir = lith::temporary_directory(&arguments.image);
+        read.workers = workers(arguments);
     }))
 }
 
-fn excludes(words: &SourceWords) -> Result<Excludes, String> {
+fn excludes(arguments: &SourceArguments) -> Result<Excludes, String> {
     let mut excludes = Excludes::default();
-    for path in &words.exclude_path {
+    for path in &arguments.exclude_path {
         excludes.add_path(path.as_encoded_bytes());
     }
-    for pattern in &words.exclude_regex {
+    for pattern in &arguments.exclude_regex {
         let added = excludes.add_regex(pattern.as_bytes());
         added.map_err(|error| format!("--exclude-regex: {}", args::one_line(&error)))?;
     }
     Ok(excludes)
 }
 
-/// Folders that hold whiteouts are marked, unless nothing of overlayfs shall be left.
+/// Directories with whiteouts are marked, unless all metadata of overlayfs is stripped.
 fn overlay(strip: Option<&str>) -> Result<Overlay, String> {
     match strip {
         None | Some("0") => Ok(Overlay::Mark),
@@ -380,20 +386,19 @@ fn overlay(strip: Option<&str>) -> Result<Overlay, String> {
     }
 }
 
-fn adjust(words: &AttributeWords, overlay: Overlay, times: Times) -> Adjust {
-    let root = words.all_root.then_some(0);
-    let (uid, gid) = (words.force_uid.or(root), words.force_gid.or(root));
-    let (uid_offset, gid_offset) = (wrapped(words.uid_offset), wrapped(words.gid_offset));
+fn adjust(arguments: &AttributeArguments, overlay: Overlay, times: Times) -> Adjust {
+    let [uid, gid] = owners(arguments.all_root, [arguments.force_uid, arguments.force_gid]);
+    let (uid_offset, gid_offset) = (wrapped(arguments.uid_offset), wrapped(arguments.gid_offset));
     Adjust { uid, gid, uid_offset, gid_offset, overlay, times }
 }
 
 /// An offset modulo 2³², as ids are.
 fn wrapped(offset: Option<i64>) -> u32 {
     let rest = offset.unwrap_or(0).rem_euclid(1 << 32);
-    u32::try_from(rest).unwrap_or_default()
+    u32::try_from(rest).expect("a remainder modulo 2³² has 32 bits")
 }
 
-/// What the words and the environment say of times.
+/// The times that arguments and environment set.
 struct Moments {
     /// Those of files.
     files: Times,
@@ -402,13 +407,13 @@ struct Moments {
 }
 
 impl Moments {
-    fn new(words: &AttributeWords) -> Result<Self, String> {
+    fn new(arguments: &AttributeArguments) -> Result<Self, String> {
         let at = |sec| Timestamp { sec, nsec: 0 };
         if let Some(epoch) = args::source_date_epoch()? {
             return Ok(Self { files: Times::Clamp(epoch), image: Some(epoch) });
         }
-        let time = words.time.or_else(|| words.all_time.then(now)).map(at);
-        let files = time.filter(|_| !words.mkfs_time).map_or(Times::Keep, Times::Fixed);
+        let time = arguments.time.or_else(|| arguments.all_time.then(now)).map(at);
+        let files = time.filter(|_| !arguments.mkfs_time).map_or(Times::Keep, Times::Fixed);
         Ok(Self { files, image: time })
     }
 }
@@ -419,13 +424,13 @@ fn now() -> i64 {
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
-fn image_id(word: Option<&str>) -> Result<ImageId, String> {
-    match word {
+fn image_id(value: Option<&str>) -> Result<ImageId, String> {
+    match value {
         None => Ok(ImageId::FromContent),
         Some("clear") => Ok(ImageId::Clear),
         Some("random") => Ok(ImageId::Random),
-        Some(word) => {
-            let uuid = Uuid::try_parse(word).map_err(|_wrong| format!("invalid UUID {word}"))?;
+        Some(value) => {
+            let uuid = Uuid::try_parse(value).map_err(|_wrong| format!("invalid UUID {value}"))?;
             Ok(ImageId::Fixed(*uuid.as_bytes()))
         }
     }

@@ -1,4 +1,4 @@
-//! How does mkfs.erofs make its image, and what does it print?
+//! Builds the image of mkfs.erofs, and prints what erofs-utils print.
 
 use std::{
     io::{BufWriter, Write},
@@ -27,7 +27,7 @@ use crate::{
     run::build,
 };
 
-/// Makes the image that a program of this name was asked for.
+/// Builds the requested image; the program is called `name`.
 pub(super) fn run(name: &str, request: &Request) -> anyhow::Result<Outcome> {
     let Request { image, is_quiet, .. } = request;
     let open = || Ok(request.builder(open(request)?));
@@ -46,7 +46,7 @@ pub(super) fn run(name: &str, request: &Request) -> anyhow::Result<Outcome> {
     Ok(Outcome::Success)
 }
 
-/// Opens what the image is made of, and gives it what is asked for.
+/// Opens the source and changes it as requested.
 fn open(request: &Request) -> anyhow::Result<Source> {
     let Request { from, read, .. } = request;
     let mut source = match from {
@@ -77,7 +77,7 @@ fn tar(path: Option<&Path>, read: &source::Options) -> anyhow::Result<Source> {
     }
 }
 
-/// Opens an image that begins at byte `offset` of a file as a source.
+/// Opens an image that starts at byte `offset` of a file as a source.
 fn image(path: &Path, offset: u64, options: &source::Options) -> anyhow::Result<Source> {
     let file = FileDevice::open(path).with_context(|| format!("{}: cannot open", Place(path)))?;
     let image = Image::open(OffsetDevice::new(file, offset));
@@ -85,14 +85,14 @@ fn image(path: &Path, offset: u64, options: &source::Options) -> anyhow::Result<
     source::image(Arc::new(image), path, options).with_context(|| Place(path).to_string())
 }
 
-/// Opens the finished image, whose devices are not needed for what is asked of it.
+/// Opens the finished image without its devices: only metadata is read.
 fn reopen(request: &Request) -> anyhow::Result<Image> {
     let place = || Place(&request.image).to_string();
     let file = FileDevice::open(&request.image).with_context(place)?;
     Image::open(OffsetDevice::new(file, request.offset)).with_context(place)
 }
 
-/// Writes down which bytes of the tar belong where in the image, if that is asked for.
+/// Writes the map from blocks of the image to bytes of the tar, if requested.
 fn write_source_map(request: &Request, image: &Image) -> anyhow::Result<()> {
     let (Some(path), From::Tar(tar_path)) = (&request.source_map, &request.from) else {
         return Ok(());
@@ -105,7 +105,7 @@ fn write_source_map(request: &Request, image: &Image) -> anyhow::Result<()> {
     finish(path, file)
 }
 
-/// Writes down how image and devices make one disk, if that is asked for.
+/// Writes the VMDK descriptor that joins image and devices, if requested.
 fn write_vmdk(request: &Request, image: &Image) -> anyhow::Result<()> {
     let Some(path) = &request.vmdk else { return Ok(()) };
     let mut file = BufWriter::new(create(path)?);

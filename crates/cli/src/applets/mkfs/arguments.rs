@@ -1,4 +1,4 @@
-//! Which words does mkfs.erofs have?
+//! Defines the arguments of mkfs.erofs.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -6,40 +6,40 @@ use clap::Args;
 
 use crate::args::c_number as number;
 
-/// Everything that the command line says, each word checked by itself.
+/// The command line, each argument checked by itself.
 #[derive(Args, Debug)]
-pub(super) struct Words {
+pub(super) struct Arguments {
     /// The image to make
     #[arg(value_name = "FILE")]
     pub(super) image: PathBuf,
 
-    /// A directory; with --tar a tar, or nothing for one on standard input; or images to merge, the lowest first
+    /// A directory; with --tar a tar, by default standard input; or images to merge, the lowest layer first
     #[arg(value_name = "SOURCE")]
     pub(super) sources: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(super) data: DataWords,
+    pub(super) data: DataArguments,
 
     #[command(flatten)]
-    pub(super) layout: LayoutWords,
+    pub(super) layout: LayoutArguments,
 
     #[command(flatten)]
-    pub(super) source: SourceWords,
+    pub(super) source: SourceArguments,
 
     #[command(flatten)]
-    pub(super) attributes: AttributeWords,
+    pub(super) attributes: AttributeArguments,
 
     #[command(flatten)]
-    pub(super) work: WorkWords,
+    pub(super) work: WorkArguments,
 
     #[command(flatten)]
-    pub(super) refused: RefusedWords,
+    pub(super) refused: RefusedArguments,
 }
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Compression")]
-pub(super) struct DataWords {
-    /// How files are compressed; behind a colon can be others for --compress-hints. Levels: lz4hc 0 to 12 (9), lzma 0
+pub(super) struct DataArguments {
+    /// The compression of files; further ones for --compress-hints follow after colons. Levels: lz4hc 0 to 12 (9), lzma 0
     /// to 9 and 100 to 109 (6), deflate 0 to 9 (1), libdeflate 0 to 12 (1), zstd 0 to 22 (3)
     #[arg(short = 'z', value_name = "X[,level=Y][,dictsize=Z][:...]", allow_hyphen_values = true)]
     pub(super) compressors: Vec<String>,
@@ -55,7 +55,7 @@ pub(super) struct DataWords {
     #[arg(short = 'E', value_name = "X[,...]", allow_hyphen_values = true)]
     pub(super) extended: Vec<String>,
 
-    /// Compress metadata in physical clusters of so many bytes, with an algorithm of its own or that of files
+    /// Compress metadata in physical clusters of this size, with its own algorithm or that of files
     #[arg(short = 'm', value_name = "BYTES[:X]")]
     pub(super) metadata: Option<String>,
 
@@ -79,12 +79,12 @@ pub(super) struct DataWords {
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Layout")]
-pub(super) struct LayoutWords {
+pub(super) struct LayoutArguments {
     /// Block size
     #[arg(short = 'b', value_name = "BYTES", value_parser = number::bytes, default_value = "4096")]
     pub(super) block: u64,
 
-    /// How many copies of an extended attribute lie beside inodes before it is shared; below 0: none are kept
+    /// How many inodes store a copy of an extended attribute before it is shared; below 0: no extended attributes
     #[arg(short = 'x', value_name = "NUMBER", value_parser = number::signed, default_value = "2", allow_hyphen_values = true)]
     pub(super) xattr_tolerance: i64,
 
@@ -92,15 +92,15 @@ pub(super) struct LayoutWords {
     #[arg(long, value_name = "FILE")]
     pub(super) blobdev: Option<PathBuf>,
 
-    /// Make chunk-based files with chunks of so many bytes, equal ones stored once
+    /// Make chunk-based files with chunks of this size, equal ones stored once
     #[arg(long, value_name = "BYTES", value_parser = number::bytes)]
     pub(super) chunksize: Option<u64>,
 
-    /// Align all data to so many blocks
+    /// Align all data to this number of blocks
     #[arg(long, value_name = "BLOCKS", value_parser = number::number)]
     pub(super) dsunit: Option<u64>,
 
-    /// Align the image's size to so many blocks
+    /// Align the image's size to this number of blocks
     #[arg(long, value_name = "BLOCKS", value_parser = number::number)]
     pub(super) fsalignblks: Option<u64>,
 
@@ -108,15 +108,15 @@ pub(super) struct LayoutWords {
     #[arg(long = "MZ", value_name = "0|[id]", num_args = 0..=1, require_equals = true, default_missing_value = "id")]
     pub(super) metadata_zone: Option<String>,
 
-    /// Begin so many bytes into FILE, and leave what is before
+    /// Start the image at this byte of FILE, and keep the bytes before it
     #[arg(long, value_name = "BYTES", value_parser = number::number)]
     pub(super) offset: Option<u64>,
 
-    /// The least bytes of extended attributes beside the root's inode
+    /// The least number of bytes for extended attributes next to the root inode
     #[arg(long, value_name = "BYTES", value_parser = number::number)]
     pub(super) root_xattr_isize: Option<u64>,
 
-    /// What names of extended attributes begin with, to be stored once
+    /// A prefix of xattr names to store once
     #[arg(long, value_name = "PREFIX")]
     pub(super) xattr_prefix: Vec<OsString>,
 
@@ -131,33 +131,33 @@ pub(super) struct LayoutWords {
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Source")]
-pub(super) struct SourceWords {
+pub(super) struct SourceArguments {
     /// The source is a tar: --tar=f takes all of it, --tar=i refers to the data in it, --tar=headerball is a tar
     /// without data
     #[arg(long, value_name = "f|i|headerball", num_args = 0..=1, require_equals = true, default_missing_value = "f")]
     pub(super) tar: Option<String>,
 
-    /// Turn whiteouts of AUFS into those of overlayfs
+    /// Convert whiteouts of AUFS to those of overlayfs
     #[arg(long)]
     pub(super) aufs: bool,
 
-    /// The order of a tar's data in the image: path or none in particular
+    /// The order of a tar's data in the image: by path, or any
     #[arg(long, value_name = "path|none", value_parser = ["path", "none"])]
     pub(super) sort: Option<String>,
 
-    /// The tar is compressed with gzip; copy what is in it to a file
+    /// The tar is compressed with gzip; copy it decompressed to a file
     #[arg(long, alias = "gzip", value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(super) ungzip: Option<OsString>,
 
-    /// The tar is compressed with xz or lzma; copy what is in it to a file
+    /// The tar is compressed with xz or lzma; copy it decompressed to a file
     #[arg(long, alias = "unlzma", value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub(super) unxz: Option<OsString>,
 
-    /// Build anew, with all data (data), room for it (rvsp) or zeros (0)
+    /// Build a new image with all data (data), reserved space (rvsp) or zeros (0)
     #[arg(long, value_name = "data|rvsp|0", num_args = 0..=1, require_equals = true, default_missing_value = "data")]
     pub(super) clean: Option<String>,
 
-    /// Add the source to what FILE holds, with all data (data) or room for it (rvsp)
+    /// Add the source to the image in FILE, with all data (data) or reserved space (rvsp)
     #[arg(long, value_name = "data|rvsp|0", num_args = 0..=1, require_equals = true, default_missing_value = "data", overrides_with = "clean")]
     pub(super) incremental: Option<String>,
 
@@ -165,40 +165,40 @@ pub(super) struct SourceWords {
     #[arg(long, value_name = "0|1", num_args = 0..=1, require_equals = true, default_missing_value = "1")]
     pub(super) ovlfs_strip: Option<String>,
 
-    /// Leave out the file at a path, with all below
+    /// Exclude a path, with everything below
     #[arg(long, value_name = "PATH")]
     pub(super) exclude_path: Vec<OsString>,
 
-    /// Leave out files whose path matches a regular expression, with all below
+    /// Exclude paths that match a regular expression, with everything below
     #[arg(long, value_name = "REGEX")]
     pub(super) exclude_regex: Vec<String>,
 
-    /// Store a file with several names once for each
+    /// Store each hard link as a file of its own
     #[arg(long)]
     pub(super) hard_dereference: bool,
 }
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Attributes")]
-#[expect(clippy::struct_excessive_bools, reason = "so many switches there are")]
-pub(super) struct AttributeWords {
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
+pub(super) struct AttributeArguments {
     /// The volume's name, at most 15 bytes
     #[arg(short = 'L', value_name = "LABEL")]
     pub(super) label: Option<OsString>,
 
-    /// When the image was made, in seconds since 1970
+    /// The build time, in seconds since 1970
     #[arg(short = 'T', value_name = "SECONDS", value_parser = number::signed, allow_hyphen_values = true)]
     pub(super) time: Option<i64>,
 
-    /// The time of -T is that of all files too (default)
+    /// -T sets the time of all files too (default)
     #[arg(long, overrides_with = "mkfs_time")]
     pub(super) all_time: bool,
 
-    /// The time of -T is that of the image only
+    /// -T sets the build time only
     #[arg(long, overrides_with = "all_time")]
     pub(super) mkfs_time: bool,
 
-    /// The image's UUID: one as such, clear or random [default: follows from what is in the image]
+    /// The image's UUID: a UUID, clear or random [default: a digest of the image's content]
     #[arg(short = 'U', value_name = "UUID")]
     pub(super) uuid: Option<String>,
 
@@ -214,31 +214,31 @@ pub(super) struct AttributeWords {
     #[arg(long, value_name = "GID", value_parser = number::id)]
     pub(super) force_gid: Option<u32>,
 
-    /// Add this to all users' numbers
+    /// Add this to all user ids
     #[arg(long, value_name = "NUMBER", value_parser = number::signed, allow_hyphen_values = true)]
     pub(super) uid_offset: Option<i64>,
 
-    /// Add this to all groups' numbers
+    /// Add this to all group ids
     #[arg(long, value_name = "NUMBER", value_parser = number::signed, allow_hyphen_values = true)]
     pub(super) gid_offset: Option<i64>,
 
-    /// Keep no file's time if that saves space
+    /// Drop files' times where that saves space
     #[arg(long, overrides_with = "preserve_mtime")]
     pub(super) ignore_mtime: bool,
 
-    /// Keep every file's time (default)
+    /// Store every file's time (default)
     #[arg(long, overrides_with = "ignore_mtime")]
     pub(super) preserve_mtime: bool,
 
-    /// SELinux labels, as `selinux_file(5)` has them
+    /// SELinux labels, in the format of `selinux_file(5)`
     #[arg(long, value_name = "FILE")]
     pub(super) file_contexts: Option<PathBuf>,
 
-    /// Where the image will be mounted: what paths in the files of other options begin with
+    /// The mount point: the prefix of paths in --file-contexts, --fs-config-file and --block-list-file
     #[arg(long, value_name = "PATH")]
     pub(super) mount_point: Option<OsString>,
 
-    /// Owners, modes and capabilities, as Android has them
+    /// Owners, modes and capabilities, in Android's format
     #[arg(long, value_name = "FILE")]
     pub(super) fs_config_file: Option<PathBuf>,
 
@@ -246,35 +246,35 @@ pub(super) struct AttributeWords {
     #[arg(long, value_name = "DIR")]
     pub(super) product_out: Option<PathBuf>,
 
-    /// Write down in which blocks each file lies, as Android has it
+    /// Write the blocks of each file, in Android's format
     #[arg(long, value_name = "FILE")]
     pub(super) block_list_file: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Work and report")]
-pub(super) struct WorkWords {
+#[command(next_help_heading = "Resources and output")]
+pub(super) struct WorkArguments {
     /// Threads [default: one for each core]
     #[arg(long, value_name = "NUMBER", value_parser = number::number)]
     pub(super) workers: Option<u64>,
 
-    /// How many jobs may wait; memory is bounded whatever is given
+    /// How many jobs may wait; ignored, since memory is bounded anyway
     #[arg(long, value_name = "NUMBER", value_parser = number::number)]
     pub(super) async_queue_limit: Option<u64>,
 
-    /// How much is printed: 0 nothing but errors, 9 most
+    /// How much is printed: 0 only errors, 9 most
     #[arg(short = 'd', value_name = "0-9", value_parser = clap::value_parser!(u8).range(0..=9), default_value = "2")]
     pub(super) verbosity: u8,
 
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(long)]
     pub(super) quiet: bool,
 }
 
-/// What mkfs.erofs can do and this program can't.
+/// Options of mkfs.erofs that this program lacks.
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Known, but refused")]
-pub(super) struct RefusedWords {
+#[command(next_help_heading = "Refused")]
+pub(super) struct RefusedArguments {
     /// Read from an object store
     #[arg(long, value_name = "ENDPOINT,...")]
     s3: Option<OsString>,
@@ -288,8 +288,8 @@ pub(super) struct RefusedWords {
     gzinfo: Option<OsString>,
 }
 
-impl RefusedWords {
-    /// Names what was asked for and can't be had.
+impl RefusedArguments {
+    /// Refuses options that this program lacks.
     pub(super) fn check(&self) -> Result<(), String> {
         let reasons = [
             (&self.s3, "--s3: images are not made from object stores; fetch the files first"),
@@ -301,7 +301,7 @@ impl RefusedWords {
         ];
         reasons
             .iter()
-            .find(|(word, _)| word.is_some())
+            .find(|(option, _)| option.is_some())
             .map_or(Ok(()), |(_, why)| Err((*why).into()))
     }
 }
