@@ -30,7 +30,7 @@ pub(crate) mod tar;
 pub(crate) mod umount;
 pub(crate) mod value;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 pub(crate) use crate::output::error::one_line;
 pub(crate) use environment::{source_date_epoch, workers};
@@ -68,6 +68,8 @@ struct Cli {
 
 /// A verb with its arguments.
 #[derive(Debug, Subcommand)]
+// Defining the arguments of all verbs would take longer than many a verb does.
+#[command(defer = true)]
 pub(crate) enum Verb {
     Build(Box<build::Build>),
     Ls(ls::Ls),
@@ -91,12 +93,19 @@ pub(crate) enum Verb {
 
 /// Parses the program's arguments.
 pub(crate) fn parse() -> Result<Verb, clap::Error> {
-    Cli::try_parse().map(|cli| cli.verb)
+    let cli = Cli::try_parse().or_else(|error| match error.kind() {
+        ErrorKind::DisplayVersion => Err(error),
+        // Help and errors may describe any verb, so all of them must be defined.
+        _ => Cli::from_arg_matches(&command().try_get_matches()?),
+    });
+    cli.map(|cli| cli.verb)
 }
 
 /// The definition of the command line, for completions and manual pages.
 pub(crate) fn command() -> clap::Command {
-    Cli::command()
+    let mut command = Cli::command();
+    command.build();
+    command
 }
 
 #[cfg(test)]
