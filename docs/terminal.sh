@@ -18,7 +18,7 @@ show() {
 }
 
 session() {
-    show "lith build $tree rootfs.erofs"
+    show "lith build $tree rootfs.erofs | head -3"
     show "sudo mount rootfs.erofs /mnt && ls /mnt"
     show "lith check rootfs.erofs"
     show "lith map rootfs.erofs /usr/bin/bash | head -4"
