@@ -169,7 +169,7 @@ fn after(change: impl Fn(&Path)) -> ContentError {
 #[test]
 fn a_file_that_changed_since_the_scan_is_noticed() {
     let changes: [Change; 8] = [
-        ("is gone", |path| fs::remove_file(path).unwrap()),
+        ("was removed", |path| fs::remove_file(path).unwrap()),
         ("size 3, was 6", |path| fs::write(path, "now").unwrap()),
         ("mtime", |path| fs::write(path, "behind").unwrap()),
         ("ctime", |path| fs::set_permissions(path, PermissionsExt::from_mode(0o600)).unwrap()),
@@ -181,11 +181,11 @@ fn a_file_that_changed_since_the_scan_is_noticed() {
             fs::remove_file(path).unwrap();
             symlink("/etc/passwd", path).unwrap();
         }),
-        ("no regular file", |path| {
+        ("no longer a regular file", |path| {
             fs::remove_file(path).unwrap();
             rustix::fs::mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).unwrap();
         }),
-        ("no regular file", |path| {
+        ("no longer a regular file", |path| {
             fs::remove_file(path).unwrap();
             fs::create_dir(path).unwrap();
         }),
