@@ -22,6 +22,9 @@ pub struct Tools {
 }
 
 impl Tools {
+    /// Older ones lack `--mkfs-time` and algorithms, and their `fsck.erofs` refuses sound images.
+    const OLDEST: (u32, u32) = (1, 7);
+
     /// Looks for erofs-utils: in the chroot that `bench/rivals.sh` makes, else in the `PATH`. If there are
     /// none, that is reported.
     #[must_use]
@@ -31,6 +34,10 @@ impl Tools {
             let mut tools = Self { wrapper, version: (0, 0) };
             if let Some(version) = tools.ask_version() {
                 tools.version = version;
+                if version < Self::OLDEST {
+                    tier::skip(TIER, format!("{version:?} in the PATH are too old"));
+                    return None;
+                }
                 tier::ran(TIER);
                 return Some(tools);
             }
