@@ -173,7 +173,7 @@ impl Bed {
 type Meddling = (&'static str, fn(&Path), &'static str);
 
 const MEDDLINGS: [Meddling; 6] = [
-    ("removed", |path| fs::remove_file(path).unwrap(), "is gone"),
+    ("removed", |path| fs::remove_file(path).unwrap(), "was removed"),
     ("shortened", |path| open(path).set_len(100).unwrap(), "changed"),
     ("emptied", |path| open(path).set_len(0).unwrap(), "changed"),
     ("grown", |path| open(path).set_len(20 << 20).unwrap(), "changed"),
