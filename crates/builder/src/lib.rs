@@ -61,7 +61,7 @@ use crate::{
     place::{Ends, Placement, SizedInodes, place, place_apart, place_in_metabox},
     plan::{Geometry, Plan, plan},
     scan::{Analysis, scan},
-    store::{Destination, FileData, StoredFiles, refer_to_fragments, store},
+    store::{Destination, FileData, StoredFiles, Tail, refer_to_fragments, store},
     temporary::Temporary,
     write::{Image, Metadata, Sink, complete},
 };
@@ -103,13 +103,15 @@ pub fn build<'a>(
     let start = options.layout.block.blocks_for(plan.head.end).max(options.layout.data_start);
     let stored = StoredFiles::new(&plan, start, context);
     let stored = store(geometry, &analysis, destination, stored)?;
-    let (stored, packing) = pack(geometry, &analysis, stored)?;
-    let stored = match &packing {
-        Some(packing) => refer_to_fragments(geometry, &packing.content, stored)?,
-        None => stored,
+    let Analysis { files, fragments, duplicates, unread, .. } = analysis;
+    let (stored, tails) = stored.without_tails();
+    let fragments = Tail::in_order(&files, fragments, tails);
+    let (stored, packing) = match pack(geometry, fragments)? {
+        Some((packing, parts)) => (refer_to_fragments(geometry, parts, stored)?, Some(packing)),
+        None => (stored, None),
     };
-    let stored = stored.with_duplicates(&analysis.duplicates);
-    let unread = analysis.unread.iter().filter(|(_, how)| !how.has_digest());
+    let stored = stored.with_duplicates(&duplicates);
+    let unread = unread.iter().filter(|(_, how)| !how.has_digest());
     let unread = unread.map(|(inode, _)| *inode).collect();
     let metadata = Content { geometry, destination, start, packing: packing.as_ref() };
     let (report, stored) = match options.compression.metabox {

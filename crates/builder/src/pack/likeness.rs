@@ -14,22 +14,22 @@ const NONE: u32 = u32::MAX;
 /// The numbers of the sketches in an order in which each is followed by a similar one: the most similar of those with a
 /// string in common and of the next ones in the given order. Equally similar ones keep their order. Large numbers of
 /// sketches are ordered in groups.
-pub(crate) fn by_likeness(sketches: &[Sketch]) -> Vec<usize> {
+pub(crate) fn by_likeness(sketches: &[&Sketch]) -> Vec<usize> {
     let groups = sketches.chunks(GROUP).zip((0..).step_by(GROUP));
     groups
         .flat_map(|(group, start)| order_of(group).into_iter().map(move |number| start + number))
         .collect()
 }
 
-fn order_of(sketches: &[Sketch]) -> Vec<usize> {
+fn order_of(sketches: &[&Sketch]) -> Vec<usize> {
     let mut left = Left::new(sketches);
     let mut order = Vec::with_capacity(sketches.len());
     let mut candidates = Vec::new();
-    let mut last = sketches.first().copied().unwrap_or_default();
-    while let Some(next) = left.most_like(&last, sketches, &mut candidates) {
+    let mut last = sketches.first();
+    while let Some(next) = last.and_then(|last| left.most_like(last, sketches, &mut candidates)) {
         left.remove(next);
         order.push(next as usize);
-        last = sketches.get(next as usize).copied().unwrap_or_default();
+        last = sketches.get(next as usize);
     }
     order
 }
@@ -44,7 +44,7 @@ struct Left {
 }
 
 impl Left {
-    fn new(sketches: &[Sketch]) -> Self {
+    fn new(sketches: &[&Sketch]) -> Self {
         let count = u32::try_from(sketches.len()).expect("a group is far smaller");
         let mut with_string = vec![Vec::new(); STRINGS << 8];
         for (number, sketch) in (0..count).zip(sketches).rev() {
@@ -80,7 +80,7 @@ impl Left {
     fn most_like(
         &mut self,
         sketch: &Sketch,
-        sketches: &[Sketch],
+        sketches: &[&Sketch],
         candidates: &mut Vec<u32>,
     ) -> Option<u32> {
         candidates.clear();
@@ -142,7 +142,7 @@ mod tests {
             b"",
         ];
         let sketches = texts.map(Sketch::of);
-        assert_eq!(by_likeness(&sketches)[..2], [0, 2]);
+        assert_eq!(by_likeness(&sketches.each_ref())[..2], [0, 2]);
     }
 
     #[test]
@@ -152,6 +152,7 @@ mod tests {
             _ => i.to_le_bytes().iter().flat_map(|b| [b ^ 0x5a; 7]).collect(),
         });
         let sketches: Vec<_> = texts.map(|text| Sketch::of(&text)).collect();
+        let sketches: Vec<_> = sketches.iter().collect();
         assert_eq!(by_likeness(&sketches)[..2], [0, 500]);
     }
 
@@ -160,7 +161,7 @@ mod tests {
         for count in [300, 70_000] {
             let sketches: Vec<_> =
                 (0..count).map(|i: u32| Sketch::of(&[i.to_le_bytes(); 3].concat())).collect();
-            let mut order = by_likeness(&sketches);
+            let mut order = by_likeness(&sketches.iter().collect::<Vec<_>>());
             order.sort_unstable();
             assert!(order.into_iter().eq(0..count as usize));
         }

@@ -12,8 +12,8 @@ use crate::{
     BuildError, Input,
     input::ExtraInode,
     plan::{Geometry, Plan},
-    scan::{Analysis, Fragment, Sketch, originals},
-    store::{PackedParts, StoredFiles, Tail},
+    scan::{Fragment, Sketch, originals},
+    store::{PackedParts, Tail},
     temporary::Temporary,
 };
 
@@ -26,34 +26,29 @@ struct Part {
     len: u64,
 }
 
-/// Where the packed inode holds fragments and directories.
+/// The content of the packed inode.
 pub(crate) struct Packing {
     /// The long prefixes of extended attributes, for kernels that look for them here.
     prefixes: Vec<u8>,
     /// By position, without gaps, from the end of the prefixes on.
     parts: Vec<Part>,
-    /// Where fragments and directories are.
-    pub(crate) content: PackedParts,
     directories_start: u64,
     size: u64,
 }
 
-/// Orders the fragments by similarity, with those of equal bytes stored once, and directories after them. `None` if
-/// there is nothing to pack.
+/// Orders the fragments by similarity, with those of equal bytes stored once, and directories after them. Returns the
+/// packed inode, and where it holds each of them; `None` if there is nothing to pack.
 ///
 /// # Errors
 /// [`BuildError`] if fragments that may be equal can't be read.
 pub(crate) fn pack(
     geometry: Geometry<'_>,
-    analysis: &Analysis<'_>,
-    stored: StoredFiles,
-) -> Result<(StoredFiles, Option<Packing>), BuildError> {
+    fragments: Vec<Tail>,
+) -> Result<Option<(Packing, PackedParts)>, BuildError> {
     let Geometry { input, plan } = geometry;
-    let (stored, tails) = stored.without_tails();
-    let fragments = in_order(analysis, tails);
     let directories = geometry.packed_directories();
     if fragments.is_empty() && directories.is_empty() {
-        return Ok((stored, None));
+        return Ok(None);
     }
     let is_plain = plan.has_plain_prefixes(true);
     let prefixes = if is_plain { Vec::new() } else { plan.xattrs.prefixes.encode() };
@@ -65,25 +60,8 @@ pub(crate) fn pack(
     };
     let directories = directories.into_iter().map(&mut place_directory).collect();
     let fragments = fragments.into_iter().zip(positions).collect();
-    let packing = Packing {
-        prefixes,
-        parts,
-        content: PackedParts { fragments, directories },
-        directories_start,
-        size,
-    };
-    Ok((stored, Some(packing)))
-}
-
-/// Whole files and the ends of others, in the order of the files.
-fn in_order(analysis: &Analysis<'_>, tails: Vec<Tail>) -> Vec<Tail> {
-    let mut whole = analysis.fragments.iter().copied().map(Tail::whole).peekable();
-    let mut tails = tails.into_iter().peekable();
-    let next = |inode: &InodeIndex| {
-        let is_of = |tail: &Tail| tail.fragment.inode == *inode;
-        whole.next_if(is_of).or_else(|| tails.next_if(is_of))
-    };
-    analysis.files.iter().filter_map(next).collect()
+    let packing = Packing { prefixes, parts, directories_start, size };
+    Ok(Some((packing, PackedParts { fragments, directories })))
 }
 
 /// The parts of the packed inode from byte `start` on, the position of each fragment, and the end of all.
@@ -93,12 +71,12 @@ fn place(
     tails: &[Tail],
     start: u64,
 ) -> Result<(Vec<Part>, Vec<u64>, u64), BuildError> {
-    let fragments: Vec<Fragment> = tails.iter().map(|tail| tail.fragment).collect();
+    let fragments: Vec<&Fragment> = tails.iter().map(|tail| &tail.fragment).collect();
     let originals = originals(input, plan, &fragments)?;
     let first: Vec<usize> =
         (0..fragments.len()).filter(|at| originals.get(*at) == Some(at)).collect();
-    let sketches: Vec<Sketch> =
-        first.iter().filter_map(|at| fragments.get(*at)).map(|f| f.sketch).collect();
+    let sketches: Vec<&Sketch> =
+        first.iter().filter_map(|at| fragments.get(*at)).map(|f| &f.sketch).collect();
     let mut positions = vec![0; fragments.len()];
     let mut parts = Vec::with_capacity(first.len());
     let mut position = start;
@@ -106,7 +84,7 @@ fn place(
         let (Some(fragment), Some(slot)) = (fragments.get(*at), positions.get_mut(*at)) else {
             continue;
         };
-        let Fragment { inode, start, len, .. } = *fragment;
+        let Fragment { inode, start, len, .. } = **fragment;
         *slot = position;
         parts.push(Part { position, inode, start, len });
         position += len;

@@ -32,7 +32,7 @@ pub(super) fn candidates(
 pub(crate) fn originals(
     input: Input<'_>,
     plan: &Plan<'_>,
-    fragments: &[Fragment],
+    fragments: &[&Fragment],
 ) -> Result<Vec<usize>, ContentError> {
     let mut first: HashMap<(usize, u64, u128), usize> = HashMap::new();
     let mut originals = Vec::with_capacity(fragments.len());

@@ -72,7 +72,7 @@ fn find_duplicates(
     let candidates = duplicates::candidates(input, plan, files);
     let found = scanner.scan(Task::Digest, &candidates)?;
     let files: Vec<Fragment> = found.into_iter().map(Scanned::whole).collect();
-    let originals = originals(input, plan, &files)?;
+    let originals = originals(input, plan, &files.iter().collect::<Vec<_>>())?;
     let pairs = files.iter().zip(originals.iter().filter_map(|at| files.get(*at)));
     // Their index tables start at the same distance from the inode.
     let header = |file: &Fragment| geometry.map_header(file.inode, file.len);

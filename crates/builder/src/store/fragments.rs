@@ -25,16 +25,16 @@ pub(crate) struct PackedParts {
 /// [`BuildError`] if a table can't be encoded or kept.
 pub(crate) fn refer_to_fragments(
     geometry: Geometry<'_>,
-    packed: &PackedParts,
+    packed: PackedParts,
     stored: StoredFiles,
 ) -> Result<StoredFiles, BuildError> {
     let StoredFiles { table, used, .. } = stored;
     let mut tables = Tables::new(geometry, table, used);
-    for (inode, offset) in &packed.directories {
-        tables.set_fragment(*inode, *offset)?;
+    for (inode, offset) in packed.directories {
+        tables.set_fragment(inode, offset)?;
     }
-    for (tail, offset) in &packed.fragments {
-        refer(&mut tables, tail.clone(), *offset)?;
+    for (tail, offset) in packed.fragments {
+        refer(&mut tables, tail, offset)?;
     }
     Ok(StoredFiles { table: tables.files, used: tables.used, ..stored })
 }

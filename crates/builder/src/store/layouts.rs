@@ -54,6 +54,11 @@ impl<'r> Layouts<'r> {
         Self { repeats, slots: repeats.segments().map(|at| (at, Slot::default())).collect() }
     }
 
+    /// Whether others refer to a segment.
+    pub(super) fn has(&self, segment: Position) -> bool {
+        self.slots.contains_key(&segment)
+    }
+
     /// Publishes the layout of a segment to the workers that wait for it. Only the first call has an effect.
     pub(super) fn publish(&self, segment: Position, layout: &[LaidOut]) {
         if let Some(slot) = self.slots.get(&segment) {

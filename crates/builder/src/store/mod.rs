@@ -53,12 +53,12 @@ pub(crate) fn store<'a>(
 ) -> Result<StoredFiles, BuildError> {
     let Geometry { input, plan } = geometry;
     let context = destination.context;
-    let mut writer = Writer::new(geometry, analysis, destination, stored);
+    let layouts = &Layouts::new(&analysis.repeats);
+    let mut writer = Writer::new(geometry, analysis, destination, layouts, stored);
     writer.store_unread()?;
     let order = analysis.in_blocks();
     let room = Room::new(context, plan.compresses());
     let spare = &Spare::new(room.most_bytes / 2);
-    let layouts = &Layouts::new(&analysis.repeats);
     let mut batches = Batches::new(input, &order, Forms { geometry, analysis });
     let worker = || Compressor::new(Shared { geometry, layouts, context, spare });
     in_order(

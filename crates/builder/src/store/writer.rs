@@ -1,10 +1,6 @@
 //! Defines [`Writer`], which writes the blocks of files one after another and enters where they are.
 
-use std::{
-    collections::{HashMap, HashSet},
-    mem,
-    sync::Arc,
-};
+use std::{collections::HashMap, mem, sync::Arc};
 
 use lith_format::addr::{Blkaddr, BlockBits};
 use lith_tree::{Content, InodeIndex};
@@ -13,7 +9,7 @@ use super::{
     allocator::Allocator,
     chunks::{Blob, ChunkWriter, HashedChunk, Runs, cut},
     large::Large,
-    layouts::Shared,
+    layouts::{Layouts, Shared},
     piece::{Blocks, Outcome, Piece, Rest, Stored},
     stored::{Destination, StoredFiles},
     tables::{Pclusters, Tables},
@@ -37,8 +33,7 @@ pub(super) struct Writer<'a> {
     chunks: ChunkWriter<'a>,
     tables: Tables<'a>,
     large: Option<Large<'a>>,
-    /// The segments to which others refer.
-    referred: HashSet<Position>,
+    layouts: &'a Layouts<'a>,
     /// The blocks of the pclusters of segments to which others refer.
     segments: HashMap<Position, Vec<Blkaddr>>,
     has_shared: bool,
@@ -51,6 +46,7 @@ impl<'a> Writer<'a> {
         geometry: Geometry<'a>,
         analysis: &'a Analysis<'a>,
         Destination { image, context }: Destination<'a>,
+        layouts: &'a Layouts<'a>,
         stored: StoredFiles,
     ) -> Self {
         let options = geometry.plan.options;
@@ -62,7 +58,7 @@ impl<'a> Writer<'a> {
             chunks: ChunkWriter::new(options, blob),
             tables: Tables::new(geometry, stored.table, stored.used),
             large: None,
-            referred: analysis.repeats.segments().collect(),
+            layouts,
             segments: HashMap::new(),
             has_shared: stored.has_shared,
             tails: stored.tails,
@@ -178,7 +174,7 @@ impl<'a> Writer<'a> {
             addresses.push(address);
             next += if other.is_none() { extent.blocks.into() } else { 0 };
         }
-        if self.referred.contains(&own) {
+        if self.layouts.has(own) {
             self.segments.insert(own, addresses.clone());
         }
         Some(addresses)
