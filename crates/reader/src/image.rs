@@ -1,6 +1,6 @@
 //! Defines the state of an open image. What can be done with it is in the files that use this one.
 
-use std::fmt;
+use std::{fmt, sync::OnceLock};
 
 use lith_format::{
     compression::Configs, device_table::DeviceMap, superblock::Superblock, xattr::PrefixTable,
@@ -11,6 +11,7 @@ use crate::{
     decode::StreamKey,
     devices::Devices,
     fetch::{Pool, Source},
+    fragments::Fragments,
     inode::Inode,
     limits::Limits,
     map::Map,
@@ -40,6 +41,8 @@ pub struct Image {
     pub(crate) devices: Devices,
     /// The inode that holds fragments.
     pub(crate) packed: Option<SpecialInode>,
+    /// Set when all files are expected to be read, with the extents of a compressed packed inode.
+    pub(crate) all_files: OnceLock<Option<Fragments>>,
     /// The inode that holds inodes.
     pub(crate) metabox: Option<SpecialInode>,
     pub(crate) prefixes: PrefixTable,

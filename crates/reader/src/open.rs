@@ -1,6 +1,6 @@
 //! Opens an image: reads its superblock, device table and special inodes, and checks them.
 
-use std::path::Path;
+use std::{path::Path, sync::OnceLock};
 
 use lith_device::{FileDevice, ReadAt};
 use lith_format::{
@@ -82,6 +82,7 @@ fn open(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Image, Error>
         superblock,
         configs,
         packed: None,
+        all_files: OnceLock::new(),
         metabox: None,
         prefixes: PrefixTable::default(),
         limits,

@@ -38,6 +38,8 @@ pub(crate) struct Request {
     pub(crate) read: usize,
     /// Whether many files need the extent.
     pub(crate) shared: bool,
+    /// Whether all of the extent will be read.
+    pub(crate) whole: bool,
 }
 
 impl Request {
@@ -53,14 +55,14 @@ impl Request {
     /// Bytes to decode for the cache, which keeps pieces of up to `longest` bytes. An extent that is `known` was requested
     /// before.
     pub(crate) fn kept(&self, known: bool, longest: usize) -> u64 {
-        let all = if self.shared {
+        let all = if self.shared || self.whole {
             self.extent
         } else {
             self.end().saturating_mul(2).max(EAGER).min(self.extent)
         };
         // The rest of an extent costs little when more than half of it is decoded.
         let most = self.end() >= self.extent / 2;
-        let more = known || most || self.shared || self.read > SMALL;
+        let more = known || most || self.shared || self.whole || self.read > SMALL;
         if more && all <= longest as u64 { all } else { self.end() }
     }
 

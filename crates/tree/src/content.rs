@@ -122,6 +122,12 @@ pub trait Contents: Send + Sync {
     /// [`ContentError`] if it can't be opened, has been removed, or differs from the tree.
     fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError>;
 
+    /// Groups of `files`, by their indices, that are best read one after another, each by one thread, if all are read.
+    /// `None`: any order is as good.
+    fn reading_order(&self, _files: &[InodeIndex]) -> Option<Vec<Vec<usize>>> {
+        None
+    }
+
     /// The devices that store bytes to which an image is to refer.
     fn devices(&self) -> Vec<ExtraDevice> {
         Vec::new()

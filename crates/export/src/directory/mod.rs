@@ -54,7 +54,7 @@ pub fn extract(
         beneath,
         counter: Counter::start(observer, fs.tree, selection),
     };
-    let mut plan = Plan::new(fs.tree, selection);
+    let mut plan = Plan::new(fs, selection);
     directories::make(&extraction, &mut plan, is_new)?;
     workers::run(&extraction, &plan)?;
     entries::make_links(&extraction, &plan)?;

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, ops::Range};
 
-use lith_tree::{InodeIndex, Kind, Name, Tree};
+use lith_tree::{Filesystem, InodeIndex, Kind, Name, Tree};
 
 use crate::Selection;
 
@@ -33,7 +33,7 @@ pub(super) struct Link<'a> {
 
 /// The unit of work of a worker.
 pub(super) enum Job {
-    /// A range of the plan's entries, all in one directory.
+    /// A range of the plan's entries.
     Entries(Range<usize>),
     /// Bytes of one of the plan's large files.
     Segment { large: usize, range: Range<u64> },
@@ -69,7 +69,8 @@ const JOB_ENTRIES: usize = 64;
 const JOB_BYTES: u64 = 4 << 20;
 
 impl<'a> Plan<'a> {
-    pub(super) fn new(tree: &'a Tree, selection: &'a Selection) -> Self {
+    pub(super) fn new(fs: Filesystem<'a>, selection: &'a Selection) -> Self {
+        let tree = fs.tree;
         let mut plan = Self::default();
         let mut batch = Batch::default();
         let mut firsts = HashMap::new();
@@ -99,7 +100,27 @@ impl<'a> Plan<'a> {
         }
         plan.end_batch(&mut batch);
         plan.directories.sort_by_key(|directory| directory.depth);
+        let inodes: Vec<_> = plan.entries.iter().map(|entry| entry.inode).collect();
+        if let Some(groups) = fs.contents.reading_order(&inodes) {
+            plan.follow(tree, &groups);
+        }
         plan
+    }
+
+    /// Orders the entries by groups, whose last one is in the order of directories.
+    fn follow(&mut self, tree: &Tree, groups: &[Vec<usize>]) {
+        let entries = std::mem::take(&mut self.entries);
+        self.jobs.retain(|job| matches!(job, Job::Segment { .. }));
+        let mut batch = Batch::default();
+        let Some((others, groups)) = groups.split_last() else { return };
+        for group in groups {
+            self.entries.extend(group.iter().filter_map(|number| entries.get(*number)));
+            self.end_batch(&mut batch);
+        }
+        for entry in others.iter().filter_map(|number| entries.get(*number)) {
+            self.add(*entry, &tree.get(entry.inode).kind, &mut batch);
+        }
+        self.end_batch(&mut batch);
     }
 
     fn add(&mut self, entry: Entry<'a>, kind: &Kind, batch: &mut Batch) {

@@ -10,7 +10,10 @@ mod spares;
 
 use std::{
     hash::{BuildHasher, Hash, RandomState},
-    sync::{Arc, Mutex, MutexGuard},
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 pub(crate) use self::policy::Bytes;
@@ -32,7 +35,9 @@ pub(crate) struct Cache<K> {
     shards: Box<[Mutex<Shard<K>>]>,
     hasher: RandomState,
     /// Bytes that a shard may hold.
-    budget: usize,
+    budget: AtomicUsize,
+    /// The budget grows until it holds so many of the longest pieces.
+    pieces: AtomicUsize,
     spares: Mutex<Spares>,
 }
 
@@ -81,9 +86,15 @@ impl<K: Hash + Eq + Copy> Cache<K> {
         Self {
             shards: (0..shards).map(|_| Mutex::default()).collect(),
             hasher: RandomState::new(),
-            budget: budget / shards,
+            budget: AtomicUsize::new(budget / shards),
+            pieces: AtomicUsize::new(0),
             spares: Mutex::default(),
         }
+    }
+
+    /// Keeps as many of the longest pieces as so many readers need if each uses one at a time.
+    pub(crate) fn expect_readers(&self, readers: usize) {
+        self.pieces.store(readers.saturating_add(1), Ordering::Relaxed);
     }
 
     /// Remembers requested keys much longer.
@@ -94,8 +105,17 @@ impl<K: Hash + Eq + Copy> Cache<K> {
     }
 
     /// The longest piece that can be kept.
-    pub(crate) const fn longest(&self) -> usize {
-        self.budget
+    pub(crate) fn longest(&self) -> usize {
+        match self.pieces.load(Ordering::Relaxed) {
+            0 => self.budget.load(Ordering::Relaxed),
+            _ => usize::MAX,
+        }
+    }
+
+    /// Bytes that a shard may hold now that it gets a piece of `length` bytes.
+    fn budget_for(&self, length: usize) -> usize {
+        let needed = length.saturating_mul(self.pieces.load(Ordering::Relaxed));
+        self.budget.fetch_max(needed, Ordering::Relaxed).max(needed)
     }
 
     /// The piece `key` of `length` bytes; `load` fills it unless it is cached.
@@ -135,7 +155,7 @@ impl<K: Hash + Eq + Copy> Cache<K> {
         }
         let bytes = Arc::new(bytes);
         *loaded = Some(Arc::clone(&bytes));
-        let dropped = self.shard(key).keep(key, &bytes, &slot, self.budget);
+        let dropped = self.shard(key).keep(key, &bytes, &slot, self.budget_for(bytes.capacity()));
         self.reuse(dropped);
         Ok((bytes, Origin::Loaded))
     }
@@ -192,12 +212,13 @@ impl<K: Hash + Eq + Copy> Cache<K> {
 
     /// Keeps a piece that was loaded elsewhere.
     pub(crate) fn put(&self, key: K, bytes: &[u8]) {
-        if bytes.len() > self.budget {
+        let budget = self.budget_for(bytes.len());
+        if bytes.len() > budget {
             return;
         }
         let mut buffer = lock(&self.spares).take(bytes.len());
         copy(bytes, &mut buffer, bytes.len());
-        let dropped = self.shard(key).kept.insert(key, &Arc::new(buffer), self.budget);
+        let dropped = self.shard(key).kept.insert(key, &Arc::new(buffer), budget);
         self.reuse(dropped);
     }
 
@@ -248,8 +269,6 @@ fn copy(bytes: &[u8], buf: &mut [u8], length: usize) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
     use super::*;
 
     fn read(cache: &Cache<u32>, key: u32, length: usize) -> Origin {

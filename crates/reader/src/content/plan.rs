@@ -165,8 +165,8 @@ impl Content<'_> {
 
     /// A part as a request, in a read of `read` bytes.
     pub(super) fn request(&self, part: &Part, read: usize) -> Request {
-        let shared = self.role != Role::File;
-        Request { extent: part.extent.len, skip: part.skip, len: part.len, read, shared }
+        let (shared, whole) = (self.role != Role::File, self.image.all_files.get().is_some());
+        Request { extent: part.extent.len, skip: part.skip, len: part.len, read, shared, whole }
     }
 
     pub(super) fn way(&self, part: &Part, read: usize) -> Way {

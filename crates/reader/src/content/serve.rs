@@ -111,7 +111,10 @@ impl Content<'_> {
             .checked_add(skip)
             .filter(|start| start.checked_add(length).is_some_and(|end| end <= size));
         let start = start.ok_or(Corruption::FragmentBeyondPacked { offset, length, size })?;
-        packed.content(self.image).read(buf, start)
+        let content = packed.content(self.image);
+        let decode = |extent: &mut [u8], start| content.read(extent, start);
+        let read = self.image.fragments().and_then(|fragments| fragments.read(buf, start, decode));
+        read.unwrap_or_else(|| content.read(buf, start))
     }
 
     fn serve_compressed(

@@ -41,6 +41,11 @@ impl Contents for ImageContents {
         }
     }
 
+    fn reading_order(&self, files: &[InodeIndex]) -> Option<Vec<Vec<usize>>> {
+        let nid = |inode: &InodeIndex| self.nids.get(inode.index()).copied().unwrap_or_default();
+        self.image.reading_order(&files.iter().map(nid).collect::<Vec<_>>())
+    }
+
     fn devices(&self) -> Vec<ExtraDevice> {
         self.referred.as_ref().map(Referred::devices).unwrap_or_default()
     }

@@ -6,7 +6,7 @@ use lith_builder::{Digest, DigestOfPieces, PIECE};
 use lith_format::addr::Nid;
 use lith_observer::Observer;
 use lith_parallel::try_map;
-use lith_reader::{Image, Place};
+use lith_reader::Image;
 use lith_tree::{InodeIndex, Kind, Tree};
 
 use crate::{Error, mismatch::Mismatch};
@@ -34,31 +34,27 @@ pub(super) struct Content<'a> {
 impl Content<'_> {
     pub(super) fn compare_all(
         &self,
-        mut files: Vec<(InodeIndex, Nid)>,
+        files: Vec<(InodeIndex, Nid)>,
         workers: NonZeroUsize,
     ) -> Result<(), Error> {
         let sizes = files.iter().map(|(index, _)| self.size(*index));
         self.observer.expect(sizes.fold(0, u64::saturating_add));
-        // Fragments of one pcluster are read while it is in the cache.
-        if self.image.superblock().packed_nid.is_some() {
-            files.sort_by_cached_key(|(_, nid)| self.fragment_of(*nid));
-        }
-        let pieces: Vec<Piece> =
-            files.iter().flat_map(|(index, nid)| self.pieces(*index, *nid)).collect();
-        let strides: Vec<_> = pieces.chunks(STRIDE).collect();
+        let nids: Vec<Nid> = files.iter().map(|(_, nid)| *nid).collect();
+        let groups = self.image.reading_order(&nids);
+        let groups = groups.unwrap_or_else(|| vec![(0..files.len()).collect()]);
+        let (others, packed) = groups.split_last().expect("there is a group at least");
+        let pieces = |group: &Vec<usize>| -> Vec<Piece> {
+            let files = group.iter().filter_map(|number| files.get(*number));
+            files.flat_map(|(index, nid)| self.pieces(*index, *nid)).collect()
+        };
+        let packed: Vec<_> = packed.iter().map(pieces).collect();
+        let others = pieces(others);
+        let strides = packed.iter().map(Vec::as_slice).chain(others.chunks(STRIDE));
+        let strides: Vec<_> = strides.collect();
         let digests = try_map(&strides, workers, Vec::new, |buf, stride| {
             stride.iter().map(|piece| self.hash(piece, buf)).collect::<Result<Vec<_>, _>>()
         })?;
-        Ok(self.compare_digests(&pieces, &digests.concat())?)
-    }
-
-    /// The position of a file's fragment in the packed inode. `None` after an error too: reading the file reports it.
-    fn fragment_of(&self, nid: Nid) -> Option<u64> {
-        let inode = self.image.inode(nid).ok()?;
-        match self.image.extents(&inode).ok()?.next()?.ok()?.place {
-            Place::Packed { offset } => Some(offset),
-            _ => None,
-        }
+        Ok(self.compare_digests(&strides.concat(), &digests.concat())?)
     }
 
     fn pieces(&self, index: InodeIndex, nid: Nid) -> impl Iterator<Item = Piece> + use<> {

@@ -38,6 +38,7 @@ pub(super) fn verify(verification: Verification<'_>) -> Result<(), Error> {
     let Verification { devices, start, fs, built, has_content, workers, observer } = verification;
     observer.begin(Phase::Verifying);
     let image = &open(devices, start)?;
+    image.expect_all_files(workers);
     let names = Names::new(fs.tree, image, built.time).compare_all()?;
     let is_unread = |(index, _): &_| built.unread.binary_search(index).is_ok();
     let (unread, read): (Vec<_>, Vec<_>) = names.into_iter().partition(is_unread);
