@@ -49,7 +49,7 @@ pub use input::{
 };
 pub use options::{
     AttributeOptions, ChunkForm, Chunks, Compression, CompressionOptions, DataImport, Files,
-    Fragments, Identity, ImageId, IndexForm, InodeForm, LayoutOptions, Options, Preset, Rule,
+    Fragments, Identity, ImageId, IndexForm, InodeForm, LayoutOptions, Need, Options, Preset, Rule,
     UnknownPreset,
 };
 pub use output::Output;

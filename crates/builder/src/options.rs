@@ -20,6 +20,7 @@ mod rule;
 pub use self::{
     all::Options,
     attributes::{AttributeOptions, InodeForm},
+    check::Need,
     chunks::{ChunkForm, Chunks},
     compression::{CompressionOptions, Fragments, IndexForm},
     data::DataImport,

@@ -51,6 +51,17 @@ impl Preset {
         }
     }
 
+    /// The kernel from which on the preset uses everything that it can, unless that is older than
+    /// [`KernelVersion::DEFAULT`].
+    #[must_use]
+    pub fn full_since(self) -> Option<KernelVersion> {
+        let everything = [FRAGMENTS, SMALL, WIDE, METABOX].into_iter().flatten();
+        match self {
+            Self::Fast | Self::Balanced => None,
+            Self::Small | Self::Smallest => everything.map(|needed| needed.since()).max(),
+        }
+    }
+
     /// The options of an image that Linux `kernel` and later mount.
     #[must_use]
     pub fn options(self, kernel: KernelVersion) -> Options {

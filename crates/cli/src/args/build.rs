@@ -37,6 +37,8 @@ pub(crate) struct Build {
     pub(crate) read: source::Options,
     /// What kind of image is made.
     pub(crate) options: Options,
+    /// What decides on which kernels the image mounts, in case that is not what is expected.
+    pub(crate) kernel_notes: Vec<String>,
     /// Owners and times that replace those of the source.
     pub(crate) adjust: Adjust,
     /// The resources that the build uses.
@@ -168,9 +170,10 @@ struct DataArguments {
     #[arg(long = "xattr-prefix", value_name = "PREFIX")]
     xattr_prefixes: Vec<OsString>,
 
-    /// The oldest Linux that must mount the image; features that it lacks are not used, or refused if requested
-    #[arg(long, value_name = "VERSION", default_value_t = KernelVersion::DEFAULT)]
-    kernel: KernelVersion,
+    /// The oldest Linux that must mount the image, or `host` for the one that runs: features that it lacks are not used,
+    /// and refused if requested [default: 6.1, or what the requested features need]
+    #[arg(long, value_name = "VERSION", value_parser = value::kernel)]
+    kernel: Option<KernelVersion>,
 }
 
 #[derive(Args, Debug)]
@@ -311,7 +314,7 @@ impl Arguments {
     fn into_request(self) -> Result<Build, String> {
         let memory = self.work.memory()?;
         let workers = super::workers(self.work.workers);
-        let options = self.options()?;
+        let (options, kernel_notes) = self.options()?;
         let adjust = self.attributes.adjust(super::source_date_epoch()?)?;
         let exclude = Excludes::new(&self.content.exclude);
         let exclude = exclude.map_err(|error| super::one_line(&error))?;
@@ -326,17 +329,31 @@ impl Arguments {
         let summary = self.work.summary();
         let work = Work { workers, memory: memory.builder, verify: !self.work.no_verify };
         let (source, devices, image) = (self.source, self.content.devices, self.image);
-        Ok(Build { source, devices, image, read, options, adjust, work, summary })
+        Ok(Build { source, devices, image, read, options, kernel_notes, adjust, work, summary })
     }
 
-    /// What kind of image is made.
-    fn options(&self) -> Result<Options, String> {
+    /// What kind of image is made, and notes about the kernels that mount it.
+    fn options(&self) -> Result<(Options, Vec<String>), String> {
         let mut options = self.data.options()?;
         options.identity.label =
             self.attributes.label.clone().unwrap_or_default().into_encoded_bytes();
         options.identity.id = self.attributes.uuid;
+        let mut notes = Vec::new();
+        if self.data.kernel.is_none() {
+            let needs = options.raise_kernel().map_err(|error| error.to_string())?;
+            if !needs.is_empty() {
+                let what: Vec<_> = needs.into_iter().map(|need| need.what).collect();
+                let what = what.join(", ");
+                notes.push(format!("mounts on Linux {} and later: {what}", options.kernel));
+            }
+        }
         options.check().map_err(|error| error.to_string())?;
-        Ok(options)
+        let preset = self.data.preset;
+        let full = preset.full_since().filter(|full| options.kernel < *full);
+        if let Some(full) = full.filter(|_| self.data.compress.is_none()) {
+            notes.push(format!("the preset {preset} makes smaller images with --kernel {full}"));
+        }
+        Ok((options, notes))
     }
 }
 
@@ -344,12 +361,13 @@ impl DataArguments {
     /// What kind of image is made: as the preset has it, unless an option says otherwise. Without compression of files
     /// nothing of the preset remains.
     fn options(&self) -> Result<Options, String> {
-        let preset = self.preset.options(self.kernel);
+        let kernel = self.kernel.unwrap_or(KernelVersion::DEFAULT);
+        let preset = self.preset.options(kernel);
         let files = self.files(&preset)?;
         let metabox = self.metabox(&preset, files)?;
         let rules = self.rules(&preset)?;
         let mut options = if files.is_some() { preset } else { Options::uncompressed() };
-        options.kernel = self.kernel;
+        options.kernel = kernel;
         options.layout.block = self.block_size;
         options.attributes.xattr_prefixes = xattr_prefixes(&self.xattr_prefixes);
         options.compression.files = files;

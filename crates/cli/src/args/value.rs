@@ -7,7 +7,7 @@ use jiff::{Timestamp as Time, civil};
 use lith::{
     builder::{ImageId, Preset},
     codec::{Compressor, ParseCompressorError},
-    format::addr::BlockBits,
+    format::{addr::BlockBits, kernel::KernelVersion},
     tree::Timestamp,
 };
 use uuid::Uuid;
@@ -31,6 +31,8 @@ pub(crate) enum ValueError {
     Block,
     /// It is neither 0 nor 1.
     ZeroOrOne,
+    /// It is not a kernel version.
+    Kernel,
 }
 
 impl fmt::Display for ValueError {
@@ -45,6 +47,7 @@ impl fmt::Display for ValueError {
             Self::Compressor(problem) => problem,
             Self::Percent => "expected a number from 0 to 100",
             Self::ZeroOrOne => "expected 0 or 1",
+            Self::Kernel => "expected a version of Linux, such as 6.1 or 6.12.3-generic, or `host`",
             Self::Block => "expected a block size: 512, 1K, 2K, 4K, 8K, 16K, 32K or 64K",
         })
     }
@@ -55,6 +58,13 @@ impl std::error::Error for ValueError {}
 /// Reads the name of a preset.
 pub(crate) fn preset() -> impl TypedValueParser<Value = Preset> {
     PossibleValuesParser::new(Preset::ALL.map(Preset::name)).try_map(|name| name.parse::<Preset>())
+}
+
+/// Reads a version of Linux, or `host` for the one that runs.
+pub(crate) fn kernel(text: &str) -> Result<KernelVersion, ValueError> {
+    let uname = rustix::system::uname();
+    let version = if text == "host" { &uname.release().to_string_lossy() } else { text };
+    version.parse().map_err(|_error| ValueError::Kernel)
 }
 
 /// A number of bytes: `4096`, `64K`, `64KiB`, `1M`, `2G`.

@@ -12,7 +12,6 @@ use lith::{
     Builder, Built, Error,
     builder::Report,
     observer::{Observer, Phase, Progress},
-    source::Note,
 };
 use serde::Serialize;
 
@@ -33,12 +32,15 @@ use crate::{
 /// Makes an image.
 pub(crate) fn run(request: Build) -> anyhow::Result<Outcome> {
     let started = Instant::now();
-    let Build { source, devices, image, read, options, adjust, work, summary } = request;
+    let Build { source, devices, image, read, options, kernel_notes, adjust, work, summary } =
+        request;
     let open = || {
         let builder = Builder::source(trees::open(&source, &devices, &read)?);
         Ok(work.apply(builder.options(|all| *all = options).adjust(adjust)))
     };
     let Built { report, notes, .. } = make(open, &image, summary != Summary::Nothing)?;
+    let notes = notes.iter().map(|note| NoteLine(note).to_string());
+    let notes = kernel_notes.into_iter().chain(notes).collect();
     let result = Printed { image: &image, report, notes, time: started.elapsed() };
     let mut output = output::stdout()?;
     match summary {
@@ -76,7 +78,7 @@ fn about(image: &Path, error: Error) -> anyhow::Error {
 struct Printed<'a> {
     image: &'a Path,
     report: Report,
-    notes: Vec<Note>,
+    notes: Vec<String>,
     time: Duration,
 }
 
@@ -88,13 +90,13 @@ struct Record<'a> {
     /// Bytes of the image for each byte of content.
     ratio: Option<f64>,
     seconds: f64,
-    notes: Vec<String>,
+    notes: &'a [String],
 }
 
 impl Printed<'_> {
     fn print_notes(&self) {
         for note in &self.notes {
-            eprintln!("lith: {}", NoteLine(note));
+            eprintln!("lith: {note}");
         }
     }
 
@@ -104,7 +106,7 @@ impl Printed<'_> {
             report: &self.report,
             ratio: ratio(self.report.image_bytes, self.report.content_bytes),
             seconds: self.time.as_secs_f64(),
-            notes: self.notes.iter().map(|note| NoteLine(note).to_string()).collect(),
+            notes: &self.notes,
         }
     }
 
