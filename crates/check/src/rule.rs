@@ -86,7 +86,7 @@ rules! {
     SbInos "sb-inos" Warning
         "The superblock's number of inodes is right.";
     SbLabel "sb-label" Warning
-        "The volume name ends with a NUL: Linux up to 6.12 refuses to mount it otherwise.";
+        "The volume name ends with a NUL: older kernels refuse to mount it otherwise.";
     DeviceTable "device-table" Error
         "The device table is whole, and its devices don't overlap.";
     FeatureUndeclared "feature-undeclared" Error
@@ -162,9 +162,9 @@ rules! {
     InlineCrossesBlock "inline-crosses-block" Error
         "Inline data doesn't cross a block boundary.";
     InterlacedInline "interlaced-inline" Error
-        "No plain inline tail is in an interlaced inode: Linux up to 6.18 misreads it.";
+        "No plain inline tail is in an interlaced inode: many kernels misread it.";
     ExtentNotSmaller "extent-not-smaller" Error
-        "A compressed extent before the end of a file is larger than its pcluster: Linux 7 refuses it otherwise.";
+        "A compressed extent before the end of a file is larger than its pcluster: newer kernels refuse others.";
     ExtentOutside "extent-outside" Error
         "Data is stored before the end of its device.";
     ExtentInMetadata "extent-in-metadata" Error

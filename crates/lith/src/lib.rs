@@ -2,8 +2,9 @@
 //!
 //! # Build an image
 //!
-//! [`Builder`] makes an image of a directory, a tar or a tree in memory. By default it is the image that the command
-//! `lith build` makes: small, quick to read, and for Linux 6.1 and later.
+//! [`Builder`] makes an image of a directory, a tar or a tree in memory. By default it is the image
+//! that the command `lith build` makes: small, quick to read, and for Linux since
+//! [`KernelVersion::DEFAULT`](format::kernel::KernelVersion::DEFAULT).
 //!
 //! ```
 //! use lith::{Builder, Preset, codec::Compressor, format::kernel::KernelVersion};

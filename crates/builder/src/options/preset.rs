@@ -13,15 +13,17 @@ use super::{Compression, Fragments, Options};
 pub enum Preset {
     /// The quickest to build: LZ4.
     Fast,
-    /// Small, and quick to read: LZ4HC at its highest level, with fragments from Linux 6.1 on.
+    /// Small, and quick to read: LZ4HC at its highest level, with fragments if the kernel reads them.
     #[default]
     Balanced,
-    /// Much smaller, slower to read: LZMA in pclusters of 256 KiB, with fragments and ztailpacking; from Linux 6.17 on
-    /// also a metabox and the 48-bit layout. Before Linux 6.1 the same as [`Balanced`](Self::Balanced).
+    /// Much smaller, slower to read: LZMA in pclusters of 256 KiB, with fragments and ztailpacking,
+    /// and if the kernel reads them a metabox and the 48-bit layout. For kernels without fragments
+    /// the same as [`Balanced`](Self::Balanced).
     Small,
-    /// As small as possible, slow to build and to read: LZMA with most effort in pclusters of 1 MiB, with all files in
-    /// the packed inode and ztailpacking; from Linux 6.17 on also directories in the packed inode, a metabox and the
-    /// 48-bit layout. Before Linux 6.1 the same as [`Balanced`](Self::Balanced).
+    /// As small as possible, slow to build and to read: LZMA with most effort in pclusters of 1 MiB,
+    /// with all files in the packed inode and ztailpacking, and if the kernel reads them directories
+    /// in the packed inode, a metabox and the 48-bit layout. For kernels without fragments the same
+    /// as [`Balanced`](Self::Balanced).
     Smallest,
 }
 

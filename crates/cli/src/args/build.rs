@@ -8,7 +8,7 @@ use lith::{
     builder::{Compression, Fragments, ImageId, Options, Preset, Rule},
     codec::Compressor,
     format::addr::BlockBits,
-    format::kernel::KernelVersion,
+    format::kernel::{Capability, KernelVersion},
     source,
     source::Excludes,
     tree::Timestamp,
@@ -71,11 +71,14 @@ pub(crate) enum Summary {
 /// Make an image of a directory, a tar or another image
 #[derive(Args, Debug)]
 #[command(
-    long_about = "Makes an EROFS image of a directory, a tar or another image.\n\n\
-        Without options the image is small, quick to read, and mounts on Linux 6.1 and later. It is read back \
+    long_about = format!(
+        "Makes an EROFS image of a directory, a tar or another image.\n\n\
+        Without options the image is small, quick to read, and mounts on Linux {} and later. It is read back \
         and compared with the source before it replaces the file at its path; after any failure that file is \
         unchanged. The same source and options give the same bytes, on any machine and with any number of \
         workers.",
+        KernelVersion::DEFAULT
+    ),
     after_long_help = "\
 Examples:
   lith build rootfs rootfs.erofs
@@ -120,7 +123,7 @@ struct DataArguments {
     compress: Option<Compressors>,
 
     /// The largest pcluster, 4K to 1M: larger ones make smaller images, but small reads decompress more
-    /// [default: 64K, or one block for a kernel before 5.13]
+    /// [default: 64K, or one block for a kernel that reads no more]
     #[arg(short = 'C', long, value_name = "SIZE")]
     pcluster: Option<Size>,
 
@@ -137,16 +140,21 @@ struct DataArguments {
     compress_hints: Option<PathBuf>,
 
     /// Extended features, separated by commas; can be repeated
-    ///
-    /// fragments (ends of files and small files share pclusters), all-fragments (all files do), ztailpacking (the last
-    /// pcluster of a file is inline), dedupe (repeated data is stored once), legacy-compress (full indexes); for Linux 6.15,
-    /// 48bit (compact inodes with times of their own, small indexes, images beyond 16 TiB) and dot-omitted (directories
-    /// without `.`). A leading `^` switches a feature off. The other features of mkfs.erofs are accepted as well
-    #[arg(short = 'E', value_name = "FEATURE,...", allow_hyphen_values = true)]
+    #[arg(short = 'E', value_name = "FEATURE,...", allow_hyphen_values = true, long_help = format!(
+        "Extended features, separated by commas; can be repeated\n\n\
+        fragments (ends of files and small files share pclusters), all-fragments (all files do), ztailpacking (the \
+        last pcluster of a file is inline), dedupe (repeated data is stored once), legacy-compress (full indexes); \
+        for Linux {}, 48bit (compact inodes with times of their own, small indexes, images beyond 16 TiB) and \
+        dot-omitted (directories without `.`). A leading `^` switches a feature off. The other features of \
+        mkfs.erofs are accepted as well",
+        Capability::Bits48.since()
+    ))]
     extended: Vec<String>,
 
-    /// Compress metadata in pclusters of this size, like files unless an algorithm is given; for Linux 6.17
-    #[arg(short = 'm', long, value_name = "SIZE[:ALGORITHM]")]
+    #[arg(short = 'm', long, value_name = "SIZE[:ALGORITHM]", help = format!(
+        "Compress metadata in pclusters of this size, like files unless an algorithm is given; for Linux {}",
+        Capability::Metabox.since()
+    ))]
     metadata: Option<Metadata>,
 
     /// Whether directories of more than a block are stored compressed in the packed inode; needs -m and fragments
@@ -157,17 +165,21 @@ struct DataArguments {
     #[arg(long, value_name = "PERCENT", default_value_t = Compression::DEFAULT_MIN_SAVING, value_parser = value::percent)]
     min_saving: u8,
 
-    /// The index of compressed files: compact, full (about four times as large) or records (one for each pcluster, for
-    /// Linux 6.15)
-    #[arg(long, value_name = "FORM", default_value = "compact", hide_possible_values = true)]
+    #[arg(long, value_name = "FORM", default_value = "compact", hide_possible_values = true, help = format!(
+        "The index of compressed files: compact, full (about four times as large) or records (one for each \
+        pcluster, for Linux {})",
+        Capability::ExtentRecords.since()
+    ))]
     index: Index,
 
     /// Block size; a kernel mounts no blocks larger than its pages
     #[arg(short = 'b', long, value_name = "SIZE", default_value = "4K", value_parser = value::block)]
     block_size: BlockBits,
 
-    /// A prefix of xattr names to store once; for Linux 6.4, can be repeated
-    #[arg(long = "xattr-prefix", value_name = "PREFIX")]
+    #[arg(long = "xattr-prefix", value_name = "PREFIX", help = format!(
+        "A prefix of xattr names to store once; for Linux {}, can be repeated",
+        Capability::LongXattrPrefixes.since()
+    ))]
     xattr_prefixes: Vec<OsString>,
 
     /// The oldest Linux that must mount the image, or `host` for the one that runs: features that it lacks are not used,

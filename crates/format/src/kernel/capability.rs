@@ -1,7 +1,8 @@
 //! Lists what not every kernel supports, with the first release that does.
 //!
-//! No other file names a version. Sources: the subjects of the commits that added each capability to Linux, and
-//! experiments with Linux 6.18. A release counts from `fs/erofs` outside of staging.
+//! Messages and help texts read the versions here, and a test compares the guide with them. A row
+//! cites the commit with which Linux reads it, as listed in the EROFS pull request for that release
+//! (linux-erofs@lists.ozlabs.org). EROFS left staging with 5.4; no earlier release counts.
 
 use core::fmt;
 
@@ -58,7 +59,8 @@ capabilities! {
         "Commit \"erofs: support superblock checksum\".";
     /// Pclusters of several blocks, and config records (`BIG_PCLUSTER`, `COMPR_CFGS`).
     BigPcluster: (5, 13), "a pcluster of several blocks",
-        "Commits \"erofs: add on-disk compression configurations\" and \"erofs: enable big pcluster feature\".";
+        "Commits \"erofs: add on-disk compression configurations\" and \
+         \"erofs: enable big pcluster feature\".";
     /// Chunk-based files, which can have holes and share blocks (`CHUNKED_FILE`).
     Chunks: (5, 15), "a file in chunks",
         "Commit \"erofs: support reading chunk-based uncompressed files\".";
@@ -73,7 +75,7 @@ capabilities! {
     /// The last pcluster of a file inline, after its inode (`ZTAILPACKING`).
     Ztailpacking: (5, 17), "a pcluster beside an inode",
         "Commit \"erofs: support inline data decompression\".";
-    /// Inode times are modification times (`MTIME`). Older kernels return the same number as another time.
+    /// Inode times are called modification times (`MTIME`). All kernels return them as such.
     Mtime: (5, 18), "modification times", "Commit \"erofs: rename ctime to mtime\".";
     /// Fragments in the packed inode (`FRAGMENTS`).
     Fragments: (6, 1), "a packed inode",
@@ -92,7 +94,8 @@ capabilities! {
         "Commit \"erofs: enable long extended attribute name prefixes\".";
     /// Extra devices concatenated to the primary one, mounted without `device=`.
     FlatDevices: (6, 4), "extra devices after the primary one",
-        "Commit \"erofs: support flattened block device for multi-blob images\".";
+        "Commits \"erofs: support flattened block device for multi-blob images\" and, for devices \
+         without a tag, \"erofs: allow empty device tags in flatdev mode\" (6.6).";
     /// The name filter of xattr bodies (`XATTR_FILTER`); older kernels ignore it.
     XattrFilter: (6, 6), "a filter of xattr names",
         "Commit \"erofs: boost negative xattr lookup with bloom filter\".";
@@ -110,7 +113,7 @@ capabilities! {
     Bits48: (6, 15), "the 48-bit layout", "Commit \"erofs: enable 48-bit layout support\".";
     /// Compact inodes with a modification time of their own.
     CompactMtime: (6, 15), "a compact inode with a time of its own",
-        "Commit \"erofs: add 48-bit block addressing on-disk support\".";
+        "Commit \"erofs: implement 48-bit block addressing for unencoded inodes\".";
     /// Directories without an entry `.` (`DOT_OMITTED`).
     DotOmitted: (6, 15), "a directory without an entry `.`",
         "Commit \"erofs: support dot-omitted directories\".";
@@ -124,12 +127,14 @@ capabilities! {
     Metabox: (6, 17), "compressed metadata", "Commit \"erofs: implement metadata compression\".";
     /// Shared xattrs in the metabox (`SHARED_EA_IN_METABOX`).
     SharedXattrsInMetabox: (6, 17), "shared xattrs in the metabox",
-        "Commit \"erofs: add on-disk definition for metadata compression\".";
-    /// Long xattr prefixes outside of the packed inode although there is one (`PLAIN_XATTR_PFX`). Older kernels
-    /// search the packed inode for them.
-    PlainXattrPrefixes: (6, 17), "a long prefix of extended attributes outside of the packed inode",
+        "Commit \"erofs: implement metadata compression\".";
+    /// Long xattr prefixes outside of the packed inode although there is one (`PLAIN_XATTR_PFX`).
+    /// Older kernels search the packed inode for them.
+    PlainXattrPrefixes: (6, 17),
+        "a long prefix of extended attributes outside of the packed inode",
         "Commit \"erofs: fix long xattr name prefix placement\".";
-    /// Page cache shared between images by a fingerprint xattr (`ISHARE_XATTRS`); older kernels ignore it.
+    /// Page cache shared between images by a fingerprint xattr (`ISHARE_XATTRS`); older kernels
+    /// ignore it.
     PageCacheSharing: (7, 0), "a page cache shared between images",
         "Commit \"erofs: introduce the page cache share feature\".";
 }
@@ -158,8 +163,8 @@ impl KernelVersion {
     /// The first kernel with EROFS outside of staging.
     pub const OLDEST: Self = Capability::Erofs.since();
 
-    /// The oldest kernel that images are built for by default: the first long-term release with fragments, that of
-    /// Debian 12.
+    /// The oldest kernel that images are built for by default: the first long-term release with
+    /// fragments, that of Debian 12.
     pub const DEFAULT: Self = Capability::Fragments.since();
 
     /// Whether this kernel supports all of `capabilities`.

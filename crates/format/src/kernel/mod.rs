@@ -1,6 +1,6 @@
 //! Since which kernel can an image use what?
 //!
-//! [`Capability`] is the only table of versions: features, algorithms, presets and refusals read it.
+//! [`Capability`] is the only table of versions: features, presets, help and refusals read it.
 
 mod capability;
 mod requirements;

@@ -18,7 +18,7 @@ pub enum HeadKind {
     Plain,
     /// Compressed with the header's first algorithm (`Z_EROFS_LCLUSTER_TYPE_HEAD1`).
     Head1,
-    /// Compressed with the header's second algorithm (`Z_EROFS_LCLUSTER_TYPE_HEAD2`, from Linux 5.16).
+    /// Compressed with the header's second algorithm (`Z_EROFS_LCLUSTER_TYPE_HEAD2`).
     Head2,
 }
 

@@ -71,7 +71,7 @@ pub fn try_mount(image: &Path) -> io::Result<Mounted> {
 /// The error of the kernel.
 pub fn try_mount_with(image: &Path, devices: &[PathBuf]) -> io::Result<Mounted> {
     match mount_source(image, devices) {
-        // Before 6.12 only block devices can be mounted.
+        // Older kernels mount only block devices.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOTBLK.raw_os_error()) => {
             let loop_device = |path: &PathBuf| LoopDevice::new(path);
             let others: Vec<_> = devices.iter().map(loop_device).collect::<Result<_, _>>()?;

@@ -12,7 +12,7 @@ use rustix::{io::Errno, mount::MountFlags};
 
 use crate::args::mount::{Mount, Settings};
 
-/// Mounts it and returns from what: a block device, the file itself (Linux 6.12), or a loop device on it.
+/// Mounts it and returns from what: a block device, the file itself, or a loop device on it.
 pub(crate) fn mount(request: &Mount, settings: &Settings) -> io::Result<&'static str> {
     let image = request.image.image.canonicalize()?;
     let is_device = fs::metadata(&image)?.file_type().is_block_device();
@@ -27,7 +27,7 @@ pub(crate) fn mount(request: &Mount, settings: &Settings) -> io::Result<&'static
     match at(&image, settings.offset) {
         Ok(()) if is_device => Ok("from the block device"),
         Ok(()) => Ok("from the file"),
-        // Files are sources since Linux 6.12, with an offset since 6.17, and never if they are on tmpfs.
+        // Older kernels mount no file, or only whole ones; none mounts a file on tmpfs.
         Err(error) if !is_device && may_need_loop(&error) => by_loop(),
         Err(error) => Err(error),
     }
