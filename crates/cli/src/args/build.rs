@@ -27,21 +27,14 @@ const DEFAULT_MEMORY: &str = "200M";
 /// A validated request to build an image.
 #[derive(Debug)]
 pub(crate) struct Build {
-    /// A directory, a tar or an image.
     pub(crate) source: PathBuf,
-    /// Further devices of a source image.
     pub(crate) devices: Vec<PathBuf>,
-    /// The image's path.
     pub(crate) image: PathBuf,
-    /// How the source is read.
     pub(crate) read: source::Options,
-    /// What kind of image is made.
     pub(crate) options: Options,
     /// Owners and times that replace those of the source.
     pub(crate) adjust: Adjust,
-    /// The resources that the build uses.
     pub(crate) work: Work,
-    /// What is printed at the end.
     pub(crate) summary: Summary,
 }
 
@@ -58,11 +51,8 @@ pub(crate) struct Work {
 /// How the report of a build is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Summary {
-    /// As text.
     Text,
-    /// As a JSON object.
     Json,
-    /// Not at all.
     Nothing,
 }
 
@@ -275,7 +265,6 @@ enum MtimeRule {
 }
 
 impl Work {
-    /// A build with these resources.
     pub(crate) fn apply(self, builder: Builder<'_>) -> Builder<'_> {
         builder.workers(self.workers).memory(self.memory).verify(self.verify)
     }
@@ -329,7 +318,6 @@ impl Arguments {
         Ok(Build { source, devices, image, read, options, adjust, work, summary })
     }
 
-    /// What kind of image is made.
     fn options(&self) -> Result<Options, String> {
         let mut options = self.data.options()?;
         options.identity.label =
@@ -429,7 +417,6 @@ impl DataArguments {
     }
 }
 
-/// Prefixes of xattr names, as bytes.
 pub(crate) fn xattr_prefixes(prefixes: &[OsString]) -> Vec<Vec<u8>> {
     prefixes.iter().map(|prefix| prefix.as_encoded_bytes().to_vec()).collect()
 }
@@ -481,7 +468,6 @@ fn times(
     })
 }
 
-/// How memory is divided.
 struct Memory {
     builder: usize,
     spool: usize,

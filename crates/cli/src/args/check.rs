@@ -41,7 +41,6 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// The options of the checker.
     pub(crate) fn options(&self) -> Options {
         let mut options = Options::default();
         options.data = !self.no_data;

@@ -56,7 +56,6 @@ pub(crate) struct Extract {
 }
 
 impl Extract {
-    /// The options of the extraction.
     pub(crate) fn options(&self) -> ExtractOptions {
         ExtractOptions::with(|options| {
             options.owners = match (self.owner, self.no_owner) {

@@ -125,7 +125,6 @@ impl DecodeWay {
         value.get_name().to_owned()
     }
 
-    /// The reader's option.
     pub(crate) const fn way(self) -> Way {
         match self {
             Self::Direct => Way::Direct,
@@ -161,7 +160,6 @@ pub(crate) struct Settings {
 }
 
 impl Mount {
-    /// A mount without any options.
     pub(crate) fn plain(image: PathBuf, directory: PathBuf) -> Self {
         Self {
             image: ImageArgs { image, devices: Vec::new() },

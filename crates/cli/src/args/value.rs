@@ -52,7 +52,6 @@ impl fmt::Display for ValueError {
 
 impl std::error::Error for ValueError {}
 
-/// Reads the name of a preset.
 pub(crate) fn preset() -> impl TypedValueParser<Value = Preset> {
     PossibleValuesParser::new(Preset::ALL.map(Preset::name)).try_map(|name| name.parse::<Preset>())
 }
@@ -91,7 +90,6 @@ impl FromStr for Size {
     }
 }
 
-/// Parses a block size.
 pub(crate) fn block(text: &str) -> Result<BlockBits, ValueError> {
     let Size(bytes) = text.parse()?;
     let bits = u8::try_from(bytes.checked_ilog2().unwrap_or_default()).ok();
@@ -178,7 +176,6 @@ fn compressor(text: &str) -> Result<Compressor, ValueError> {
     text.parse().map_err(error)
 }
 
-/// Parses a switch in the form of mkfs.erofs.
 pub(crate) fn zero_or_one(text: &str) -> Result<bool, ValueError> {
     match text {
         "0" => Ok(false),
@@ -200,7 +197,6 @@ pub(crate) fn image_id(text: &str) -> Result<ImageId, ValueError> {
     })
 }
 
-/// Parses a percentage.
 pub(crate) fn percent(text: &str) -> Result<u8, ValueError> {
     let number = text.trim_end_matches('%').parse().ok();
     number.filter(|number| *number <= 100).ok_or(ValueError::Percent)

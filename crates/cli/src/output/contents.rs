@@ -6,7 +6,6 @@ use lith_report::{Contents, Tally};
 
 use super::number::{Bytes, Count, Share};
 
-/// The counts as text.
 pub(crate) struct ContentsText<'a>(pub(crate) &'a Contents);
 
 impl ContentsText<'_> {

@@ -11,7 +11,6 @@ use super::{
     number::Bytes,
 };
 
-/// The facts as text.
 pub(crate) struct FactsText<'a>(pub(crate) &'a Facts);
 
 impl fmt::Display for FactsText<'_> {

@@ -30,7 +30,6 @@ use crate::{
     },
 };
 
-/// Makes an image.
 pub(crate) fn run(request: Build) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let Build { source, devices, image, read, options, adjust, work, summary } = request;
@@ -72,7 +71,6 @@ fn about(image: &Path, error: Error) -> anyhow::Error {
     if names_a_path { error } else { error.context(Place(image).to_string()) }
 }
 
-/// A finished build, to be printed.
 struct Printed<'a> {
     image: &'a Path,
     report: Report,

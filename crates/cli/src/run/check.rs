@@ -22,7 +22,6 @@ use crate::{
     },
 };
 
-/// Checks an image.
 pub(crate) fn run(request: &Check) -> anyhow::Result<Outcome> {
     let path = request.image.image.as_path();
     let devices = subject::devices(&request.image)?;

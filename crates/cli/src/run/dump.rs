@@ -5,7 +5,6 @@ use std::io::Write;
 use super::trees;
 use crate::{args::dump::Dump, exit::Outcome, output};
 
-/// Prints the canonical text of a tree.
 pub(crate) fn run(request: &Dump) -> anyhow::Result<Outcome> {
     let source = trees::open(&request.source, &request.devices, &trees::everything())?;
     let mut output = output::stdout()?;

@@ -11,7 +11,6 @@ use crate::{
     output::{self, info::FactsText, json},
 };
 
-/// Describes an image.
 pub(crate) fn run(request: &Info) -> anyhow::Result<Outcome> {
     let subject = Subject::open(&request.image)?;
     let mut facts = gather_facts(&subject, request)?;

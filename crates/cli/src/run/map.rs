@@ -28,7 +28,6 @@ struct MapRecord<'a> {
     extents: Vec<ExtentRecord>,
 }
 
-/// Shows the extents of a file.
 pub(crate) fn run(request: &Map) -> anyhow::Result<Outcome> {
     let subject = Subject::open(&request.image)?;
     let path = request.path.as_encoded_bytes();

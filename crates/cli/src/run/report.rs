@@ -30,7 +30,6 @@ use crate::{
 /// Bytes at the start of a page that contain the name of its generator.
 const GENERATOR_BYTES: u64 = 4096;
 
-/// Writes a page about an image.
 pub(crate) fn run(request: &Report) -> anyhow::Result<Outcome> {
     let output = output(request)?;
     let facts = facts(request, output.as_deref())?;

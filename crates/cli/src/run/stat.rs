@@ -152,7 +152,6 @@ fn value(bytes: &[u8]) -> String {
     }
 }
 
-/// The name of an inode form.
 const fn form_name(form: InodeForm) -> &'static str {
     match form {
         InodeForm::Compact => "compact",
@@ -160,7 +159,6 @@ const fn form_name(form: InodeForm) -> &'static str {
     }
 }
 
-/// The name of a data layout.
 pub(super) const fn layout_name(layout: Layout) -> &'static str {
     match layout {
         Layout::FlatPlain => "flat plain",

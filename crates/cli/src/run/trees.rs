@@ -38,7 +38,6 @@ pub(crate) fn open(path: &Path, devices: &[PathBuf], options: &Options) -> anyho
     }
 }
 
-/// The tree of an image.
 pub(crate) fn of_image(args: &ImageArgs) -> anyhow::Result<Source> {
     let path = args.image.as_path();
     let image = Arc::new(Subject::open(args)?.image);

@@ -54,7 +54,6 @@ impl Arguments {
         Ok(())
     }
 
-    /// Whether the superblock is printed.
     pub(super) const fn shows_superblock(&self) -> bool {
         self.superblock || !(self.statistics || self.file.is_given())
     }

@@ -15,7 +15,6 @@ use uuid::Uuid;
 
 use crate::applets::display::local_time;
 
-/// The names of compatible features in the output of dump.erofs.
 const COMPAT: [(Compat, &str); 6] = [
     (Compat::SB_CHKSUM, "sb_csum"),
     (Compat::MTIME, "mtime"),
@@ -25,7 +24,6 @@ const COMPAT: [(Compat, &str); 6] = [
     (Compat::ISHARE_XATTRS, "ishare_xattrs"),
 ];
 
-/// The names of incompatible features.
 const INCOMPAT: [(Incompat, &str); 11] = [
     (Incompat::LZ4_0PADDING, "lz4_0padding"),
     (Incompat::COMPR_CFGS, "compr_cfgs"),
@@ -40,7 +38,6 @@ const INCOMPAT: [(Incompat, &str); 11] = [
     (Incompat::METABOX, "metabox"),
 ];
 
-/// A superblock as dump.erofs prints it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lines<'a> {
     sb: &'a Superblock,
@@ -49,7 +46,6 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    /// The lines about the superblock of `image`.
     pub(super) fn of(image: &'a Image) -> Self {
         let sb = image.superblock();
         let extra = image.device_map().slots.iter().map(|slot| slot.blocks);

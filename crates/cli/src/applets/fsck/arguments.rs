@@ -92,12 +92,10 @@ impl Arguments {
         self.extract.as_ref()?.as_deref()
     }
 
-    /// Whether all data is decoded.
     pub(super) const fn decodes(&self) -> bool {
         self.extract.is_some() || self.digests
     }
 
-    /// Whether warnings are printed.
     pub(super) const fn warns(&self) -> bool {
         self.verbosity >= 2
     }

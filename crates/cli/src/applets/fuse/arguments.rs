@@ -49,7 +49,6 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// The requested mount.
     pub(super) fn request(self) -> Mount {
         let mut mount = Mount::plain(self.image, self.mountpoint);
         mount.fuse = true;

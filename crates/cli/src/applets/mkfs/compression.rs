@@ -39,7 +39,6 @@ impl Compressions {
         self.compressors.first().map(|first| self.by(*first))
     }
 
-    /// The rules of the hints.
     pub(super) fn rules(&self, arguments: &Arguments) -> Result<Vec<Rule>, String> {
         let Some(path) = &arguments.data.compress_hints else { return Ok(Vec::new()) };
         // Without a compressor no line can name one.

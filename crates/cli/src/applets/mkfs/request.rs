@@ -34,7 +34,6 @@ use crate::{
     output::error::Place,
 };
 
-/// Validated arguments of mkfs.erofs.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) image: PathBuf,
@@ -42,7 +41,6 @@ pub(super) struct Request {
     /// Whether the source is added to the existing image, as a layer above its content.
     pub(super) is_incremental: bool,
     pub(super) read: source::Options,
-    /// What kind of image is made.
     pub(super) options: Options,
     pub(super) adjust: Adjust,
     /// The device that chunks are written to instead of the image.
@@ -52,15 +50,12 @@ pub(super) struct Request {
     pub(super) android: Android,
     /// Where the map from blocks of the image to bytes of the tar is written.
     pub(super) source_map: Option<PathBuf>,
-    /// Where the VMDK descriptor is written.
     pub(super) vmdk: Option<PathBuf>,
     pub(super) is_quiet: bool,
 }
 
-/// The source of the image.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum From {
-    /// A directory.
     Directory(PathBuf),
     /// A tar, or one on standard input.
     Tar(Option<PathBuf>),
@@ -72,7 +67,6 @@ pub(super) enum From {
 const MEMORY: usize = Builder::DEFAULT_MEMORY - Builder::spool_memory(Builder::DEFAULT_MEMORY);
 
 impl Request {
-    /// The request, or the reason why it is invalid.
     pub(super) fn new(arguments: Arguments) -> Result<Self, String> {
         arguments.refused.check()?;
         let from = From::new(&arguments)?;
@@ -126,7 +120,6 @@ impl Request {
         })
     }
 
-    /// A build as requested of a source.
     pub(super) fn builder(&self, source: Source) -> Builder<'static> {
         let options = self.options.clone();
         let builder = Builder::source(source)
@@ -141,7 +134,6 @@ impl Request {
         }
     }
 
-    /// The extra devices of the image.
     pub(super) fn devices(&self) -> Vec<PathBuf> {
         match &self.from {
             From::Images(paths) if self.read.data == Data::Refer => paths.clone(),
@@ -169,14 +161,11 @@ impl From {
     }
 }
 
-/// The argument of --tar.
 struct Tar {
     mode: TarMode,
-    /// Where the source map is written.
     map: Option<PathBuf>,
 }
 
-/// How a tar is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TarMode {
     /// Its data is copied.
@@ -400,9 +389,7 @@ fn wrapped(offset: Option<i64>) -> u32 {
 
 /// The times that arguments and environment set.
 struct Moments {
-    /// Those of files.
     files: Times,
-    /// The image's own.
     image: Option<Timestamp>,
 }
 
