@@ -14,7 +14,7 @@ use lith::{
     tree::{Filesystem, InodeIndex, MemoryContents, Metadata, Name, Tree},
 };
 use lith_report::{Class, Details, Facts, Folder, Sums, census, gather, page};
-use lith_testkit::{chunks, golden, image, place, recipe};
+use lith_testkit::{chunks, golden, image, matrix, place, recipe};
 
 /// Everything.
 fn whole() -> lith_report::Options {
@@ -82,7 +82,7 @@ fn sums_agree_in_every_kind_of_image() {
     let seeds = lith_testkit::noise::bytes(lith_testkit::noise::Texture::Noise, 7, 4000);
     let (tree, contents) = recipe::from_bytes(&seeds).follow();
     let files = tree.walk().count() as u64;
-    for (name, options) in image::matrix(16) {
+    for (name, options) in matrix::all(16) {
         let bytes = image::build(Filesystem::new(&tree, &contents), &options);
         let image = Image::open(MemoryDevice::new(bytes)).unwrap();
         let facts = check(&name, &image);

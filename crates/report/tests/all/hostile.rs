@@ -13,7 +13,7 @@ use std::{
 
 use lith::{device::MemoryDevice, reader::Image, tree::Filesystem};
 use lith_report::{Candidate, estimate, gather, page};
-use lith_testkit::{corpus, golden, image, mutation, place, recipe, tier};
+use lith_testkit::{corpus, golden, image, matrix, mutation, place, recipe, tier};
 
 /// Everything.
 fn whole() -> lith_report::Options {
@@ -91,7 +91,7 @@ fn damaged_images_are_reported_or_refused() {
     let (tree, contents) = recipe::from_bytes(&seeds).follow();
     let count = if tier::is_heavy() { 100 } else { 12 };
     let mut outcomes = [0, 0];
-    for (number, (name, options)) in image::matrix(12).into_iter().enumerate() {
+    for (number, (name, options)) in matrix::all(12).into_iter().enumerate() {
         let bytes = image::build(Filesystem::new(&tree, &contents), &options);
         let hot = mutation::hot_ranges(&bytes);
         for seed in 0..count {
