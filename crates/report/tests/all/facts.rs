@@ -209,8 +209,6 @@ fn an_estimate_of_a_small_image_is_no_estimate() {
     let image = std::sync::Arc::new(Image::open(MemoryDevice::new(bytes)).unwrap());
     let mut facts = gather(&image, whole()).unwrap();
     let candidates = [("same", image::plain()), ("lz4", image::compressed(image::lz4hc(12), 4096))];
-    let candidates =
-        candidates.map(|(name, options)| lith_report::Candidate { name: name.to_owned(), options });
     let folder = place::folder();
     let estimates = lith_report::estimate(&image, &facts, &candidates, folder.path()).unwrap();
     assert!(estimates.is_whole && estimates.sample_bytes == 108_000);
@@ -236,7 +234,7 @@ fn an_estimate_by_a_sample_comes_near() {
     let expected = image::build(Filesystem::new(&tree, &contents), &options).len() as u64;
     let image = std::sync::Arc::new(Image::open(MemoryDevice::new(plain)).unwrap());
     let facts = gather(&image, whole()).unwrap();
-    let candidates = [lith_report::Candidate { name: "lz4hc".to_owned(), options }];
+    let candidates = [("lz4hc", options)];
     let folder = place::folder();
     let estimates = lith_report::estimate(&image, &facts, &candidates, folder.path()).unwrap();
     assert!(!estimates.is_whole && estimates.sample_bytes == 8 << 20);

@@ -12,7 +12,7 @@ use std::{
 };
 
 use lith::{device::MemoryDevice, reader::Image, tree::Filesystem};
-use lith_report::{Candidate, estimate, gather, page};
+use lith_report::{estimate, gather, page};
 use lith_testkit::{corpus, golden, image, matrix, mutation, place, recipe, tier};
 
 /// Everything.
@@ -56,8 +56,8 @@ fn bad_images_are_tried_with_presets_or_refused() {
         let Ok(image) = Image::open(MemoryDevice::new(fs::read(&path).unwrap())) else { continue };
         let Ok(facts) = gather(&image, whole()) else { continue };
         let options = image::compressed(image::lz4hc(1), 4096);
-        let candidate = Candidate { name: "lz4".to_owned(), options };
-        let estimates = estimate(&Arc::new(image), &facts, &[candidate], place.path());
+        let candidates = [("lz4", options)];
+        let estimates = estimate(&Arc::new(image), &facts, &candidates, place.path());
         outcomes[usize::from(estimates.is_ok())] += 1;
     }
     assert!(outcomes[0] > 2 && outcomes[1] > 2, "{outcomes:?}");
