@@ -4,8 +4,8 @@ use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum, error::ErrorKind};
 use lith::{
-    Adjust, Builder, Times, builder,
-    builder::{Compression, Fragments, ImageId, Options, Preset, Rule},
+    Adjust, Builder, Times,
+    builder::{Compression, Fragments, ImageId, IndexForm, Options, Preset, Rule},
     codec::Compressor,
     format::addr::BlockBits,
     format::kernel::KernelVersion,
@@ -15,8 +15,7 @@ use lith::{
 };
 
 use super::{
-    extended::Extended,
-    hints,
+    extended, hints,
     rule::RuleArgument,
     value::{self, Compressors, Metadata, Size},
 };
@@ -34,26 +33,12 @@ pub(crate) struct Build {
     pub(crate) options: Options,
     /// Owners and times that replace those of the source.
     pub(crate) adjust: Adjust,
-    pub(crate) work: Work,
-    pub(crate) summary: Summary,
-}
-
-/// The resources that a build uses.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Work {
-    pub(crate) workers: NonZeroUsize,
     /// Bytes of memory, without those for temporary data of the source.
     pub(crate) memory: usize,
     /// Whether the image is read back and compared with its source.
     pub(crate) verify: bool,
-}
-
-/// How the report of a build is printed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Summary {
-    Text,
-    Json,
-    Nothing,
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
 }
 
 /// Make an image of a directory, a tar or another image
@@ -147,8 +132,8 @@ struct DataArguments {
 
     /// The index of compressed files: compact, full (about four times as large) or records (one for each pcluster, for
     /// Linux 6.15)
-    #[arg(long, value_name = "FORM", default_value = "compact", hide_possible_values = true)]
-    index: Index,
+    #[arg(long, value_name = "FORM", default_value = "compact", hide_possible_values = true, value_parser = value::index())]
+    index: IndexForm,
 
     /// Block size; a kernel mounts no blocks larger than its pages
     #[arg(short = 'b', long, value_name = "SIZE", default_value = "4K", value_parser = value::block)]
@@ -245,13 +230,6 @@ struct WorkArguments {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Index {
-    Compact,
-    Full,
-    Records,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Switch {
     On,
     Off,
@@ -262,12 +240,6 @@ enum MtimeRule {
     Keep,
     Clamp,
     Fixed,
-}
-
-impl Work {
-    pub(crate) fn apply(self, builder: Builder<'_>) -> Builder<'_> {
-        builder.workers(self.workers).memory(self.memory).verify(self.verify)
-    }
 }
 
 impl Args for Build {
@@ -298,7 +270,7 @@ impl FromArgMatches for Build {
 impl Arguments {
     /// The request, or the reason why the arguments don't go together.
     fn into_request(self) -> Result<Build, String> {
-        let memory = self.work.memory()?;
+        let (memory, spool) = self.work.memory()?;
         let workers = super::workers(self.work.workers);
         let options = self.options()?;
         let adjust = self.attributes.adjust(super::source_date_epoch()?)?;
@@ -310,12 +282,20 @@ impl Arguments {
             read.dereference_hard_links = self.content.dereference_hard_links;
             read.aufs = self.content.aufs;
             read.spool_dir = lith::temporary_directory(&self.image);
-            (read.spool_memory, read.workers) = (memory.spool, workers);
+            (read.spool_memory, read.workers) = (spool, workers);
         });
-        let summary = self.work.summary();
-        let work = Work { workers, memory: memory.builder, verify: !self.work.no_verify };
-        let (source, devices, image) = (self.source, self.content.devices, self.image);
-        Ok(Build { source, devices, image, read, options, adjust, work, summary })
+        Ok(Build {
+            source: self.source,
+            devices: self.content.devices,
+            image: self.image,
+            read,
+            options,
+            adjust,
+            memory,
+            verify: !self.work.no_verify,
+            json: self.work.json,
+            quiet: self.work.quiet,
+        })
     }
 
     fn options(&self) -> Result<Options, String> {
@@ -343,8 +323,8 @@ impl DataArguments {
         options.compression.files = files;
         options.compression.metabox = metabox;
         options.compression.rules = rules;
-        options.compression.index = self.index.into();
-        Extended::parse(&self.extended)?.apply(&mut options);
+        options.compression.index = self.index;
+        extended::set(&mut options, &self.extended)?;
         let compression = &mut options.compression;
         let can_pack = compression.metabox.is_some()
             && compression.files.is_some()
@@ -426,16 +406,6 @@ pub(crate) fn owners(all_root: bool, given: [Option<u32>; 2]) -> [Option<u32>; 2
     given.map(|id| id.or(all_root.then_some(0)))
 }
 
-impl From<Index> for builder::IndexForm {
-    fn from(index: Index) -> Self {
-        match index {
-            Index::Compact => Self::Compact,
-            Index::Full => Self::Full,
-            Index::Records => Self::Records,
-        }
-    }
-}
-
 impl AttributeArguments {
     fn adjust(&self, epoch: Option<Timestamp>) -> Result<Adjust, String> {
         let [uid, gid] = owners(self.all_root, [self.uid, self.gid]);
@@ -468,26 +438,14 @@ fn times(
     })
 }
 
-struct Memory {
-    builder: usize,
-    spool: usize,
-}
-
 impl WorkArguments {
-    fn memory(&self) -> Result<Memory, String> {
+    /// Bytes of memory for the build, and for temporary data of the source.
+    fn memory(&self) -> Result<(usize, usize), String> {
         let Size(bytes) = self.memory;
         let too_large = |_error| "--memory is more than this machine can address".to_owned();
         let bytes = usize::try_from(bytes).map_err(too_large)?;
         let spool = Builder::spool_memory(bytes);
-        Ok(Memory { builder: bytes - spool, spool })
-    }
-
-    const fn summary(&self) -> Summary {
-        match (self.json, self.quiet) {
-            (true, _) => Summary::Json,
-            (false, true) => Summary::Nothing,
-            (false, false) => Summary::Text,
-        }
+        Ok((bytes - spool, spool))
     }
 }
 
@@ -537,12 +495,12 @@ mod tests {
         assert_eq!((compression.pcluster, compression.min_saving), (None, 2));
         assert_eq!(format!("{image:?}"), format!("{:?}", Options::default()));
         assert_eq!(image.kernel, KernelVersion::new(6, 1));
-        let memory = request.work.memory + request.read.spool_memory;
+        let memory = request.memory + request.read.spool_memory;
         assert_eq!(memory, Builder::DEFAULT_MEMORY);
-        assert!(request.work.verify && request.read.xattrs);
+        assert!(request.verify && request.read.xattrs);
         assert_eq!(request.options.identity.id, ImageId::FromContent);
         assert_eq!(request.adjust, Adjust::default());
-        assert_eq!(request.summary, Summary::Text);
+        assert!(!request.json && !request.quiet);
         assert_eq!(request.read.spool_dir, PathBuf::from("."));
     }
 
@@ -563,7 +521,7 @@ mod tests {
     fn owners_and_switches_arrive() {
         let request = parse(&["--all-root", "--xattrs", "off", "--aufs", "--no-verify"]).unwrap();
         assert_eq!((request.adjust.uid, request.adjust.gid), (Some(0), Some(0)));
-        assert!(!request.read.xattrs && request.read.aufs && !request.work.verify);
+        assert!(!request.read.xattrs && request.read.aufs && !request.verify);
         let request = parse(&["--uid", "7", "--exclude", "*.o", "--exclude=/tmp", "-z", "none"]);
         let request = request.unwrap();
         assert_eq!((request.adjust.uid, request.adjust.gid), (Some(7), None));

@@ -2,10 +2,7 @@
 
 use lith::check::Options;
 
-use super::{
-    common::{OutputArgs, WorkersArgs},
-    image::ImageArgs,
-};
+use super::common::{ImageArgs, OutputArgs, WorkersArgs};
 
 /// Check whether an image is sound
 #[derive(Debug, clap::Args)]

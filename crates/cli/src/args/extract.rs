@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use lith::export::{Existing, ExtractOptions, Owners};
 
-use super::{common::WorkersArgs, image::ImageArgs};
+use super::common::{ImageArgs, WorkersArgs};
 
 /// Extract files of an image
 #[derive(Debug, clap::Args)]

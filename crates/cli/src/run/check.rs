@@ -7,6 +7,7 @@ use lith::{
     check::{self, Finding, Report, Severity},
     observer::Progress,
 };
+use lith_report::number::{Bytes, Count};
 use serde::Serialize;
 
 use super::subject;
@@ -17,7 +18,6 @@ use crate::{
         self, Stdout,
         error::{Place, harmless},
         json,
-        number::{Bytes, Count},
         progress::Bar,
     },
 };

@@ -13,6 +13,5 @@ pub(crate) fn run(request: &Completions) -> anyhow::Result<Outcome> {
     clap_complete::generate(request.shell, &mut args::command(), "lith", &mut script);
     let mut output = output::stdout()?;
     output.write_all(&script)?;
-    output.flush()?;
-    Ok(Outcome::Success)
+    output::finish(output)
 }

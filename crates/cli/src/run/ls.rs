@@ -31,8 +31,7 @@ pub(crate) fn run(request: &Ls) -> anyhow::Result<Outcome> {
     } else {
         list.show(path, path, &start)?;
     }
-    list.output.flush()?;
-    Ok(Outcome::Success)
+    output::finish(list.output)
 }
 
 struct List<'a> {

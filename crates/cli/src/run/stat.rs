@@ -35,8 +35,7 @@ pub(crate) fn run(request: &Stat) -> anyhow::Result<Outcome> {
             facts.write(&mut output)?;
         }
     }
-    output.flush()?;
-    Ok(Outcome::Success)
+    output::finish(output)
 }
 
 /// Everything that is shown of a file.

@@ -10,7 +10,7 @@ use lith::{
     tree::DisplayPath,
 };
 
-use crate::{args::image::ImageArgs, output::error::Place};
+use crate::{args::common::ImageArgs, output::error::Place};
 
 /// An open image and its path, which errors name.
 pub(crate) struct Subject<'a> {

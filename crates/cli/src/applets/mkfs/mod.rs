@@ -3,7 +3,6 @@
 mod android;
 mod arguments;
 mod compression;
-mod compressors;
 mod request;
 mod run;
 
