@@ -9,10 +9,7 @@ use std::{
     process::Command,
 };
 
-use crate::{
-    error::{Error, failed},
-    process, results,
-};
+use crate::{error::failed, process, results};
 
 /// The seed of all that is random, so that every run does the same.
 pub(crate) const SEED: u64 = 20_240_229;
@@ -21,26 +18,26 @@ const ANYWHERE: &str = "/usr/bin";
 
 /// Which corpora the suites are to take.
 #[derive(Clone, Debug)]
-pub struct Names {
+pub(crate) struct Names {
     /// Trees of programs and their data.
-    pub trees: Vec<String>,
+    pub(crate) trees: Vec<String>,
     /// A tree of very many small files.
-    pub many: String,
+    pub(crate) many: String,
     /// A folder with one large file of text.
-    pub text: String,
+    pub(crate) text: String,
     /// A folder with one file of mixed content.
-    pub mixed: String,
+    pub(crate) mixed: String,
     /// A folder with one very large file, to be built as fast as can be.
-    pub large: String,
+    pub(crate) large: String,
     /// A root filesystem with an application in it.
-    pub application: String,
+    pub(crate) application: String,
 }
 
-/// Where corpora are.
 #[derive(Clone, Debug)]
-pub struct Corpora {
+pub(crate) struct Corpora {
     folder: PathBuf,
-    given: Option<PathBuf>,
+    /// The folder in place of all corpora, if there is one.
+    pub(crate) given: Option<PathBuf>,
     /// What was made for this run.
     made: PathBuf,
 }
@@ -56,18 +53,11 @@ pub(crate) struct Corpus {
 
 impl Corpora {
     /// The default folder of corpora: `$LITH_CORPORA`, or a folder in the home folder's cache.
-    #[must_use]
-    pub fn default_folder() -> PathBuf {
+    pub(crate) fn default_folder() -> PathBuf {
         let set = env::var_os("LITH_CORPORA").filter(|path| !path.is_empty());
         let home =
             || PathBuf::from(env::var_os("HOME").unwrap_or_default()).join(".cache/lith-bench");
         set.map_or_else(home, PathBuf::from)
-    }
-
-    /// The names of those that `bench/corpora.sh` makes.
-    #[must_use]
-    pub fn default_names() -> Names {
-        Names::known()
     }
 
     /// The corpora in `folder`, or `given` in place of all of them. Files made from them are stored in `made`.
@@ -78,12 +68,6 @@ impl Corpora {
         Self { folder, given, made }
     }
 
-    /// The folder in place of all corpora, if there is one.
-    pub(crate) fn given(&self) -> Option<&Path> {
-        self.given.as_deref()
-    }
-
-    /// What suites are to take.
     pub(crate) fn names(&self) -> Names {
         let Some(given) = &self.given else { return Names::known() };
         let tree = given.file_name().map_or_else(|| "root".into(), |name| name.to_string_lossy());
@@ -98,8 +82,7 @@ impl Corpora {
         }
     }
 
-    /// The corpus of a name.
-    pub(crate) fn find(&self, name: &str) -> Result<Corpus, Error> {
+    pub(crate) fn find(&self, name: &str) -> anyhow::Result<Corpus> {
         let own = self.folder.join(name);
         let path = match &self.given {
             Some(given) if name != "office" => match name.strip_suffix(".tar") {
@@ -108,14 +91,12 @@ impl Corpora {
             },
             _ => own,
         };
-        if !path.is_dir() {
-            return Err(Error::NoCorpus(format!("no corpus {name}: bench/corpora.sh {name}")));
-        }
+        anyhow::ensure!(path.is_dir(), "no corpus {name}: bench/corpora.sh {name}");
         Corpus::new(name, path)
     }
 
     /// A folder with the whole of a tree as one file.
-    fn tar_of(&self, tree: &Path, name: &str) -> Result<PathBuf, Error> {
+    fn tar_of(&self, tree: &Path, name: &str) -> anyhow::Result<PathBuf> {
         let folder = self.made.join(name).with_extension("folder");
         if !folder.is_dir() {
             fs::create_dir_all(&folder).map_err(failed("create", &folder))?;
@@ -141,7 +122,7 @@ impl Names {
 }
 
 impl Corpus {
-    fn new(name: &str, path: PathBuf) -> Result<Self, Error> {
+    fn new(name: &str, path: PathBuf) -> anyhow::Result<Self> {
         let path = fs::canonicalize(&path).map_err(failed("find", path))?;
         let (mut inodes, mut bytes, mut seen) = (0, 0, HashSet::new());
         let (mut file, mut file_size) = (PathBuf::new(), 0);
@@ -164,7 +145,7 @@ impl Corpus {
 
     /// Writes the paths below the folder to a file, a NUL after each, in a random order that is always the same:
     /// those of `most` regular files, or without a number those of everything.
-    pub(crate) fn list(&self, most: Option<usize>, to: &Path) -> Result<(), Error> {
+    pub(crate) fn list(&self, most: Option<usize>, to: &Path) -> anyhow::Result<()> {
         let mut paths = Vec::new();
         walk(&self.path, &mut |found, metadata| {
             let below = found.strip_prefix(&self.path).unwrap_or(found);
@@ -186,7 +167,7 @@ impl Corpus {
 }
 
 /// Shows everything in a folder, and itself. What vanishes meanwhile is left out.
-fn walk(path: &Path, see: &mut impl FnMut(&Path, &fs::Metadata)) -> Result<(), Error> {
+fn walk(path: &Path, see: &mut impl FnMut(&Path, &fs::Metadata)) -> anyhow::Result<()> {
     let mut stack = vec![path.to_owned()];
     while let Some(path) = stack.pop() {
         let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
@@ -246,8 +227,9 @@ mod tests {
         assert_eq!(corpora.find(&names.trees[0]).unwrap().facts.bytes, 1010);
         let large = corpora.find(&names.large).unwrap();
         assert!(large.facts.bytes > 1010 && large.facts.inodes == 2, "{large:?}");
-        assert!(matches!(corpora.find("office"), Err(Error::NoCorpus(_))));
+        let error = corpora.find("office").unwrap_err().to_string();
+        assert_eq!(error, "no corpus office: bench/corpora.sh office");
         let without = Corpora::new("/nowhere".into(), None, made.path().into());
-        assert_eq!(without.given(), Some(Path::new(ANYWHERE)));
+        assert_eq!(without.given.as_deref(), Some(Path::new(ANYWHERE)));
     }
 }

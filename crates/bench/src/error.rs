@@ -1,74 +1,33 @@
-//! Defines the errors of measuring.
+//! Defines the error of a command, and the context of others.
 
-use std::{io, path::PathBuf};
+use std::path::PathBuf;
 
-/// Why something could not be measured.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The system refused something.
-    #[error("cannot {action} {}", path.display())]
-    Io {
-        /// What was tried.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Why it failed.
-        source: io::Error,
-    },
-    /// A command failed.
-    #[error("{command}: {why}{}", indented(.output))]
-    Command {
-        /// The command and its arguments.
-        command: String,
-        /// How it ended.
-        why: String,
-        /// The end of what it printed.
-        output: String,
-    },
-    /// Nothing has the requested name.
-    #[error("no {kind} is called {name:?}; there are {known}")]
-    Unknown {
-        /// What is named: a suite, a table.
-        kind: &'static str,
-        /// The name.
-        name: String,
-        /// Names there are.
-        known: String,
-    },
-    /// The caller set `stop`.
-    #[error("interrupted")]
-    Interrupted,
-    /// There is nothing to measure on.
-    #[error("{0}")]
-    NoCorpus(String),
+#[error("{command}: {why}{}", indented(.output))]
+pub(crate) struct CommandError {
+    pub(crate) command: String,
+    pub(crate) why: String,
+    /// The end of what it printed.
+    pub(crate) output: String,
 }
 
-impl Error {
-    /// The error without the command and most of its output.
-    pub(crate) fn in_short(&self) -> String {
-        match self {
-            Self::Command { why, output, .. } => match output.lines().last() {
-                Some(line) => format!("{why}: {line}"),
-                None => why.clone(),
-            },
-            Self::Io { source, .. } => format!("{self}: {source}"),
-            _ => self.to_string(),
-        }
-    }
-
-    /// The error of a command whose program is nowhere.
-    pub(crate) fn no_program(command: &str) -> Self {
-        let why = "there is no such program".into();
-        Self::Command { command: command.into(), why, output: String::new() }
+/// An error without the command and most of its output.
+pub(crate) fn in_short(error: &anyhow::Error) -> String {
+    match error.downcast_ref() {
+        Some(CommandError { why, output, .. }) => match output.lines().last() {
+            Some(line) => format!("{why}: {line}"),
+            None => why.clone(),
+        },
+        None => format!("{error:#}"),
     }
 }
 
-/// Makes an [`Error::Io`] of what went wrong.
-pub(crate) fn failed(
+/// Adds to an error what was tried, and on what.
+pub(crate) fn failed<E: Into<anyhow::Error>>(
     action: &'static str,
     path: impl Into<PathBuf>,
-) -> impl FnOnce(io::Error) -> Error {
-    move |source| Error::Io { action, path: path.into(), source }
+) -> impl FnOnce(E) -> anyhow::Error {
+    move |error| error.into().context(format!("cannot {action} {}", path.into().display()))
 }
 
 fn indented(output: &str) -> String {

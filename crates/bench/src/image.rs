@@ -11,10 +11,10 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
     corpus::Corpus,
-    error::{Error, failed},
+    error::failed,
     process::{self, Usage},
-    program::{self, Place},
-    workplace::{Words, Workplace, programs_of},
+    program::Place,
+    workplace::{Words, Workplace},
 };
 
 /// How the content of a folder becomes one file that can be mounted.
@@ -33,7 +33,6 @@ pub(crate) enum Recipe {
     },
 }
 
-/// An image that is there.
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
     pub(crate) path: PathBuf,
@@ -52,18 +51,13 @@ impl Recipe {
         }
     }
 
-    /// What is missing here to make it.
     pub(crate) fn lacks(&self, place: &Workplace) -> Option<String> {
-        let line = match self {
-            Self::Command(line) => line.as_str(),
-            Self::Filesystem { name, .. } if !program::kernel_has(name) => {
-                return Some(format!("this kernel has no {name}"));
+        match self {
+            Self::Command(line) => place.lacks_program(line),
+            Self::Filesystem { name, mkfs, .. } => {
+                place.lacks_filesystem(name).or_else(|| place.lacks_program(mkfs))
             }
-            Self::Filesystem { .. } if !place.is_root => return Some("mounting needs root".into()),
-            Self::Filesystem { mkfs, .. } => mkfs,
-        };
-        let missing = programs_of(line).find(|name| place.programs.find(name).is_none())?;
-        Some(format!("no {missing} here"))
+        }
     }
 
     /// Makes the image and returns the cost.
@@ -72,7 +66,7 @@ impl Recipe {
         place: &Workplace,
         corpus: &Corpus,
         image: &Path,
-    ) -> Result<Usage, Error> {
+    ) -> anyhow::Result<Usage> {
         place.enter_chroot(&corpus.path)?;
         match self {
             Self::Command(line) => {
@@ -97,19 +91,18 @@ impl Recipe {
         }
     }
 
-    /// How much a finished image takes.
-    fn size(&self, place: &Workplace, image: &Path) -> Result<u64, Error> {
+    fn size(&self, place: &Workplace, image: &Path) -> anyhow::Result<u64> {
         let Self::Filesystem { name, .. } = self else {
             return fs::metadata(image).map(|file| file.len()).map_err(failed("look at", image));
         };
         let mounted = Loop::new(place, image, name, "loop,ro")?;
         rustix::fs::statvfs(&mounted.folder)
             .map(|fs| (fs.f_blocks - fs.f_bfree) * fs.f_frsize)
-            .map_err(|error| failed("look at", &mounted.folder)(error.into()))
+            .map_err(failed("look at", &mounted.folder))
     }
 }
 
-fn run(place: &Workplace, line: &str, words: &Words) -> Result<Usage, Error> {
+fn run(place: &Workplace, line: &str, words: &Words) -> anyhow::Result<Usage> {
     let (mut command, _) = place.command(line, words)?;
     process::run(&mut command)
 }
@@ -120,8 +113,8 @@ struct Loop {
 }
 
 impl Loop {
-    fn new(place: &Workplace, image: &Path, name: &str, options: &str) -> Result<Self, Error> {
-        let folder = place.mount_point();
+    fn new(place: &Workplace, image: &Path, name: &str, options: &str) -> anyhow::Result<Self> {
+        let folder = place.path("mount");
         let mut mount = Command::new("mount");
         process::run(mount.args(["-t", name, "-o", options]).arg(image).arg(&folder))?;
         Ok(Self { folder })
@@ -140,7 +133,7 @@ pub(crate) fn image_of(
     recipe: &Recipe,
     corpus: &Corpus,
     say: &dyn Fn(&str),
-) -> Result<Image, Error> {
+) -> anyhow::Result<Image> {
     let path = place.images().join(name_of(place, recipe, corpus));
     if !path.exists() {
         say(&format!("{}: {}", corpus.facts.name, recipe.text()));

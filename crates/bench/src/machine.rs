@@ -11,20 +11,19 @@ pub(crate) fn here(cold: bool) -> Machine {
         kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
         cpu: field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown processor".into()),
         cores: thread::available_parallelism().map_or(1, usize::from),
-        memory: memory("MemTotal"),
+        memory: bytes("/proc/meminfo", "MemTotal").unwrap_or(0),
         cold,
     }
 }
 
-/// A field of `/proc/meminfo`, in bytes; zero where there is none.
-pub(crate) fn memory(name: &str) -> u64 {
-    let text = field("/proc/meminfo", name).unwrap_or_default();
-    let kibibytes: u64 = text.trim_end_matches(" kB").parse().unwrap_or(0);
-    kibibytes * 1024
+/// A field of a file, in bytes.
+pub(crate) fn bytes(path: &str, name: &str) -> Option<u64> {
+    let kibibytes: u64 = field(path, name)?.trim_end_matches(" kB").parse().ok()?;
+    Some(kibibytes * 1024)
 }
 
 /// What follows `name` and a colon on the first such line of a file.
-pub(crate) fn field(path: &str, name: &str) -> Option<String> {
+fn field(path: &str, name: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let mut fields = text.lines().filter_map(|line| line.split_once(':'));
     fields.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_owned())

@@ -13,13 +13,13 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{
-    error::{Error, failed},
+    error::{CommandError, failed},
     image::Image,
-    machine, process, program,
+    machine, process,
+    results::{Metric, Sample, number},
     workplace::{Words, Workplace},
 };
 
-/// Who serves an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mount {
     /// The kernel, as a filesystem of this name.
@@ -45,26 +45,15 @@ impl Mount {
         }
     }
 
-    /// What is missing here for it.
     pub(crate) fn lacks(&self, place: &Workplace) -> Option<String> {
-        let program = self.program();
         match self {
-            Self::Kernel(name) if !program::kernel_has(name) => {
-                Some(format!("this kernel has no {name}"))
+            Self::Kernel(name) => {
+                place.lacks_filesystem(name).or_else(|| place.lacks_program("mount"))
             }
-            Self::Kernel(_) if !place.is_root => Some("mounting needs root".into()),
             Self::Server(_) if !Path::new("/dev/fuse").exists() => {
                 Some("there is no /dev/fuse".into())
             }
-            _ if place.programs.find(program).is_none() => Some(format!("no {program} here")),
-            _ => None,
-        }
-    }
-
-    fn program(&self) -> &str {
-        match self {
-            Self::Kernel(_) => "mount",
-            Self::Server(line) => line.split_whitespace().next().unwrap_or_default(),
+            Self::Server(line) => place.lacks_program(line),
         }
     }
 }
@@ -84,27 +73,10 @@ struct Server {
     _watch: Sender<()>,
 }
 
-/// Numbers that only grow while an image is read.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counters {
-    pub(crate) server_cpu: f64,
-    pub(crate) machine_cpu: f64,
-    pub(crate) fetched: u64,
-    pub(crate) requests: u64,
-    pub(crate) free: u64,
-}
-
-/// Memory of a server in bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Memory {
-    pub(crate) peak: u64,
-    pub(crate) resident: u64,
-}
-
 impl Mounted {
     /// Mounts an image, and waits until it answers.
-    pub(crate) fn new(place: &Workplace, mount: &Mount, image: &Image) -> Result<Self, Error> {
-        let point = place.mount_point();
+    pub(crate) fn new(place: &Workplace, mount: &Mount, image: &Image) -> anyhow::Result<Self> {
+        let point = place.path("mount");
         let words = Words { image: image.path.clone(), mount: point.clone(), ..Words::default() };
         let (mut command, found) = place.command(&mount.text(), &words)?;
         if matches!(mount, Mount::Kernel(_)) {
@@ -114,45 +86,36 @@ impl Mounted {
         }
         let folder = found.outside(&point);
         let server = Server::start(&command, &folder)?;
-        let counter = place.has_disk().then(|| counter_of_mount(&place.images())).flatten();
+        let counter = place.has_disk.then(|| counter_of_mount(&place.images())).flatten();
         let counter = counter.or_else(|| counter_below(&image.path));
         Ok(Self { folder, server: Some(server), counter })
     }
 
-    /// The counters as they are now.
-    pub(crate) fn counters(&self) -> Counters {
-        let (requests, sectors) =
-            self.counter.as_deref().and_then(read_counter).unwrap_or_default();
-        Counters {
-            server_cpu: self
-                .server
-                .as_ref()
-                .map_or(0.0, |server| cpu_of(&server.process.id().to_string())),
-            machine_cpu: machine_cpu(),
-            fetched: sectors * SECTOR,
-            requests,
-            free: machine::memory("MemFree"),
+    /// What was counted so far, of which the growth while an image is read is of interest.
+    pub(crate) fn counters(&self) -> Sample {
+        let mut counters = Sample::from([(Metric::MachineCpu, machine_cpu())]);
+        if let Some(server) = &self.server {
+            counters.insert(Metric::ServerCpu, cpu_of(&server.process.id().to_string()));
         }
-    }
-
-    /// Whether there is something that counts bytes.
-    pub(crate) const fn counts(&self) -> bool {
-        self.counter.is_some()
+        if let Some(counter) = &self.counter {
+            let (requests, sectors) = read_counter(counter).unwrap_or_default();
+            counters.insert(Metric::Fetched, number(sectors * SECTOR));
+            counters.insert(Metric::Requests, number(requests));
+        }
+        counters
     }
 
     /// The server's memory, if there is a server.
-    pub(crate) fn memory(&self) -> Option<Memory> {
+    pub(crate) fn memory(&self) -> Option<Sample> {
         let status = format!("/proc/{}/status", self.server.as_ref()?.process.id());
-        let bytes = |name| {
-            let text = machine::field(&status, name)?;
-            Some(text.trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
-        };
-        Some(Memory { peak: bytes("VmHWM")?, resident: bytes("VmRSS")? })
+        let bytes = |name| machine::bytes(&status, name).map(number);
+        let (peak, resident) = (bytes("VmHWM")?, bytes("VmRSS")?);
+        Some(Sample::from([(Metric::PeakMemory, peak), (Metric::Resident, resident)]))
     }
 }
 
 impl Server {
-    fn start(command: &Command, folder: &Path) -> Result<Self, Error> {
+    fn start(command: &Command, folder: &Path) -> anyhow::Result<Self> {
         let text = process::text_of(command);
         let mut command = ending_with_us(command);
         let mut log =
@@ -166,12 +129,12 @@ impl Server {
         let start = Instant::now();
         while device_of(folder) == before {
             if let Ok(Some(status)) = server.process.try_wait() {
-                return Err(process::ended_with(&text, status, &mut log));
+                return Err(process::ended_with(&text, status, &mut log).into());
             }
             if start.elapsed() > READY {
                 let why = format!("no answer within {} s", READY.as_secs());
                 server.end(folder);
-                return Err(Error::Command { command: text, why, output: String::new() });
+                return Err(CommandError { command: text, why, output: String::new() }.into());
             }
             thread::sleep(Duration::from_millis(2));
         }

@@ -9,15 +9,13 @@ use std::{
 
 use wait4::Wait4;
 
-use crate::error::Error;
+use crate::error::CommandError;
 
 /// The most bytes of output in the error of a command that failed.
 const TOLD: u64 = 4096;
 
-/// What a command took.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Usage {
-    /// Seconds from beginning to end.
     pub(crate) wall: f64,
     /// Seconds of CPU of it and all that it waited for.
     pub(crate) cpu: f64,
@@ -26,9 +24,9 @@ pub(crate) struct Usage {
 }
 
 /// Runs a command to its end without its output; a failure is an error with the end of what it printed.
-pub(crate) fn run(command: &mut Command) -> Result<Usage, Error> {
+pub(crate) fn run(command: &mut Command) -> anyhow::Result<Usage> {
     let text = text_of(command);
-    let fail = |error: io::Error| Error::Command {
+    let fail = |error: io::Error| CommandError {
         command: text.clone(),
         why: error.to_string(),
         output: String::new(),
@@ -41,15 +39,14 @@ pub(crate) fn run(command: &mut Command) -> Result<Usage, Error> {
     let ended = child.wait4().map_err(fail)?;
     let wall = start.elapsed().as_secs_f64();
     if !ended.status.success() {
-        return Err(ended_with(&text, ended.status, &mut log));
+        return Err(ended_with(&text, ended.status, &mut log).into());
     }
     let usage = ended.rusage;
     Ok(Usage { wall, cpu: (usage.utime + usage.stime).as_secs_f64(), peak: usage.maxrss })
 }
 
-/// The error of a command that has failed.
-pub(crate) fn ended_with(command: &str, status: ExitStatus, log: &mut File) -> Error {
-    Error::Command { command: command.into(), why: status.to_string(), output: end_of(log) }
+pub(crate) fn ended_with(command: &str, status: ExitStatus, log: &mut File) -> CommandError {
+    CommandError { command: command.into(), why: status.to_string(), output: end_of(log) }
 }
 
 /// The last that was printed to a log.

@@ -24,16 +24,13 @@ const RIVALS: [&str; 9] = [
     "dwarfs",
 ];
 
-/// Where programs are.
 #[derive(Clone, Debug)]
 pub(crate) struct Programs {
-    /// lith itself.
     lith: PathBuf,
     /// A root filesystem with rivals in it.
     chroot: Option<PathBuf>,
 }
 
-/// Where one program is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// At a path of this machine.

@@ -13,10 +13,11 @@ use rustix::fs::{Advice, fadvise};
 
 use crate::{
     corpus::{Corpus, SEED},
-    error::{Error, failed},
+    error::failed,
+    machine,
     mount::{self, Mounted},
     process::{self, Usage},
-    results::{Metric, Sample},
+    results::{Metric, Sample, number},
     workplace::Workplace,
 };
 
@@ -36,7 +37,6 @@ pub(crate) enum Reading {
     File(Pattern),
 }
 
-/// Which paths a command is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum List {
     None,
@@ -46,7 +46,6 @@ pub(crate) enum List {
     All,
 }
 
-/// Where a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pub(crate) order: Order,
@@ -58,7 +57,6 @@ pub(crate) struct Pattern {
     pub(crate) threads: usize,
 }
 
-/// In which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// From the beginning to the end.
@@ -70,7 +68,6 @@ pub(crate) enum Order {
 }
 
 impl Reading {
-    /// The description in a table.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Shell { command, .. } => format!("`{command}`"),
@@ -78,7 +75,6 @@ impl Reading {
         }
     }
 
-    /// What is missing here for it.
     pub(crate) fn lacks(&self, place: &Workplace) -> Option<String> {
         match self {
             Self::Shell { command, .. } if command.contains("chroot") && !place.is_root => {
@@ -95,34 +91,24 @@ impl Reading {
         mounted: &Mounted,
         corpus: &Corpus,
         list: &Path,
-    ) -> Result<Sample, Error> {
+    ) -> anyhow::Result<Sample> {
         if let Self::Shell { is_warm: true, .. } = self {
             self.run(place, &mounted.folder, corpus, list)?;
         }
-        let before = mounted.counters();
+        let free = || machine::bytes("/proc/meminfo", "MemFree").map_or(0.0, number);
+        let (before, free_before) = (mounted.counters(), free());
         let (usage, asked) = self.run(place, &mounted.folder, corpus, list)?;
-        let after = mounted.counters();
-        let mut sample = Sample::from([
-            (Metric::Wall, usage.wall),
-            (Metric::Cpu, usage.cpu),
-            (Metric::MachineCpu, after.machine_cpu - before.machine_cpu),
-        ]);
-        if let Some(memory) = mounted.memory() {
-            sample.insert(Metric::ServerCpu, after.server_cpu - before.server_cpu);
-            sample.insert(Metric::PeakMemory, number(memory.peak));
-            sample.insert(Metric::Resident, number(memory.resident));
-        }
-        if mounted.counts() {
-            sample.insert(Metric::Fetched, number(after.fetched - before.fetched));
-            sample.insert(Metric::Requests, number(after.requests - before.requests));
-        }
-        if let Some(asked) = asked {
-            sample.insert(Metric::Rate, number(asked) / usage.wall.max(1e-9));
-            if mounted.counts() {
-                let fetched = number(after.fetched - before.fetched);
-                sample.insert(Metric::Amplification, fetched / number(asked));
+        let (after, free_after) = (mounted.counters(), free());
+        let grown = |(metric, count): (&Metric, &f64)| Some((*metric, count - before.get(metric)?));
+        let mut sample: Sample = after.iter().filter_map(grown).collect();
+        sample.extend([(Metric::Wall, usage.wall), (Metric::Cpu, usage.cpu)]);
+        sample.extend(mounted.memory().into_iter().flatten());
+        if let Some(asked) = asked.map(number) {
+            sample.insert(Metric::Rate, asked / usage.wall.max(1e-9));
+            if let Some(fetched) = sample.get(&Metric::Fetched) {
+                sample.insert(Metric::Amplification, fetched / asked);
             }
-            let gone = number(before.free) - number(after.free) - number(asked);
+            let gone = free_before - free_after - asked;
             sample.insert(Metric::KernelMemory, gone.max(0.0));
         }
         Ok(sample)
@@ -135,7 +121,7 @@ impl Reading {
         folder: &Path,
         corpus: &Corpus,
         list: &Path,
-    ) -> Result<(Usage, Option<u64>), Error> {
+    ) -> anyhow::Result<(Usage, Option<u64>)> {
         match self {
             Self::Shell { command, reads_all, .. } => {
                 let usage = process::run(&mut shell(place, command, folder, list))?;
@@ -151,14 +137,14 @@ impl Reading {
             && !command.contains("chroot")
         {
             // That files of the list aren't there is all the same.
-            let _failed = process::run(&mut shell(place, command, &place.warm(), list));
+            let _failed = process::run(&mut shell(place, command, &place.path("warm"), list));
         }
     }
 }
 
 fn shell(place: &Workplace, command: &str, folder: &Path, list: &Path) -> Command {
     let mut shell = Command::new("timeout");
-    shell.args(["900", "sh", "-c", command]).current_dir(place.warm());
+    shell.args(["900", "sh", "-c", command]).current_dir(place.path("warm"));
     shell.env("FOLDER", folder).env("LIST", list).env("LC_ALL", "C");
     shell
 }
@@ -171,14 +157,9 @@ impl Pattern {
             Order::Random => "at random".to_owned(),
             Order::Stride(step) => format!("the first of each {} KiB", step >> 10),
         };
-        let size = if piece >> 20 > 0 {
-            format!("{} MiB", piece >> 20)
-        } else {
-            format!("{} KiB", piece >> 10)
-        };
         let reads = most.map_or_else(|| "all reads".to_owned(), |most| format!("{most} reads"));
         let threads = if threads > 1 { format!(", by {threads} threads") } else { String::new() };
-        format!("{reads} of {size}, {order}{threads}")
+        format!("{reads} of {}, {order}{threads}", size_text(piece))
     }
 
     /// Where the reads of a file of so many bytes begin.
@@ -194,7 +175,7 @@ impl Pattern {
     }
 
     /// Reads, and returns the cost and the number of bytes requested.
-    fn read(self, path: &Path) -> Result<(Usage, Option<u64>), Error> {
+    fn read(self, path: &Path) -> anyhow::Result<(Usage, Option<u64>)> {
         let size = fs::metadata(path).map_err(failed("look at", path))?.len();
         let positions = self.positions(size);
         let share = positions.len().div_ceil(self.threads.max(1)).max(1);
@@ -214,7 +195,7 @@ impl Pattern {
         Ok((Usage { wall, cpu, peak: 0 }, Some(asked)))
     }
 
-    fn read_at(self, path: &Path, positions: &[u64]) -> Result<(), Error> {
+    fn read_at(self, path: &Path, positions: &[u64]) -> anyhow::Result<()> {
         let file = File::open(path).map_err(failed("open", path))?;
         if self.order == Order::Random {
             // The advice that programs give that read at random; where it is refused they read without.
@@ -228,10 +209,9 @@ impl Pattern {
     }
 }
 
-/// A count as a number to calculate with.
-#[expect(clippy::cast_precision_loss, reason = "what is measured has fewer digits")]
-pub(crate) const fn number(count: u64) -> f64 {
-    count as f64
+/// `4 KiB`, `1 MiB`.
+pub(crate) fn size_text(bytes: u32) -> String {
+    if bytes >> 20 > 0 { format!("{} MiB", bytes >> 20) } else { format!("{} KiB", bytes >> 10) }
 }
 
 #[cfg(test)]

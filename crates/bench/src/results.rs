@@ -6,121 +6,102 @@ use serde::{Deserialize, Serialize};
 
 /// All that one call has measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Results {
+pub(crate) struct Results {
     /// Where it was measured, and when.
-    pub machine: Machine,
+    pub(crate) machine: Machine,
     /// The command line that repeats it, without paths of this machine.
-    pub command: String,
+    pub(crate) command: String,
     /// How often each thing was measured, after one round to warm up.
-    pub repeat: u32,
-    /// Who took part, and in which version.
-    pub programs: Vec<Program>,
-    /// What was left out, and why.
-    pub left_out: Vec<String>,
-    /// The suites that ran, in order.
-    pub suites: Vec<Suite>,
+    pub(crate) repeat: u32,
+    pub(crate) programs: Vec<Program>,
+    pub(crate) left_out: Vec<String>,
+    pub(crate) suites: Vec<Suite>,
 }
 
-/// The machine that measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Machine {
+pub(crate) struct Machine {
     /// The day, `2026-01-31`.
-    pub date: String,
-    /// Release of the kernel.
-    pub kernel: String,
-    /// Model of the processor.
-    pub cpu: String,
+    pub(crate) date: String,
+    pub(crate) kernel: String,
+    pub(crate) cpu: String,
     /// Processors that the kernel schedules on.
-    pub cores: usize,
+    pub(crate) cores: usize,
     /// Bytes of memory.
-    pub memory: u64,
+    pub(crate) memory: u64,
     /// Whether all caches were dropped before each reading, which needs root.
-    pub cold: bool,
+    pub(crate) cold: bool,
 }
 
-/// A program that took part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Program {
-    /// As it is called.
-    pub name: String,
-    /// Its version, as it prints it.
-    pub version: String,
+pub(crate) struct Program {
+    pub(crate) name: String,
+    pub(crate) version: String,
 }
 
-/// Tables that belong together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Suite {
+pub(crate) struct Suite {
     /// As it is named on the command line.
-    pub name: String,
-    /// A headline.
-    pub title: String,
+    pub(crate) name: String,
+    pub(crate) title: String,
     /// What it shows, and which published comparison it repeats, if any.
-    pub about: String,
-    /// Its tables, in order.
-    pub tables: Vec<Table>,
+    pub(crate) about: String,
+    pub(crate) tables: Vec<Table>,
 }
 
 /// One thing that all rows did in turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Table {
+pub(crate) struct Table {
     /// A short name, the only such of its suite: `sequential-data`.
-    pub name: String,
-    /// A headline.
-    pub title: String,
+    pub(crate) name: String,
+    pub(crate) title: String,
     /// What was done, as a command where it is one.
-    pub about: String,
-    /// What it was done to.
-    pub corpus: Corpus,
+    pub(crate) about: String,
+    pub(crate) corpus: Corpus,
     /// The columns to show, in order.
-    pub shown: Vec<Metric>,
+    pub(crate) shown: Vec<Metric>,
     /// Who did it, in order.
-    pub rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
     /// A plot of it, if one shows more than the table.
-    pub plot: Option<Plot>,
+    pub(crate) plot: Option<Plot>,
 }
 
-/// Files that were measured on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Corpus {
-    /// Its name.
-    pub name: String,
-    /// Inodes.
-    pub inodes: u64,
+pub(crate) struct Corpus {
+    pub(crate) name: String,
+    pub(crate) inodes: u64,
     /// Bytes of all regular files, hard links counted once.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
-/// One participant of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Row {
+pub(crate) struct Row {
     /// Who: `lith, kernel`, `SquashFS, kernel`. Rows of the same series have the same colour in a plot.
-    pub series: String,
+    pub(crate) series: String,
     /// With what: `lz4hc,12 4 KiB`. Rows of different series with the same variant are side by side in a plot.
-    pub variant: String,
+    pub(crate) variant: String,
     /// The commands that made the image and that mounted or ran it, with names in capitals in place of paths.
-    pub commands: Vec<String>,
+    pub(crate) commands: Vec<String>,
     /// One for each round; the same index is the same round in all rows of a table.
-    pub samples: Vec<Sample>,
+    pub(crate) samples: Vec<Sample>,
     /// The row that this one is compared with: its index.
-    pub against: Option<usize>,
+    pub(crate) against: Option<usize>,
     /// What its numbers should be.
-    pub targets: Vec<Target>,
+    pub(crate) targets: Vec<Target>,
 }
 
 /// What one round gave.
-pub type Sample = BTreeMap<Metric, f64>;
+pub(crate) type Sample = BTreeMap<Metric, f64>;
 
 /// Something that is measured. Times are in seconds, sizes in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Metric {
+pub(crate) enum Metric {
     /// Bytes of an image; for filesystems that are written to, bytes in use.
     Size,
     /// Bytes of the image in relation to those of the corpus.
     RelativeSize,
     /// What compression saves: the share of the corpus that the image does not need.
     Saving,
-    /// Seconds from beginning to end.
     Wall,
     /// Seconds of CPU of the program that reads or builds, in user space and the kernel.
     Cpu,
@@ -140,7 +121,6 @@ pub enum Metric {
     KernelMemory,
     /// Bytes that were read from the device below the image.
     Fetched,
-    /// Requests to that device.
     Requests,
     /// Bytes fetched in relation to those requested.
     Amplification,
@@ -148,60 +128,32 @@ pub enum Metric {
 
 /// What a number of a row should be.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Target {
-    /// Of what.
-    pub metric: Metric,
+pub(crate) struct Target {
+    pub(crate) metric: Metric,
     /// Whether the limit is for the number in relation to that of the row it is compared with, or for the number alone.
-    pub relative: bool,
-    /// The limit.
-    pub limit: Limit,
+    pub(crate) relative: bool,
+    pub(crate) limit: Limit,
 }
 
 /// A limit that is met on one side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Limit {
-    /// No less than this.
+pub(crate) enum Limit {
     Least(f64),
-    /// No more than this.
     Most(f64),
 }
 
-/// How a table is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Plot {
+pub(crate) enum Plot {
     /// A group of bars for each variant, in it a bar for each series.
     Bars(Metric),
     /// A point for each row, joined by series.
-    Points {
-        /// From left to right.
-        x: Metric,
-        /// From bottom to top.
-        y: Metric,
-    },
-}
-
-impl Results {
-    /// The suite of that name.
-    #[must_use]
-    pub fn suite(&self, name: &str) -> Option<&Suite> {
-        self.suites.iter().find(|suite| suite.name == name)
-    }
-}
-
-impl Suite {
-    /// The table of that name.
-    #[must_use]
-    pub fn table(&self, name: &str) -> Option<&Table> {
-        self.tables.iter().find(|table| table.name == name)
-    }
+    Points { x: Metric, y: Metric },
 }
 
 impl Row {
-    /// Series and variant in one text.
-    #[must_use]
-    pub fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         if self.variant.is_empty() {
             return self.series.clone();
         }
@@ -209,26 +161,23 @@ impl Row {
     }
 
     /// The metric's value in each round that has it.
-    pub fn values(&self, metric: Metric) -> impl Iterator<Item = f64> + '_ {
+    pub(crate) fn values(&self, metric: Metric) -> impl Iterator<Item = f64> + '_ {
         self.samples.iter().filter_map(move |sample| sample.get(&metric).copied())
     }
 
     /// The median of the rounds.
-    #[must_use]
-    pub fn median(&self, metric: Metric) -> Option<f64> {
+    pub(crate) fn median(&self, metric: Metric) -> Option<f64> {
         median(self.values(metric))
     }
 
     /// The least and the most of the rounds.
-    #[must_use]
-    pub fn range(&self, metric: Metric) -> Option<(f64, f64)> {
+    pub(crate) fn range(&self, metric: Metric) -> Option<(f64, f64)> {
         let least = self.values(metric).reduce(f64::min)?;
         Some((least, self.values(metric).reduce(f64::max)?))
     }
 
     /// The median of the ratios of this row's values to the other's in the same rounds.
-    #[must_use]
-    pub fn ratio(&self, other: &Self, metric: Metric) -> Option<f64> {
+    pub(crate) fn ratio(&self, other: &Self, metric: Metric) -> Option<f64> {
         let pairs = self.samples.iter().zip(&other.samples);
         let ratios = pairs.filter_map(|(own, other)| {
             let (own, other) = (own.get(&metric)?, other.get(&metric)?);
@@ -240,32 +189,27 @@ impl Row {
 
 impl Table {
     /// The row of a series with a variant, the first one if there are more.
-    #[must_use]
-    pub fn row(&self, series: &str, variant: &str) -> Option<&Row> {
+    pub(crate) fn row(&self, series: &str, variant: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.series == series && row.variant == variant)
     }
 
     /// All series, in the order of their first rows.
-    #[must_use]
-    pub fn series(&self) -> Vec<&str> {
+    pub(crate) fn series(&self) -> Vec<&str> {
         distinct(self.rows.iter().map(|row| row.series.as_str()))
     }
 
     /// All variants, in the order of their first rows.
-    #[must_use]
-    pub fn variants(&self) -> Vec<&str> {
+    pub(crate) fn variants(&self) -> Vec<&str> {
         distinct(self.rows.iter().map(|row| row.variant.as_str()))
     }
 
     /// The row that a row is compared with.
-    #[must_use]
-    pub fn against(&self, row: &Row) -> Option<&Row> {
+    pub(crate) fn against(&self, row: &Row) -> Option<&Row> {
         row.against.and_then(|index| self.rows.get(index))
     }
 
     /// A target's number and whether it is met; nothing if it was not measured.
-    #[must_use]
-    pub fn verdict(&self, row: &Row, target: &Target) -> Option<(f64, bool)> {
+    pub(crate) fn verdict(&self, row: &Row, target: &Target) -> Option<(f64, bool)> {
         let value = if target.relative {
             row.ratio(self.against(row)?, target.metric)?
         } else {
@@ -277,13 +221,18 @@ impl Table {
 
 impl Limit {
     /// Whether a number is on the right side.
-    #[must_use]
-    pub fn is_met(self, value: f64) -> bool {
+    pub(crate) fn is_met(self, value: f64) -> bool {
         match self {
             Self::Least(least) => value >= least,
             Self::Most(most) => value <= most,
         }
     }
+}
+
+/// A count as a number to calculate with.
+#[expect(clippy::cast_precision_loss, reason = "what is measured has fewer digits")]
+pub(crate) const fn number(count: u64) -> f64 {
+    count as f64
 }
 
 /// Each text once, in the order of their first appearance.

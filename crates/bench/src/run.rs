@@ -2,99 +2,77 @@
 
 use std::{
     collections::BTreeSet,
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use crate::{
+    args::Bench,
     corpus::{Corpora, Corpus},
-    error::Error,
+    error::in_short,
     image::Image,
     machine,
     program::Programs,
     results,
-    suite::{Entry, Suite, Table, Task},
+    suite::{Entry, Suite, Table},
     suites,
-    workplace::Workplace,
+    workplace::{Workplace, programs_of},
 };
 
-/// What is to be measured, and where.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Names of suites; without any the three published comparisons and the start of an application.
-    pub suites: Vec<String>,
-    /// Only tables and rows with one of these texts in their names; without any all of them.
-    pub only: Vec<String>,
-    /// Only rivals with one of these texts in their names; without any all of them.
-    pub rivals: Vec<String>,
-    /// How often each thing is measured, after one round to warm up.
-    pub repeat: u32,
-    /// The folder with corpora, of which each has its name.
-    pub corpora: PathBuf,
-    /// A folder to measure on in place of all corpora.
-    pub corpus: Option<PathBuf>,
-    /// Only this one of the corpora.
-    pub only_corpus: Option<String>,
-    /// The program that is compared.
-    pub lith: PathBuf,
-    /// A root filesystem with rivals in it.
-    pub chroot: Option<PathBuf>,
-    /// Where files are made.
-    pub work: PathBuf,
-    /// Where images that are read are kept; without a folder they are removed.
-    pub images: Option<PathBuf>,
-    /// The command line, for the results.
-    pub command: String,
-    /// Set by the caller to end early, with everything removed.
-    pub stop: Arc<AtomicBool>,
-}
-
-/// Measures, and reports progress by `say`.
-///
-/// # Errors
-/// An unknown suite, no place to work, nothing to measure on. What single participants can't do is left out and listed
-/// in the results.
-pub fn run(options: &Options, say: &dyn Fn(&str)) -> Result<results::Results, Error> {
+/// Measures, and reports progress by `say`. What single participants can't do is left out and
+/// listed in the results. Ends early, with everything removed, when `stop` is set. The chroot is
+/// used only if this process has mounts of its own.
+pub(crate) fn run(
+    request: &Bench,
+    has_own_mounts: bool,
+    stop: &AtomicBool,
+    say: &dyn Fn(&str),
+) -> anyhow::Result<results::Results> {
+    let (given, only_corpus) = request.corpus()?;
     let is_root = rustix::process::geteuid().is_root();
-    let chroot = options.chroot.clone().filter(|_| is_root);
-    let programs = Programs::new(options.lith.clone(), chroot.clone());
-    let place = Workplace::new(programs, chroot, (&options.work, options.images.as_deref()))?;
-    let corpora = Corpora::new(options.corpora.clone(), options.corpus.clone(), place.made());
-    let chosen = suites::chosen(&options.suites, &corpora.names())?;
+    let chroot = request.chroot().filter(|_| has_own_mounts && is_root);
+    let programs = Programs::new(request.lith()?, chroot.clone());
+    let place = Workplace::new(programs, chroot, (&request.work(), request.images.as_deref()))?;
+    let is_given = given.is_some();
+    let corpora = Corpora::new(request.corpora(), given, place.path("made"));
+    let chosen = suites::chosen(&request.suites, &corpora.names())?;
     let mut left_out = BTreeSet::new();
     if !place.is_root {
         left_out
             .insert("without root nothing is mounted by the kernel, and caches stay warm".into());
     }
-    if let (Some(given), None) = (corpora.given(), &options.corpus) {
-        let folder = options.corpora.display();
-        say(&format!(
-            "no corpora in {folder}: measuring on {} (see bench/corpora.sh)",
-            given.display()
-        ));
+    if let (Some(given), false) = (&corpora.given, is_given) {
+        let (folder, given) = (request.corpora(), given.display());
+        let folder = folder.display();
+        say(&format!("no corpora in {folder}: measuring on {given} (see bench/corpora.sh)"));
     }
-    let mut run =
-        Run { options, place: &place, corpora: &corpora, left_out, names: BTreeSet::new(), say };
+    let mut run = Run {
+        request,
+        only_corpus,
+        stop,
+        place: &place,
+        corpora: &corpora,
+        left_out,
+        names: BTreeSet::new(),
+        say,
+    };
     let suites = chosen.iter().filter_map(|suite| run.suite(suite)).collect();
-    if options.stop.load(Ordering::Relaxed) {
-        return Err(Error::Interrupted);
-    }
-    let names = std::mem::take(&mut run.names);
+    anyhow::ensure!(!run.must_stop(), "interrupted");
     Ok(results::Results {
         machine: machine::here(place.is_root),
-        command: options.command.clone(),
-        repeat: options.repeat,
-        programs: versions(&place, &names),
+        command: request.command(),
+        repeat: request.repeat,
+        programs: versions(&place, &run.names),
         left_out: run.left_out.into_iter().collect(),
         suites,
     })
 }
 
 struct Run<'a> {
-    options: &'a Options,
+    request: &'a Bench,
+    /// The only one of the corpora that is measured on.
+    only_corpus: Option<String>,
+    stop: &'a AtomicBool,
     place: &'a Workplace,
     corpora: &'a Corpora,
     left_out: BTreeSet<String>,
@@ -124,9 +102,7 @@ impl Run<'_> {
     }
 
     fn table(&mut self, suite: &Suite, table: &Table) -> Option<results::Table> {
-        if self.must_stop()
-            || self.options.only_corpus.as_ref().is_some_and(|only| *only != table.corpus)
-        {
+        if self.must_stop() || self.only_corpus.as_ref().is_some_and(|only| *only != table.corpus) {
             return None;
         }
         let entries: Vec<_> =
@@ -145,7 +121,7 @@ impl Run<'_> {
         let name = format!("{} {} {}", suite.name, table.name, table.corpus);
         let mut contestants = self.prepare(&name, &corpus, entries);
         // The first round warms up.
-        for round in 0..=self.options.repeat {
+        for round in 0..=self.request.repeat {
             contestants.retain_mut(|contestant| {
                 !self.must_stop() && self.round(&name, &corpus, round, contestant)
             });
@@ -154,17 +130,17 @@ impl Run<'_> {
     }
 
     fn must_stop(&self) -> bool {
-        self.options.stop.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed)
     }
 
     /// Whether an entry is requested.
     fn wants(&self, table: &Table, entry: &Entry) -> bool {
         let series = entry.series.to_lowercase();
-        let rivals = &self.options.rivals;
+        let rivals = &self.request.rivals;
         let is_wanted = series.starts_with("lith")
             || rivals.is_empty()
             || rivals.iter().any(|rival| series.contains(&rival.to_lowercase()));
-        let (only, name) = (&self.options.only, format!("{}, {}", table.name, entry.label()));
+        let (only, name) = (&self.request.only, format!("{}, {}", table.name, entry.label()));
         is_wanted && (only.is_empty() || only.iter().any(|text| name.contains(text)))
     }
 
@@ -191,8 +167,7 @@ impl Run<'_> {
             match entry.task.prepare(self.place, corpus, self.say) {
                 Ok(image) => {
                     let commands = entry.task.commands();
-                    let programs =
-                        commands.iter().flat_map(|line| crate::workplace::programs_of(line));
+                    let programs = commands.iter().flat_map(|line| programs_of(line));
                     self.names.extend(programs.map(str::to_owned));
                     contestants.push(Contestant { entry, image, samples: Vec::new() });
                 }
@@ -227,10 +202,9 @@ impl Run<'_> {
         }
     }
 
-    fn fails(&mut self, name: &str, entry: &Entry, error: &Error) {
-        let text = with_sources(error);
-        (self.say)(&format!("{name}: {}: {text}", entry.label()));
-        let why = without_paths(&error.in_short(), self.place);
+    fn fails(&mut self, name: &str, entry: &Entry, error: &anyhow::Error) {
+        (self.say)(&format!("{name}: {}: {error:#}", entry.label()));
+        let why = without_paths(&in_short(error), self.place);
         self.left_out.insert(format!("{name}: {} failed: {why}", entry.label()));
     }
 }
@@ -257,7 +231,7 @@ fn finished(table: &Table, corpus: Corpus, contestants: Vec<Contestant<'_>>) -> 
     results::Table {
         name: table.name.clone(),
         title: table.title.clone(),
-        about: table.entries.first().map(|entry| Task::about(&entry.task)).unwrap_or_default(),
+        about: table.entries.first().map(|entry| entry.task.about()).unwrap_or_default(),
         corpus: corpus.facts,
         shown: table.shown.into(),
         rows: rows.collect(),
@@ -265,20 +239,9 @@ fn finished(table: &Table, corpus: Corpus, contestants: Vec<Contestant<'_>>) -> 
     }
 }
 
-/// An error and what caused it.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
-}
-
 /// A text without the folders of this machine, which mean nothing elsewhere.
 fn without_paths(text: &str, place: &Workplace) -> String {
-    let folder = place.output("");
+    let folder = place.path("");
     let text = text.replace(&folder.to_string_lossy().into_owned(), "");
     match place.images().parent().map(Path::to_string_lossy) {
         Some(images) if images.len() > 1 => text.replace(&*images, ""),

@@ -4,16 +4,15 @@ use std::{fs, path::Path};
 
 use crate::{
     corpus::Corpus,
-    error::{Error, failed},
+    error::failed,
     image::{self, Image, Recipe},
     mount::{Mount, Mounted},
     process::Usage,
-    reading::{List, Reading, number},
-    results::{Metric, Plot, Sample, Target},
-    workplace::{Words, Workplace, programs_of},
+    reading::{List, Reading},
+    results::{Metric, Plot, Sample, Target, number},
+    workplace::{Words, Workplace},
 };
 
-/// Tables that belong together.
 #[derive(Clone, Debug)]
 pub(crate) struct Suite {
     pub(crate) name: &'static str,
@@ -33,7 +32,6 @@ pub(crate) struct Table {
     pub(crate) entries: Vec<Entry>,
 }
 
-/// One participant.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) series: &'static str,
@@ -44,7 +42,6 @@ pub(crate) struct Entry {
     pub(crate) targets: Vec<Target>,
 }
 
-/// What is done.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     /// An image is made.
@@ -56,13 +53,17 @@ pub(crate) enum Task {
 }
 
 impl Entry {
+    /// An entry that is compared with no other.
+    pub(crate) fn new(series: &'static str, variant: &str, task: Task) -> Self {
+        Self { series, variant: variant.into(), task, against: None, targets: Vec::new() }
+    }
+
     pub(crate) fn label(&self) -> String {
         format!("{}, {}", self.series, self.variant)
     }
 }
 
 impl Task {
-    /// The description in a table.
     pub(crate) fn about(&self) -> String {
         match self {
             Self::Build(_) => "each program makes an image".into(),
@@ -80,15 +81,12 @@ impl Task {
         }
     }
 
-    /// What is missing here for it.
     pub(crate) fn lacks(&self, place: &Workplace) -> Option<String> {
         match self {
             Self::Build(recipe) => recipe.lacks(place),
-            Self::Run { image, command } => image.lacks(place).or_else(|| {
-                let missing =
-                    programs_of(command).find(|name| place.programs.find(name).is_none())?;
-                Some(format!("no {missing} here"))
-            }),
+            Self::Run { image, command } => {
+                image.lacks(place).or_else(|| place.lacks_program(command))
+            }
             Self::Read { image, mount, reading } => {
                 image.lacks(place).or_else(|| mount.lacks(place)).or_else(|| reading.lacks(place))
             }
@@ -101,7 +99,7 @@ impl Task {
         place: &Workplace,
         corpus: &Corpus,
         say: &dyn Fn(&str),
-    ) -> Result<Option<Image>, Error> {
+    ) -> anyhow::Result<Option<Image>> {
         let recipe = match self {
             Self::Build(_) => return Ok(None),
             Self::Run { image, .. } | Self::Read { image, .. } => image,
@@ -115,7 +113,7 @@ impl Task {
         place: &Workplace,
         corpus: &Corpus,
         image: Option<&Image>,
-    ) -> Result<Sample, Error> {
+    ) -> anyhow::Result<Sample> {
         let mut sample = match (self, image) {
             (Self::Build(recipe), _) => build(place, corpus, recipe)?,
             (Self::Run { command, .. }, Some(image)) => run(place, corpus, image, command)?,
@@ -131,8 +129,8 @@ impl Task {
     }
 }
 
-fn build(place: &Workplace, corpus: &Corpus, recipe: &Recipe) -> Result<Sample, Error> {
-    let output = place.output("image");
+fn build(place: &Workplace, corpus: &Corpus, recipe: &Recipe) -> anyhow::Result<Sample> {
+    let output = place.path("image");
     remove(&output)?;
     place.settle(false);
     let usage = recipe.make(place, corpus, &output)?;
@@ -145,8 +143,8 @@ fn build(place: &Workplace, corpus: &Corpus, recipe: &Recipe) -> Result<Sample, 
     Ok(sample)
 }
 
-fn run(place: &Workplace, corpus: &Corpus, image: &Image, command: &str) -> Result<Sample, Error> {
-    let output = place.output("tree");
+fn run(place: &Workplace, corpus: &Corpus, image: &Image, command: &str) -> anyhow::Result<Sample> {
+    let output = place.path("tree");
     remove(&output)?;
     place.settle(true);
     let words = Words { image: image.path.clone(), mount: output.clone(), ..Words::default() };
@@ -161,13 +159,13 @@ fn read(
     corpus: &Corpus,
     image: &Image,
     (mount, reading): (&Mount, &Reading),
-) -> Result<Sample, Error> {
+) -> anyhow::Result<Sample> {
     let wanted = match reading {
         Reading::Shell { list: List::Files(most), .. } => Some(Some(*most)),
         Reading::Shell { list: List::All, .. } => Some(None),
         _ => None,
     };
-    let list = place.output(&format!("list-{}-{wanted:?}", corpus.facts.name));
+    let list = place.path(&format!("list-{}-{wanted:?}", corpus.facts.name));
     // The same in all rounds.
     if let Some(most) = wanted.filter(|_| !list.exists()) {
         corpus.list(most, &list)?;
@@ -196,7 +194,7 @@ fn add_size(sample: &mut Sample, size: u64, corpus: &Corpus) {
     sample.insert(Metric::Saving, 1.0 - relative);
 }
 
-fn remove(path: &Path) -> Result<(), Error> {
+fn remove(path: &Path) -> anyhow::Result<()> {
     let removed = match fs::symlink_metadata(path) {
         Err(_) => return Ok(()),
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),

@@ -10,9 +10,9 @@ use std::{
 use rustix::mount::{UnmountFlags, mount_bind, unmount};
 
 use crate::{
-    error::{Error, failed},
+    error::{CommandError, failed},
     process,
-    program::{Place, Programs, inside},
+    program::{self, Place, Programs, inside},
 };
 
 /// Size of the disk in bytes, which is a sparse file.
@@ -36,7 +36,8 @@ pub(crate) struct Workplace {
     folder: tempfile::TempDir,
     chroot: Option<PathBuf>,
     images: PathBuf,
-    has_disk: bool,
+    /// Whether bytes that are read from images are counted apart from all others.
+    pub(crate) has_disk: bool,
 }
 
 /// The values of the names in capitals in commands.
@@ -53,7 +54,7 @@ impl Workplace {
         programs: Programs,
         chroot: Option<PathBuf>,
         (below, images): (&Path, Option<&Path>),
-    ) -> Result<Self, Error> {
+    ) -> anyhow::Result<Self> {
         fs::create_dir_all(below).map_err(failed("create", below))?;
         let folder = tempfile::Builder::new().prefix(".lith-bench.").tempdir_in(below);
         let folder = folder.map_err(failed("create a folder in", below))?;
@@ -72,25 +73,18 @@ impl Workplace {
             bind(Path::new("/dev"), &root.join("dev"))?;
             bind(Path::new("/proc"), &root.join("proc"))?;
         }
-        if is_root && crate::program::kernel_has("ext4") {
+        if is_root && program::kernel_has("ext4") {
             place.make_disk()?;
         }
         Ok(place)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    /// A path in the folder of this run, which a command may write to. `mount` is where programs
+    /// mount, as they call it; `made` is for intermediate files; `warm` has one small file, to read
+    /// in order to have the programs that read in memory.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         let path = self.folder.path();
         fs::canonicalize(path).unwrap_or_else(|_| path.into()).join(name)
-    }
-
-    /// A folder for intermediate files.
-    pub(crate) fn made(&self) -> PathBuf {
-        self.path("made")
-    }
-
-    /// A folder with one small file, to read in order to have the programs that read in memory.
-    pub(crate) fn warm(&self) -> PathBuf {
-        self.path("warm")
     }
 
     /// The folder of images that are read.
@@ -98,18 +92,8 @@ impl Workplace {
         if self.has_disk { self.path("disk") } else { self.images.clone() }
     }
 
-    /// A path that a command may write a file or a folder to.
-    pub(crate) fn output(&self, name: &str) -> PathBuf {
-        self.path(name)
-    }
-
-    /// Where a program mounts, as it calls it.
-    pub(crate) fn mount_point(&self) -> PathBuf {
-        self.path("mount")
-    }
-
     /// Makes a folder be at the same path in the chroot.
-    pub(crate) fn enter_chroot(&self, path: &Path) -> Result<(), Error> {
+    pub(crate) fn enter_chroot(&self, path: &Path) -> anyhow::Result<()> {
         let Some(root) = &self.chroot else { return Ok(()) };
         let target = inside(root, path);
         fs::create_dir_all(&target).map_err(failed("create", &target))?;
@@ -123,8 +107,23 @@ impl Workplace {
         bind(path, &target)
     }
 
+    /// What is missing for a command line: a program of it.
+    pub(crate) fn lacks_program(&self, line: &str) -> Option<String> {
+        let missing = programs_of(line).find(|name| self.programs.find(name).is_none())?;
+        Some(format!("no {missing} here"))
+    }
+
+    /// What is missing for mounting a filesystem by the kernel.
+    pub(crate) fn lacks_filesystem(&self, name: &str) -> Option<String> {
+        match name {
+            _ if !program::kernel_has(name) => Some(format!("this kernel has no {name}")),
+            _ if !self.is_root => Some("mounting needs root".into()),
+            _ => None,
+        }
+    }
+
     /// A disk of its own for images, whose counters count nothing else: a loop device with ext4.
-    fn make_disk(&mut self) -> Result<(), Error> {
+    fn make_disk(&mut self) -> anyhow::Result<()> {
         let file = self.images.join("disk.ext4");
         if !file.exists() {
             let new = fs::File::create(&file).and_then(|disk| disk.set_len(DISK_SIZE));
@@ -147,14 +146,9 @@ impl Workplace {
         Ok(())
     }
 
-    /// Whether bytes that are read from images are counted apart from all others.
-    pub(crate) const fn has_disk(&self) -> bool {
-        self.has_disk
-    }
-
     /// The command of a line, and where its program is, which must exist. A line that begins with `sh -c` is left to
     /// the shell, with variables in place of names in capitals.
-    pub(crate) fn command(&self, line: &str, words: &Words) -> Result<(Command, Place), Error> {
+    pub(crate) fn command(&self, line: &str, words: &Words) -> anyhow::Result<(Command, Place)> {
         if let Some(script) = line.strip_prefix(SHELL) {
             let mut command = Command::new("sh");
             command.args(["-c", script]).env("SOURCE", &words.source).env("IMAGE", &words.image);
@@ -163,7 +157,10 @@ impl Workplace {
         }
         let mut parts = line.split_whitespace();
         let name = parts.next().unwrap_or_default();
-        let place = self.programs.find(name).ok_or_else(|| Error::no_program(line))?;
+        let place = self.programs.find(name).ok_or_else(|| {
+            let why = "there is no such program".into();
+            CommandError { command: line.into(), why, output: String::new() }
+        })?;
         let mut command = match &place {
             Place::Here(path) => Command::new(path),
             Place::Chroot(root) => {
@@ -215,8 +212,8 @@ impl Drop for Workplace {
     }
 }
 
-fn bind(source: &Path, target: &Path) -> Result<(), Error> {
-    mount_bind(source, target).map_err(|error| failed("bind a folder to", target)(error.into()))
+fn bind(source: &Path, target: &Path) -> anyhow::Result<()> {
+    mount_bind(source, target).map_err(failed("bind a folder to", target))
 }
 
 #[cfg(test)]

@@ -5,9 +5,7 @@ use std::process::{self, ExitCode};
 /// The outcome of a verb that ran to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
-    /// It succeeded.
     Success,
-    /// The two trees differ.
     Different,
     /// The image is corrupt; as nothing is repaired, it stays so.
     Unsound,
@@ -40,7 +38,6 @@ pub(crate) enum Convention {
 }
 
 impl Convention {
-    /// The convention of the verb of this name.
     pub(crate) fn of(verb: &str) -> Self {
         match verb {
             "check" => Self::Fsck,
@@ -49,7 +46,6 @@ impl Convention {
         }
     }
 
-    /// The code for wrong usage.
     pub(crate) fn usage(self) -> ExitCode {
         match self {
             Self::Usual | Self::Diff => 2.into(),
@@ -57,7 +53,6 @@ impl Convention {
         }
     }
 
-    /// The code for a failure.
     fn failure(self) -> ExitCode {
         match self {
             Self::Usual => 1.into(),

@@ -9,7 +9,6 @@ mod run;
 
 use std::{env, ffi::OsString, process::ExitCode};
 
-use applets::Applet;
 use args::Verb;
 use exit::{Convention, Outcome};
 use output::error;
@@ -18,9 +17,9 @@ fn main() -> ExitCode {
     let line: Vec<OsString> = env::args_os().collect();
     // Called as `mkfs.erofs …` or as `lith mkfs.erofs …`.
     for (index, argument) in line.iter().enumerate().take(2) {
-        if let Some(applet) = Applet::named(argument) {
+        if let Some(applet) = applets::named(argument) {
             let (_, line) = line.split_at(index);
-            return applet.run(line);
+            return (applet.main)(line);
         }
     }
     let name = line.get(1).cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Defines [`Collector`], which collects [`Details`] while inodes are walked.
+//! Defines [`Collector`], which collects [`Details`] while inodes are walked, and its [`Options`].
 
 use std::{borrow::Cow, cmp::Reverse, collections::BTreeMap, mem, ops::Range};
 
@@ -14,7 +14,6 @@ use crate::{
     file_kind,
     folders::{Entry, Folders},
     largest::Ranking,
-    options::Options,
     physical,
 };
 
@@ -26,6 +25,14 @@ const IN_FOLDERS: usize = 400;
 const TYPES: usize = 4096;
 /// Files whose type is determined by their first bytes.
 const PROBES: u32 = 20_000;
+
+/// What is gathered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// Whether equal files that are stored several times are searched for: reads all files of equal sizes.
+    pub equal_files: bool,
+}
 
 /// The details so far.
 pub(crate) struct Collector {

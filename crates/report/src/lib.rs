@@ -19,24 +19,22 @@ mod error;
 mod facts;
 mod file_kind;
 mod folders;
-mod gather;
 mod largest;
 pub mod names;
 pub mod number;
-mod options;
 mod page;
 mod physical;
 mod presets;
 mod shared;
 mod walk;
 
+pub use details::Options;
 pub use error::{EstimateError, FactsError, PageError};
 pub use facts::{
     Algorithm, Class, ClassSums, Contents, Details, Device, DeviceSlot, Duplicates, EqualFiles,
     EqualGroup, Estimate, Estimates, Facts, Features, Folder, FolderFile, Kernel, LargeFile,
     Largest, Located, Named, Region, Repeats, Requirement, Summary, Sums, Tally, TypeSums,
 };
-pub use gather::{census, gather};
-pub use options::Options;
 pub use page::{GENERATOR, page};
-pub use presets::{Candidate, estimate};
+pub use presets::estimate;
+pub use walk::{census, gather};

@@ -1,4 +1,4 @@
-//! Walks the inodes of an image once, and attributes its bytes to what they hold.
+//! Collects facts about an image: walks its inodes once, and attributes its bytes to what they hold.
 
 use std::ops::Range;
 
@@ -8,14 +8,35 @@ use lith_survey::Budget;
 
 use crate::{
     claims::Claims,
-    details::Collector,
+    details::{Collector, Options},
     error::{FactsError, take},
-    facts::{Class, Contents, Details, Duplicates, Sums},
+    facts::{Class, Contents, Details, Duplicates, Facts, Summary, Sums},
     folders::{Entry, FolderIndex},
     number::ratio,
-    options::Options,
     shared::SharedInode,
 };
+
+/// Counts what is in an image. Reads every inode and the map of every file, but no data.
+///
+/// # Errors
+/// [`FactsError`] if a part of the image is corrupt or can't be read.
+pub fn census(image: &Image) -> Result<Contents, FactsError> {
+    let mut walk = Walk::new(image, None)?;
+    walk.run()?;
+    Ok(walk.finish().0)
+}
+
+/// Gathers all facts about an image, except its estimated size with other options. Reads what [`census()`] reads, and
+/// directories, extended attributes, symlinks and the first bytes of some files.
+///
+/// # Errors
+/// As [`census()`].
+pub fn gather(image: &Image, options: Options) -> Result<Facts, FactsError> {
+    let mut walk = Walk::new(image, Some(options))?;
+    walk.run()?;
+    let (contents, details) = walk.finish();
+    Ok(Facts { summary: Summary::new(image), contents: Some(contents), details, presets: None })
+}
 
 /// The walk through all inodes.
 pub(crate) struct Walk<'a> {

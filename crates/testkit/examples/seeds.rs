@@ -15,7 +15,7 @@ use lith_format::{
     zmap::{EncodeParams, EncodedExtent, HeadKind, encode_compact, encode_full},
 };
 use lith_testkit::{
-    corpus, image,
+    corpus, image, matrix,
     noise::{Texture, bytes},
     place, recipe,
 };
@@ -44,7 +44,7 @@ fn images() {
     input.iter_mut().skip(1).step_by(3).for_each(|byte| *byte &= 0x3f);
     let (tree, contents) = recipe::from_bytes(&input).follow();
     for (name, options) in
-        image::matrix(9).into_iter().filter(|(name, _)| name.contains("blocks of 512"))
+        matrix::all(9).into_iter().filter(|(name, _)| name.contains("blocks of 512"))
     {
         let built = image::build(Filesystem::new(&tree, &contents), &options);
         let name = name.replace([' ', ','], "-");

@@ -21,6 +21,7 @@ pub mod golden;
 pub mod hostile;
 pub mod image;
 pub mod layouts;
+pub mod matrix;
 pub mod mutation;
 pub mod nasty;
 pub mod noise;

@@ -2,22 +2,22 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
+
 use super::units;
 use crate::results::{Machine, Metric, Program, Results, Row, Suite, Table};
 
 /// Cells as plain text.
 pub(super) struct Grid {
-    /// The heads of the columns.
     pub(super) heads: Vec<Head>,
     /// A text for each column.
     pub(super) rows: Vec<Vec<String>>,
 }
 
-/// The head of a column.
+#[derive(Serialize)]
 pub(super) struct Head {
-    /// What the column holds.
     pub(super) text: String,
-    /// Whether that is numbers.
+    /// Whether the column holds numbers.
     pub(super) numeric: bool,
 }
 

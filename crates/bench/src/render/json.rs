@@ -1,53 +1,22 @@
 //! Stores and loads results as JSON.
 
-use std::{
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
+
+use anyhow::Context;
 
 use crate::results::Results;
 
-/// Why kept results can't be had.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// The file can't be read.
-    #[error("{path}: can't be read", path = path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The file holds something else.
-    #[error("{path}: no results of a benchmark", path = path.display())]
-    Parse {
-        /// The file.
-        path: PathBuf,
-        /// Where it differs, and how.
-        source: serde_json::Error,
-    },
-}
-
 /// Results as the text that [`load`] reads.
-///
-/// # Errors
-///
-/// A number that JSON can't hold.
-pub fn json(results: &Results) -> Result<String, serde_json::Error> {
-    let mut text = serde_json::to_string_pretty(results)?;
-    text.push('\n');
-    Ok(text)
+pub(crate) fn json(results: &Results) -> serde_json::Result<String> {
+    Ok(serde_json::to_string_pretty(results)? + "\n")
 }
 
 /// Reads results that were kept as JSON.
-///
-/// # Errors
-///
-/// A file that can't be read or holds something else.
-pub fn load(path: &Path) -> Result<Results, LoadError> {
-    let text = fs::read_to_string(path)
-        .map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
-    serde_json::from_str(&text).map_err(|source| LoadError::Parse { path: path.to_owned(), source })
+pub(super) fn load(path: &Path) -> anyhow::Result<Results> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("{}: can't be read", path.display()))?;
+    serde_json::from_str(&text)
+        .with_context(|| format!("{}: no results of a benchmark", path.display()))
 }
 
 #[cfg(test)]
@@ -67,10 +36,10 @@ mod tests {
     fn what_is_no_results_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("other.json");
-        assert!(matches!(load(&path), Err(LoadError::Read { .. })));
+        let error = load(&path).unwrap_err().to_string();
+        assert!(error.ends_with("other.json: can't be read"), "{error}");
         fs::write(&path, "[1, 2]").unwrap();
-        let error = load(&path).unwrap_err();
-        assert!(matches!(error, LoadError::Parse { .. }));
-        assert!(error.to_string().contains("other.json"), "{error}");
+        let error = load(&path).unwrap_err().to_string();
+        assert!(error.ends_with("other.json: no results of a benchmark"), "{error}");
     }
 }

@@ -7,19 +7,17 @@ use super::{
 use crate::results::{Results, Suite, Table};
 
 /// A whole document: what holds for all, and each suite with its tables and commands.
-#[must_use]
-pub fn markdown(results: &Results) -> String {
+pub(crate) fn markdown(results: &Results) -> String {
     let mut parts = vec!["# Results of lith bench".to_owned(), header(results)];
-    parts.extend(results.suites.iter().map(|found| suite(found, |_| None)));
+    parts.extend(results.suites.iter().map(suite));
     joined(parts) + "\n"
 }
 
-/// A suite with its tables and commands, and a line with a picture for each table that has one.
-pub(super) fn suite(suite: &Suite, mut picture: impl FnMut(&Table) -> Option<String>) -> String {
+/// A suite with its tables and commands.
+fn suite(suite: &Suite) -> String {
     let mut parts = vec![format!("## {}", line(&suite.title)), prose(&suite.about)];
     for table in &suite.tables {
         parts.push(format!("### {}", line(&table.title)));
-        parts.extend(picture(table));
         parts.push(table_with_caption(table, &Selection::default()));
     }
     parts.push(commands(suite));
@@ -41,7 +39,6 @@ pub(super) fn table_with_caption(table: &Table, selection: &Selection) -> String
     joined(caption.chain([cells(&Grid::long(table, selection))]))
 }
 
-/// All commands of a suite.
 fn commands(suite: &Suite) -> String {
     let commands = grid::commands(suite);
     if commands.is_empty() {
@@ -63,7 +60,6 @@ pub(super) fn cells(grid: &Grid) -> String {
     lines.map(|cells: Vec<String>| barred(&cells)).collect::<Vec<_>>().join("\n")
 }
 
-/// A picture in a file.
 pub(super) fn picture(title: &str, path: &str) -> String {
     let plain = !path.contains([' ', '(', ')']);
     let path = if plain { path.to_owned() } else { format!("<{path}>") };

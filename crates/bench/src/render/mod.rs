@@ -1,8 +1,6 @@
 //! How are results shown? Renders them as Markdown, HTML, pictures and JSON, and inside documents.
 
-#[cfg(test)]
-mod browser;
-pub mod documents;
+pub(crate) mod documents;
 mod grid;
 mod html;
 mod json;
@@ -10,10 +8,11 @@ mod markdown;
 mod plot;
 mod prose;
 #[cfg(test)]
-mod samples;
+mod tests;
 mod units;
 
-pub use html::{RenderError, html};
-pub use json::{LoadError, json, load};
-pub use markdown::markdown;
-pub use plot::svg;
+pub(crate) use html::html;
+pub(crate) use json::json;
+pub(crate) use markdown::markdown;
+#[cfg(test)]
+use tests::samples;

@@ -14,19 +14,34 @@ enum Unit {
     Times,
 }
 
+/// The short name of a metric, and its unit.
+fn described(metric: Metric) -> (&'static str, Unit) {
+    match metric {
+        Metric::Size => ("size", Unit::Bytes),
+        Metric::RelativeSize => ("size / corpus", Unit::Percent),
+        Metric::Saving => ("saved", Unit::Percent),
+        Metric::Wall => ("time", Unit::Seconds),
+        Metric::Cpu => ("CPU", Unit::Seconds),
+        Metric::ServerCpu => ("CPU of the server", Unit::Seconds),
+        Metric::MachineCpu => ("CPU of the machine", Unit::Seconds),
+        Metric::Rate => ("rate", Unit::MegabytesPerSecond),
+        Metric::CpuRate => ("rate of a CPU", Unit::MegabytesPerSecond),
+        Metric::PeakMemory => ("peak memory", Unit::Megabytes),
+        Metric::Resident => ("memory after", Unit::Megabytes),
+        Metric::KernelMemory => ("memory of the kernel", Unit::Megabytes),
+        Metric::Fetched => ("fetched", Unit::Megabytes),
+        Metric::Requests => ("requests", Unit::Count),
+        Metric::Amplification => ("fetched / asked for", Unit::Times),
+    }
+}
+
+pub(super) fn name(metric: Metric) -> &'static str {
+    described(metric).0
+}
+
 impl Unit {
     fn of(metric: Metric) -> Self {
-        match metric {
-            Metric::Size => Self::Bytes,
-            Metric::RelativeSize | Metric::Saving => Self::Percent,
-            Metric::Wall | Metric::Cpu | Metric::ServerCpu | Metric::MachineCpu => Self::Seconds,
-            Metric::Rate | Metric::CpuRate => Self::MegabytesPerSecond,
-            Metric::PeakMemory | Metric::Resident | Metric::KernelMemory | Metric::Fetched => {
-                Self::Megabytes
-            }
-            Metric::Requests => Self::Count,
-            Metric::Amplification => Self::Times,
-        }
+        described(metric).1
     }
 
     /// What one of the unit is in the units of the results.
@@ -65,27 +80,6 @@ impl Unit {
     }
 }
 
-/// The short name of a metric.
-pub(super) fn name(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Size => "size",
-        Metric::RelativeSize => "size / corpus",
-        Metric::Saving => "saved",
-        Metric::Wall => "time",
-        Metric::Cpu => "CPU",
-        Metric::ServerCpu => "CPU of the server",
-        Metric::MachineCpu => "CPU of the machine",
-        Metric::Rate => "rate",
-        Metric::CpuRate => "rate of a CPU",
-        Metric::PeakMemory => "peak memory",
-        Metric::Resident => "memory after",
-        Metric::KernelMemory => "memory of the kernel",
-        Metric::Fetched => "fetched",
-        Metric::Requests => "requests",
-        Metric::Amplification => "fetched / asked for",
-    }
-}
-
 /// A metric and its unit, as the head of a column.
 pub(super) fn head(metric: Metric) -> String {
     titled(name(metric), Unit::of(metric).symbol())
@@ -105,7 +99,6 @@ pub(super) fn cell(row: &Row, metric: Metric) -> Option<String> {
     Some(format!("{median} ({least}–{most})"))
 }
 
-/// A number of times.
 pub(super) fn times(ratio: f64) -> String {
     format!("{ratio:.2}x")
 }
@@ -128,7 +121,6 @@ pub(super) fn verdict(table: &Table, row: &Row, target: &Target) -> String {
     }
 }
 
-/// A number with its unit.
 fn with_unit(metric: Metric, value: f64) -> String {
     let unit = Unit::of(metric);
     let number = value / unit.scale();

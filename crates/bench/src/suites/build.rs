@@ -1,9 +1,10 @@
 //! Defines suites that build images: time and size.
 
-use super::{at_most, builds, lith, mkfs, series, size_text, squashfs};
+use super::shared::{self, at_most, builds, dwarfs, lith, mkfs, series, squashfs};
 use crate::{
     corpus::Names,
     image::Recipe,
+    reading::size_text,
     results::{Metric, Plot, Target},
     suite::{Entry, Suite, Table},
 };
@@ -11,31 +12,20 @@ use crate::{
 const SHOWN: &[Metric] = &[Metric::Wall, Metric::Cpu, Metric::PeakMemory, Metric::Size];
 
 /// lith beside one rival: a description, both recipes, and limits for lith.
-struct Pair {
-    kind: String,
-    lith: Recipe,
-    rival: (&'static str, Recipe),
+fn pair(
+    kind: &str,
+    ours: &Recipe,
+    (name, rival): (&'static str, &Recipe),
     targets: Vec<Target>,
+) -> [Entry; 2] {
+    let ours = Entry { against: Some(name), targets, ..builds(series::LITH, kind, ours) };
+    [ours, builds(name, kind, rival)]
 }
 
-impl Pair {
-    fn entries(self) -> [Entry; 2] {
-        let (name, rival) = self.rival;
-        let ours = builds(series::LITH, &self.kind, &self.lith);
-        let ours = Entry { against: Some(name), targets: self.targets, ..ours };
-        [ours, builds(name, &self.kind, &rival)]
-    }
-}
-
-fn table(name: &str, corpus: &str, pairs: impl IntoIterator<Item = Pair>) -> Table {
-    Table {
-        name: format!("{name}-{corpus}"),
-        title: format!("Building {corpus}"),
-        corpus: corpus.into(),
-        shown: SHOWN,
-        plot: Some(Plot::Bars(Metric::Wall)),
-        entries: pairs.into_iter().flat_map(Pair::entries).collect(),
-    }
+fn table(name: &str, corpus: &str, pairs: impl IntoIterator<Item = [Entry; 2]>) -> Table {
+    let (name, title) = (format!("{name}-{corpus}"), format!("Building {corpus}"));
+    let entries = pairs.into_iter().flatten();
+    shared::table(&name, &title, corpus, (SHOWN, Metric::Wall), entries)
 }
 
 const fn wall(limit: f64) -> Target {
@@ -65,12 +55,8 @@ pub(super) fn build(corpora: &Names) -> Suite {
 }
 
 fn plain(tree: &str) -> Table {
-    let uncompressed = Pair {
-        kind: "uncompressed".into(),
-        lith: lith("-z none"),
-        rival: (series::MKFS, mkfs("")),
-        targets: vec![wall(0.9)],
-    };
+    let rival = (series::MKFS, &mkfs(""));
+    let uncompressed = pair("uncompressed", &lith("-z none"), rival, vec![wall(0.9)]);
     let lz4 = [4 << 10, 64 << 10].map(|size| of_algorithm("lz4", size, vec![wall(0.9)]));
     let high = [4 << 10, 16 << 10, 64 << 10, 128 << 10]
         .map(|bytes| of_algorithm("lz4hc,12", bytes, vec![wall(0.9), cpu(0.9), size(1.0)]));
@@ -87,13 +73,11 @@ fn plain(tree: &str) -> Table {
     table
 }
 
-fn of_algorithm(algorithm: &str, pcluster: u32, targets: Vec<Target>) -> Pair {
-    Pair {
-        kind: format!("{algorithm}, {}", size_text(pcluster)),
-        lith: lith(&format!("--kernel 6.12 -z {algorithm} -C {pcluster}")),
-        rival: (series::MKFS, mkfs(&format!("-z{algorithm} -C{pcluster}"))),
-        targets,
-    }
+fn of_algorithm(algorithm: &str, pcluster: u32, targets: Vec<Target>) -> [Entry; 2] {
+    let kind = format!("{algorithm}, {}", size_text(pcluster));
+    let ours = lith(&format!("--kernel 6.12 -z {algorithm} -C {pcluster}"));
+    let rival = mkfs(&format!("-z{algorithm} -C{pcluster}"));
+    pair(&kind, &ours, (series::MKFS, &rival), targets)
 }
 
 /// One file, of which a rival may compress all on one core.
@@ -115,11 +99,8 @@ pub(super) fn pack(corpora: &Names) -> Suite {
     let tables = corpora.trees.iter().enumerate().map(|(at, tree)| {
         let zstd_size = if at == 0 { 0.98 } else { 1.0 };
         let zstd = [3, 9, 15, 19].map(|level| {
-            packed(
-                &format!("zstd,{level}"),
-                "fragments",
-                vec![wall(0.15), cpu(0.15), size(zstd_size)],
-            )
+            let targets = vec![wall(0.15), cpu(0.15), size(zstd_size)];
+            packed(&format!("zstd,{level}"), "fragments", targets)
         });
         let dedupe = || vec![wall(0.35), size(0.95)];
         let more = [
@@ -141,28 +122,23 @@ pub(super) fn pack(corpora: &Names) -> Suite {
     }
 }
 
-fn packed(algorithm: &str, words: &str, targets: Vec<Target>) -> Pair {
-    Pair {
-        kind: format!("{algorithm}, {}", words.replace(',', " and ")),
-        lith: lith(&format!("--kernel 6.12 -z {algorithm} -C 65536 -E {words}")),
-        rival: (series::MKFS, mkfs(&format!("-z{algorithm} -C65536 -E{words}"))),
-        targets,
-    }
+fn packed(algorithm: &str, words: &str, targets: Vec<Target>) -> [Entry; 2] {
+    let kind = format!("{algorithm}, {}", words.replace(',', " and "));
+    let ours = lith(&format!("--kernel 6.12 -z {algorithm} -C 65536 -E {words}"));
+    let rival = mkfs(&format!("-z{algorithm} -C65536 -E{words}"));
+    pair(&kind, &ours, (series::MKFS, &rival), targets)
 }
 
 /// The smallest that each can make.
 pub(super) fn smallest(corpora: &Names) -> Suite {
-    let pair = || Pair {
-        kind: "the smallest".into(),
-        lith: lith("--preset smallest --kernel 6.18"),
-        rival: (series::MKFS, mkfs("-zlzma,9 -C1048576 -Eall-fragments,dedupe -m4096:lzma")),
-        targets: vec![wall(0.4), size(0.95)],
-    };
+    let ours = lith("--preset smallest --kernel 6.18");
+    let rival = mkfs("-zlzma,9 -C1048576 -Eall-fragments,dedupe -m4096:lzma");
     let tables = corpora.trees.iter().map(|tree| {
-        let mut table = table("tree", tree, [pair()]);
-        table.entries.push(builds(series::DWARFS, "-l7", &super::dwarfs()));
-        table.plot = Some(Plot::Bars(Metric::Size));
-        table
+        let targets = vec![wall(0.4), size(0.95)];
+        let pair = pair("the smallest", &ours, (series::MKFS, &rival), targets);
+        let mut table = table("tree", tree, [pair]);
+        table.entries.push(builds(series::DWARFS, "-l7", &dwarfs()));
+        Table { plot: Some(Plot::Bars(Metric::Size)), ..table }
     });
     Suite {
         name: "smallest",
@@ -174,27 +150,22 @@ pub(super) fn smallest(corpora: &Names) -> Suite {
 
 /// Beside `SquashFS`, whose blocks are of uncompressed bytes.
 pub(super) fn squash(corpora: &Names) -> Suite {
-    let targets = || vec![wall(1.0), size(1.0)];
-    let pairs = || {
-        [
-            Pair {
-                kind: "preset small, xz 1 MiB".into(),
-                lith: lith("--preset small"),
-                rival: (series::SQUASHFS, squashfs("-comp xz -b 1048576")),
-                targets: targets(),
-            },
-            Pair {
-                kind: "zstd,15, 128 KiB, fragments".into(),
-                lith: lith("--kernel 6.12 -z zstd,15 -C 131072 -E fragments"),
-                rival: (series::SQUASHFS, squashfs("-comp zstd -Xcompression-level 15 -b 131072")),
-                targets: targets(),
-            },
-        ]
-    };
+    let kinds = [
+        ("preset small, xz 1 MiB", "--preset small", "-comp xz -b 1048576"),
+        (
+            "zstd,15, 128 KiB, fragments",
+            "--kernel 6.12 -z zstd,15 -C 131072 -E fragments",
+            "-comp zstd -Xcompression-level 15 -b 131072",
+        ),
+    ];
+    let pairs = kinds.map(|(kind, ours, theirs)| {
+        let rival = (series::SQUASHFS, &squashfs(theirs));
+        pair(kind, &lith(ours), rival, vec![wall(1.0), size(1.0)])
+    });
     Suite {
         name: "squash",
         title: "Builds beside mksquashfs",
         about: "What people make with SquashFS, and what they would make with lith instead.",
-        tables: corpora.trees.iter().take(1).map(|tree| table("tree", tree, pairs())).collect(),
+        tables: corpora.trees.first().map(|tree| table("tree", tree, pairs)).into_iter().collect(),
     }
 }

@@ -1,11 +1,11 @@
 //! Defines the suite that repeats the EROFS project's own comparison with `SquashFS`: docs/PERFORMANCE.md of erofs-utils.
 
-use super::{Kind, at_most, lith, mkfs, size_text, squashfs, writable};
+use super::shared::{Kind, TAR, at_most, lith, mkfs, read_writable, series, squashfs, table};
 use crate::{
     corpus::Names,
-    reading::{List, Order, Pattern, Reading},
-    results::{Metric, Plot},
-    suite::{Entry, Suite, Table},
+    reading::{List, Order, Pattern, Reading, size_text},
+    results::Metric,
+    suite::{Suite, Table},
 };
 
 const SIZES: [u32; 4] = [4 << 10, 16 << 10, 64 << 10, 128 << 10];
@@ -21,52 +21,32 @@ const READ: &[Metric] = &[
 const FILE: &[Metric] =
     &[Metric::Rate, Metric::Wall, Metric::Fetched, Metric::Requests, Metric::PeakMemory];
 
-/// What is done with a tree: a name, a headline, the command of the original and its paths.
-const TREE: [(&str, &str, &str, List); 6] = [
-    (
-        "sequential-data",
-        "Sequential data: all files by tar",
-        r#"tar -C "$FOLDER" -cf - . | cat >/dev/null"#,
-        List::None,
-    ),
-    (
-        "sequential-metadata",
-        "Sequential metadata: all inodes by tar",
-        r#"tar -C "$FOLDER" -cf /dev/null ."#,
-        List::None,
-    ),
-    (
-        "random-data-500",
-        "Small random data: 500 files",
-        r#"cd "$FOLDER" && xargs -0 cat <"$LIST" >/dev/null"#,
-        List::Files(500),
-    ),
-    (
-        "random-metadata-500",
-        "Small random metadata: 500 inodes",
-        r#"cd "$FOLDER" && xargs -0 stat <"$LIST" >/dev/null"#,
-        List::Files(500),
-    ),
-    (
-        "random-data",
-        "Full random data: all files",
-        r#"cd "$FOLDER" && xargs -0 cat <"$LIST" >/dev/null"#,
-        List::Files(usize::MAX),
-    ),
-    (
-        "random-metadata",
-        "Full random metadata: all inodes of files",
-        r#"cd "$FOLDER" && xargs -0 stat <"$LIST" >/dev/null"#,
-        List::Files(usize::MAX),
-    ),
+// The commands of the original.
+const METADATA: &str = r#"tar -C "$FOLDER" -cf /dev/null ."#;
+const CAT: &str = r#"cd "$FOLDER" && xargs -0 cat <"$LIST" >/dev/null"#;
+const STAT: &str = r#"cd "$FOLDER" && xargs -0 stat <"$LIST" >/dev/null"#;
+const ALL: List = List::Files(usize::MAX);
+
+/// How a tree is read by a command with paths: a name and a headline.
+const TREE: [(&str, &str, &str, List); 5] = [
+    ("sequential-metadata", "Sequential metadata: all inodes by tar", METADATA, List::None),
+    ("random-data-500", "Small random data: 500 files", CAT, List::Files(500)),
+    ("random-metadata-500", "Small random metadata: 500 inodes", STAT, List::Files(500)),
+    ("random-data", "Full random data: all files", CAT, ALL),
+    ("random-metadata", "Full random metadata: all inodes of files", STAT, ALL),
 ];
 
 pub(super) fn suite(corpora: &Names) -> Suite {
     let mut tables: Vec<_> = corpora.trees.iter().map(|tree| sizes_of_tree(tree)).collect();
     if let Some(tree) = corpora.trees.first() {
-        tables.extend(TREE.map(|what| read_tree(tree, what)));
+        tables.push(read_tree(tree, "sequential-data", "Sequential data: all files by tar", &TAR));
+        tables.extend(TREE.map(|(name, title, command, list)| {
+            let reading = Reading::Shell { command, list, reads_all: false, is_warm: false };
+            read_tree(tree, name, title, &reading)
+        }));
     }
-    tables.push(sizes_of_file(&corpora.mixed));
+    let kinds = SIZES.map(|size| lz4hc(size, false));
+    tables.push(sizes("file", "one large file", &corpora.mixed, &kinds));
     let pattern = |order, most| Pattern { order, piece: 4096, most, threads: 1 };
     let patterns = [
         ("file-sequential", "One large file, sequential", pattern(Order::Sequential, None)),
@@ -104,63 +84,31 @@ fn lz4hc(size: u32, fragments: bool) -> Kind {
     }
 }
 
-fn build(kinds: impl Iterator<Item = Kind>) -> Vec<Entry> {
-    let mut entries: Vec<_> = kinds.flat_map(|kind| kind.build()).collect();
+fn sizes(name: &str, what: &str, corpus: &str, kinds: &[Kind]) -> Table {
+    let mut entries: Vec<_> = kinds.iter().flat_map(Kind::build).collect();
     // lith's own rows are held to be no larger than those of mkfs.erofs.
-    for entry in entries.iter_mut().filter(|entry| entry.series == super::series::LITH) {
-        entry.against = Some(super::series::MKFS);
+    for entry in entries.iter_mut().filter(|entry| entry.series == series::LITH) {
+        entry.against = Some(series::MKFS);
         entry.targets = vec![at_most(Metric::Size, 1.0)];
     }
-    entries
+    let (name, title) = (format!("sizes-{name}"), format!("Image sizes of {what}"));
+    table(&name, &title, corpus, (BUILT, Metric::Size), entries)
 }
 
 fn sizes_of_tree(tree: &str) -> Table {
-    let kinds = [uncompressed()].into_iter().chain(SIZES.map(|size| lz4hc(size, true)));
-    Table {
-        name: format!("sizes-{tree}"),
-        title: format!("Image sizes of {tree}"),
-        corpus: tree.into(),
-        shown: BUILT,
-        plot: Some(Plot::Bars(Metric::Size)),
-        entries: build(kinds),
-    }
+    let mut kinds = vec![uncompressed()];
+    kinds.extend(SIZES.map(|size| lz4hc(size, true)));
+    sizes(tree, tree, tree, &kinds)
 }
 
-fn sizes_of_file(corpus: &str) -> Table {
-    Table {
-        name: "sizes-file".into(),
-        title: "Image sizes of one large file".into(),
-        corpus: corpus.into(),
-        shown: BUILT,
-        plot: Some(Plot::Bars(Metric::Size)),
-        entries: build(SIZES.map(|size| lz4hc(size, false)).into_iter()),
-    }
-}
-
-fn read_tree(tree: &str, (name, title, command, list): (&str, &str, &'static str, List)) -> Table {
-    let reading =
-        Reading::Shell { command, list, reads_all: name == "sequential-data", is_warm: false };
+fn read_tree(tree: &str, name: &str, title: &str, reading: &Reading) -> Table {
     let kinds = [uncompressed(), lz4hc(4 << 10, true), lz4hc(128 << 10, true)];
-    let mut entries: Vec<_> = kinds.iter().flat_map(|kind| kind.read(&reading)).collect();
-    entries.extend(writable(&reading));
-    Table {
-        name: name.into(),
-        title: title.into(),
-        corpus: tree.into(),
-        shown: READ,
-        plot: Some(Plot::Bars(Metric::Wall)),
-        entries,
-    }
+    let entries = kinds.iter().flat_map(|kind| kind.read(reading));
+    table(name, title, tree, (READ, Metric::Wall), entries.chain(read_writable(reading)))
 }
 
 fn read_file(corpus: &str, (name, title, pattern): (&str, &str, Pattern)) -> Table {
     let reading = Reading::File(pattern);
-    Table {
-        name: name.into(),
-        title: title.into(),
-        corpus: corpus.into(),
-        shown: FILE,
-        plot: Some(Plot::Bars(Metric::Rate)),
-        entries: SIZES.iter().flat_map(|size| lz4hc(*size, false).read(&reading)).collect(),
-    }
+    let entries = SIZES.into_iter().flat_map(|size| lz4hc(size, false).read(&reading));
+    table(name, title, corpus, (FILE, Metric::Rate), entries)
 }

@@ -1,12 +1,13 @@
 //! Defines a gentle comparison: one tree as a tarball, as `SquashFS` and as EROFS, with each algorithm that they share.
 
-use super::{KERNEL_EROFS, KERNEL_SQUASHFS, builds, lith, mkfs, reads, series, squashfs};
+use super::shared::{
+    KERNEL_EROFS, KERNEL_SQUASHFS, TAR, builds, lith, mkfs, reads_by, runs, series, squashfs, table,
+};
 use crate::{
     corpus::Names,
     image::Recipe,
-    reading::{List, Reading},
-    results::{Metric, Plot},
-    suite::{Entry, Suite, Table, Task},
+    results::Metric,
+    suite::{Entry, Suite, Table},
 };
 
 const BUILT: &[Metric] = &[Metric::Size, Metric::RelativeSize, Metric::Wall, Metric::Cpu];
@@ -29,43 +30,20 @@ struct Algorithm {
 }
 
 const ALGORITHMS: [Algorithm; 6] = [
-    Algorithm {
-        name: "none",
-        pack: "cat",
-        unpack: "cat",
-        squashfs: "-noD -noI -noX -noF",
-        erofs: "",
-    },
-    Algorithm { name: "LZ4", pack: "lz4", unpack: "lz4 -d", squashfs: "-comp lz4", erofs: "lz4" },
-    Algorithm {
-        name: "LZ4HC",
-        pack: "lz4 -12",
-        unpack: "lz4 -d",
-        squashfs: "-comp lz4 -Xhc",
-        erofs: "lz4hc,12",
-    },
-    Algorithm {
-        name: "DEFLATE",
-        pack: "gzip -9",
-        unpack: "gzip -d",
-        squashfs: "-comp gzip",
-        erofs: "deflate,9",
-    },
-    Algorithm {
-        name: "zstd",
-        pack: "zstd -9 -T0",
-        unpack: "zstd -d",
-        squashfs: "-comp zstd -Xcompression-level 9",
-        erofs: "zstd,9",
-    },
-    Algorithm {
-        name: "XZ",
-        pack: "xz -6 -T0",
-        unpack: "xz -d",
-        squashfs: "-comp xz",
-        erofs: "lzma,6",
-    },
+    algorithm("none", ["cat", "cat", "-noD -noI -noX -noF", ""]),
+    algorithm("LZ4", ["lz4", "lz4 -d", "-comp lz4", "lz4"]),
+    algorithm("LZ4HC", ["lz4 -12", "lz4 -d", "-comp lz4 -Xhc", "lz4hc,12"]),
+    algorithm("DEFLATE", ["gzip -9", "gzip -d", "-comp gzip", "deflate,9"]),
+    algorithm("zstd", ["zstd -9 -T0", "zstd -d", "-comp zstd -Xcompression-level 9", "zstd,9"]),
+    algorithm("XZ", ["xz -6 -T0", "xz -d", "-comp xz", "lzma,6"]),
 ];
+
+const fn algorithm(
+    name: &'static str,
+    [pack, unpack, squashfs, erofs]: [&'static str; 4],
+) -> Algorithm {
+    Algorithm { name, pack, unpack, squashfs, erofs }
+}
 
 pub(super) fn suite(corpora: &Names) -> Suite {
     let trees = corpora.trees.iter();
@@ -80,12 +58,9 @@ pub(super) fn suite(corpora: &Names) -> Suite {
 }
 
 impl Algorithm {
-    fn tarball(&self) -> Recipe {
-        Recipe::Command(format!("sh -c tar -C \"$SOURCE\" -cf - . | {} >\"$IMAGE\"", self.pack))
-    }
-
     /// All that make a file of the tree, by series.
     fn recipes(&self) -> Vec<(&'static str, Recipe)> {
+        let tarball = format!("sh -c tar -C \"$SOURCE\" -cf - . | {} >\"$IMAGE\"", self.pack);
         let squash = |size: u32| squashfs(&format!("{} -b {size}", self.squashfs));
         let ours = |size: u32| match self.erofs {
             "" => lith("-z none"),
@@ -96,7 +71,7 @@ impl Algorithm {
             name => mkfs(&format!("-z{name} -C65536 -Efragments")),
         };
         vec![
-            (series::TAR, self.tarball()),
+            (series::TAR, Recipe::Command(tarball)),
             (SQUASHFS_LARGE, squash(131_072)),
             (SQUASHFS_SMALL, squash(4096)),
             (MKFS_LARGE, theirs),
@@ -105,42 +80,26 @@ impl Algorithm {
         ]
     }
 
-    fn built(&self) -> Vec<Entry> {
-        let entry = |(series, recipe)| Entry {
+    fn built(&self) -> impl Iterator<Item = Entry> {
+        self.recipes().into_iter().map(|(series, recipe)| Entry {
             against: beside(series),
             ..builds(series, self.name, &recipe)
-        };
-        self.recipes().into_iter().map(entry).collect()
+        })
     }
 
-    fn read(&self) -> Vec<Entry> {
-        let reading = Reading::Shell {
-            command: r#"tar -C "$FOLDER" -cf - . | cat >/dev/null"#,
-            list: List::None,
-            reads_all: true,
-            is_warm: false,
-        };
-        let entry = |(series, image): (&'static str, Recipe)| {
-            let against = beside(series);
+    fn read(&self) -> impl Iterator<Item = Entry> {
+        self.recipes().into_iter().map(|(series, image)| {
             let mount = match series {
-                series::TAR => {
-                    let command =
-                        format!("sh -c {} <\"$IMAGE\" | tar -xOf - >/dev/null", self.unpack);
-                    let task = Task::Run { image, command };
-                    return Entry {
-                        series,
-                        variant: self.name.into(),
-                        task,
-                        against,
-                        targets: Vec::new(),
-                    };
-                }
                 SQUASHFS_LARGE | SQUASHFS_SMALL => KERNEL_SQUASHFS,
                 _ => KERNEL_EROFS,
             };
-            Entry { against, ..reads(series, self.name, (image, mount), &reading) }
-        };
-        self.recipes().into_iter().map(entry).collect()
+            let unpack = format!("sh -c {} <\"$IMAGE\" | tar -xOf - >/dev/null", self.unpack);
+            let entry = match series {
+                series::TAR => runs(series, self.name, &image, &unpack),
+                _ => reads_by(series, self.name, (&image, mount), &TAR),
+            };
+            Entry { against: beside(series), ..entry }
+        })
     }
 }
 
@@ -150,23 +109,12 @@ fn beside(series: &str) -> Option<&'static str> {
 }
 
 fn sizes(tree: &str) -> Table {
-    Table {
-        name: format!("sizes-{tree}"),
-        title: format!("Sizes of {tree}"),
-        corpus: tree.into(),
-        shown: BUILT,
-        plot: Some(Plot::Bars(Metric::RelativeSize)),
-        entries: ALGORITHMS.iter().flat_map(Algorithm::built).collect(),
-    }
+    let (name, title) = (format!("sizes-{tree}"), format!("Sizes of {tree}"));
+    let entries = ALGORITHMS.iter().flat_map(Algorithm::built);
+    table(&name, &title, tree, (BUILT, Metric::RelativeSize), entries)
 }
 
 fn speeds(tree: &str) -> Table {
-    Table {
-        name: format!("speeds-{tree}"),
-        title: format!("Reading all of {tree}"),
-        corpus: tree.into(),
-        shown: READ,
-        plot: Some(Plot::Bars(Metric::Rate)),
-        entries: ALGORITHMS.iter().flat_map(Algorithm::read).collect(),
-    }
+    let (name, title) = (format!("speeds-{tree}"), format!("Reading all of {tree}"));
+    table(&name, &title, tree, (READ, Metric::Rate), ALGORITHMS.iter().flat_map(Algorithm::read))
 }

@@ -1,13 +1,14 @@
 //! Defines the suites that repeat the measurements of the paper on EROFS, USENIX ATC 2019.
 
-use super::{
-    KERNEL_EROFS, Kind, lith, lith_fuse, mkfs, reads, series, server, size_text, squashfs, writable,
+use super::shared::{
+    KERNEL_EROFS, Kind, WAYS, dwarfs, lith, lith_fuse, mkfs, read_writable, reads, reads_by,
+    series, squashfs, table,
 };
 use crate::{
     corpus::Names,
-    reading::{Order, Pattern, Reading},
+    reading::{Order, Pattern, Reading, size_text},
     results::{Metric, Plot},
-    suite::{Entry, Suite, Table},
+    suite::{Suite, Table},
 };
 
 const SIZES: [u32; 4] = [4 << 10, 16 << 10, 64 << 10, 128 << 10];
@@ -22,37 +23,37 @@ const THROUGHPUT: &[Metric] = &[
 ];
 const SIZED: &[Metric] = &[Metric::Size, Metric::RelativeSize, Metric::Wall];
 const SAVED: &[Metric] = &[Metric::Saving, Metric::Rate, Metric::MachineCpu];
-const WAYS: &[Metric] = &[Metric::Rate, Metric::ServerCpu, Metric::PeakMemory];
+const DECODED: &[Metric] = &[Metric::Rate, Metric::ServerCpu, Metric::PeakMemory];
 
-/// Pieces of 4 KiB, as the paper reads; no more than 64 MiB of them where each costs a whole block.
-const PATTERNS: [(&str, &str, Pattern); 3] = [
-    (
-        "sequential",
-        "Sequential reads: throughput, I/O and memory",
-        Pattern { order: Order::Sequential, piece: 4096, most: None, threads: 1 },
-    ),
-    (
-        "random",
-        "Random reads: throughput, I/O and memory",
-        Pattern { order: Order::Random, piece: 4096, most: Some(16_384), threads: 1 },
-    ),
-    (
-        "stride",
-        "Stride reads: throughput, I/O and memory",
-        Pattern { order: Order::Stride(128 << 10), piece: 4096, most: None, threads: 1 },
-    ),
+/// Algorithms, with a series for each way to mount.
+const SAVERS: [(&str, &str, &str); 5] = [
+    ("lz4", "lith, kernel, lz4", "lith, FUSE, lz4"),
+    ("lz4hc,12", "lith, kernel, lz4hc", "lith, FUSE, lz4hc"),
+    ("deflate,9", "lith, kernel, DEFLATE", "lith, FUSE, DEFLATE"),
+    ("zstd,9", "lith, kernel, zstd", "lith, FUSE, zstd"),
+    ("lzma,6", "lith, kernel, LZMA", "lith, FUSE, LZMA"),
 ];
 
+/// The paper reads pieces of 4 KiB; no more than 64 MiB of them where each costs a whole block.
+const PATTERNS: [(&str, &str, Order, Option<usize>); 3] = [
+    ("sequential", "Sequential reads", Order::Sequential, None),
+    ("random", "Random reads", Order::Random, Some(16_384)),
+    ("stride", "Stride reads", Order::Stride(128 << 10), None),
+];
+
+/// A name, the beginning of a headline, and how a file is read.
+type What = (&'static str, &'static str, Reading);
+
 pub(super) fn suite(corpora: &Names) -> Suite {
-    let mut tables = Vec::from(PATTERNS.map(|what| throughput(&corpora.text, what)));
-    tables.push(sizes("sizes-text", &corpora.text));
-    tables.push(sizes("sizes-mixed", &corpora.mixed));
-    for (name, title, pattern) in PATTERNS.iter().take(2) {
-        tables.push(saving(&corpora.mixed, (name, title, *pattern)));
-    }
-    for (name, _, pattern) in PATTERNS.iter().take(2) {
-        tables.push(ways(&corpora.text, name, *pattern));
-    }
+    let patterns = PATTERNS.map(|(name, title, order, most)| {
+        (name, title, Reading::File(Pattern { order, piece: 4096, most, threads: 1 }))
+    });
+    let [sequential, random, _] = &patterns;
+    let (text, mixed) = (&corpora.text, &corpora.mixed);
+    let mut tables: Vec<_> = patterns.iter().map(|what| throughput(text, what)).collect();
+    tables.extend([sizes("sizes-text", text), sizes("sizes-mixed", mixed)]);
+    tables.extend([sequential, random].map(|what| saving(mixed, what)));
+    tables.extend([sequential, random].map(|what| ways(text, what)));
     Suite {
         name: "paper",
         title: "The paper's measurements",
@@ -74,101 +75,52 @@ fn lz4hc(size: u32) -> Kind {
     }
 }
 
-fn throughput(corpus: &str, (name, title, pattern): (&str, &str, Pattern)) -> Table {
-    let reading = Reading::File(pattern);
-    let mut entries = lz4hc(4 << 10).read(&reading);
-    entries.extend(lz4hc(128 << 10).read(&reading));
-    entries.extend(writable(&reading));
-    let dwarfs = (super::dwarfs(), server("dwarfs IMAGE MOUNT -f"));
-    entries.push(reads(series::DWARFS, "-l7", dwarfs, &reading));
-    Table {
-        name: name.into(),
-        title: title.into(),
-        corpus: corpus.into(),
-        shown: THROUGHPUT,
-        plot: Some(Plot::Bars(Metric::Rate)),
-        entries,
-    }
+fn throughput(corpus: &str, (name, title, reading): &What) -> Table {
+    let kinds = [4 << 10, 128 << 10].into_iter().flat_map(|size| lz4hc(size).read(reading));
+    let dwarfs = reads(series::DWARFS, "-l7", &dwarfs(), reading);
+    let entries = kinds.chain(read_writable(reading)).chain([dwarfs]);
+    let title = format!("{title}: throughput, I/O and memory");
+    table(name, &title, corpus, (THROUGHPUT, Metric::Rate), entries)
 }
 
 fn sizes(name: &str, corpus: &str) -> Table {
-    Table {
-        name: name.into(),
-        title: format!("Compressed size of {corpus} by cluster size"),
-        corpus: corpus.into(),
-        shown: SIZED,
-        plot: Some(Plot::Bars(Metric::RelativeSize)),
-        entries: SIZES.iter().flat_map(|size| lz4hc(*size).build()).collect(),
-    }
+    let title = format!("Compressed size of {corpus} by cluster size");
+    let entries = SIZES.into_iter().flat_map(|size| lz4hc(size).build());
+    table(name, &title, corpus, (SIZED, Metric::RelativeSize), entries)
 }
 
 /// Each algorithm with pclusters from small to large, which save more and more.
-fn saving(corpus: &str, (name, title, pattern): (&str, &str, Pattern)) -> Table {
-    let reading = Reading::File(pattern);
+fn saving(corpus: &str, (name, title, reading): &What) -> Table {
     let mut entries = Vec::new();
-    for algorithm in ["lz4", "lz4hc,12", "deflate,9", "zstd,9", "lzma,6"] {
-        for size in [4 << 10, 16 << 10, 64 << 10, 256 << 10_u32] {
-            let image = lith(&format!("--kernel 6.12 -z {algorithm} -C {size}"));
-            let (name, _) = algorithm.split_once(',').unwrap_or((algorithm, ""));
-            for (prefix, mount) in [("kernel", KERNEL_EROFS), ("FUSE", lith_fuse(""))] {
-                entries.push(Entry {
-                    series: algorithm_series(prefix, name),
-                    ..reads("", &size_text(size), (image.clone(), mount), &reading)
-                });
+    for (algorithm, kernel, fuse) in SAVERS {
+        for size in [4 << 10, 16 << 10, 64 << 10, 256 << 10] {
+            let image = &lith(&format!("--kernel 6.12 -z {algorithm} -C {size}"));
+            for (series, mount) in [(kernel, KERNEL_EROFS), (fuse, lith_fuse(""))] {
+                entries.push(reads_by(series, &size_text(size), (image, mount), reading));
             }
         }
     }
-    let title = title.split_once(':').map_or(title, |(first, _)| first);
     Table {
-        name: format!("saving-{name}"),
-        title: format!("{title}: throughput by space saving"),
-        corpus: corpus.into(),
-        shown: SAVED,
         plot: Some(Plot::Points { x: Metric::Saving, y: Metric::Rate }),
-        entries,
-    }
-}
-
-/// A series for each algorithm and way to mount.
-fn algorithm_series(mount: &str, algorithm: &str) -> &'static str {
-    match (mount, algorithm) {
-        ("kernel", "lz4") => "lith, kernel, lz4",
-        ("kernel", "lz4hc") => "lith, kernel, lz4hc",
-        ("kernel", "deflate") => "lith, kernel, DEFLATE",
-        ("kernel", "zstd") => "lith, kernel, zstd",
-        ("kernel", _) => "lith, kernel, LZMA",
-        (_, "lz4") => "lith, FUSE, lz4",
-        (_, "lz4hc") => "lith, FUSE, lz4hc",
-        (_, "deflate") => "lith, FUSE, DEFLATE",
-        (_, "zstd") => "lith, FUSE, zstd",
-        _ => "lith, FUSE, LZMA",
+        ..table(
+            &format!("saving-{name}"),
+            &format!("{title}: throughput by space saving"),
+            corpus,
+            (SAVED, Metric::Rate),
+            entries,
+        )
     }
 }
 
 /// lith's server with each way to decompress in turn.
-fn ways(corpus: &str, name: &str, pattern: Pattern) -> Table {
-    let reading = Reading::File(pattern);
-    let ways = [
-        ("lith, FUSE, own choice", ""),
-        ("lith, FUSE, direct", "--decode direct"),
-        ("lith, FUSE, buffered", "--decode buffered"),
-        ("lith, FUSE, rolling", "--decode rolling"),
-        ("lith, FUSE, in place", "--decode in-place"),
-    ];
+fn ways(corpus: &str, (name, _, reading): &What) -> Table {
     let kinds =
         [("lz4hc, 4 KiB", "-z lz4hc,12 -C 4096"), ("lz4hc, 64 KiB", "-z lz4hc,12 -C 65536")];
-    let entries = kinds.iter().flat_map(|(kind, options)| {
+    let entries = kinds.into_iter().flat_map(|(kind, options)| {
         let image = lith(&format!("--kernel 6.12 {options}"));
-        let reading = &reading;
-        ways.iter()
-            .map(move |(series, way)| reads(series, kind, (image.clone(), lith_fuse(way)), reading))
+        let ways = [("lith, FUSE, own choice", "")].into_iter().chain(WAYS);
+        ways.map(move |(series, way)| reads_by(series, kind, (&image, lith_fuse(way)), reading))
     });
-    Table {
-        name: format!("ways-{name}"),
-        title: format!("The ways to decompress, {name} reads"),
-        corpus: corpus.into(),
-        shown: WAYS,
-        plot: Some(Plot::Bars(Metric::Rate)),
-        entries: entries.collect(),
-    }
+    let (name, title) = (format!("ways-{name}"), format!("The ways to decompress, {name} reads"));
+    table(&name, &title, corpus, (DECODED, Metric::Rate), entries)
 }

@@ -1,8 +1,7 @@
 //! Defines suites that read the same EROFS image by lith over FUSE, other servers and the kernel.
 
-use super::{
-    KERNEL_EROFS, KERNEL_SQUASHFS, at_least, at_most, lith, lith_fuse, reads, series, server,
-    squashfs,
+use super::shared::{
+    self, TAR, WAYS, at_least, at_most, dwarfs, lith, lith_fuse, reads, reads_by, series, squashfs,
 };
 use crate::{
     corpus::Names,
@@ -48,37 +47,32 @@ fn images(kind: &str) -> (Recipe, Recipe) {
 /// All readers of a kind of image, and their limits.
 fn everybody(kind: &str, reading: &Reading, least: Least) -> Vec<Entry> {
     let (erofs, squash) = images(kind);
-    let read = |series, image: &Recipe, mount| {
+    let read = |(series, image)| {
         let limit = least.iter().find(|(name, _)| *name == series);
         Entry {
             against: (series != series::LITH_FUSE).then_some(series::LITH_FUSE),
             targets: limit.map(|(_, limit)| at_least(Metric::Wall, *limit)).into_iter().collect(),
-            ..reads(series, kind, (image.clone(), mount), reading)
+            ..reads(series, kind, image, reading)
         }
     };
-    vec![
-        read(series::LITH_FUSE, &erofs, lith_fuse("")),
-        Entry {
-            targets: vec![at_most(Metric::Wall, 1.5)],
-            ..read(series::LITH_SMALL_CACHE, &erofs, lith_fuse("--cache 32M"))
-        },
-        read(series::EROFSFUSE, &erofs, server("erofsfuse -f IMAGE MOUNT")),
-        read(series::SQUASHFUSE_LL, &squash, server("squashfuse_ll -f IMAGE MOUNT")),
-        read(series::SQUASHFUSE, &squash, server("squashfuse -f IMAGE MOUNT")),
-        read(series::LITH_KERNEL, &erofs, KERNEL_EROFS),
-        read(series::SQUASHFS_KERNEL, &squash, KERNEL_SQUASHFS),
+    let mut entries = [
+        (series::LITH_FUSE, &erofs),
+        (series::LITH_SMALL_CACHE, &erofs),
+        (series::EROFSFUSE, &erofs),
+        (series::SQUASHFUSE_LL, &squash),
+        (series::SQUASHFUSE, &squash),
+        (series::LITH_KERNEL, &erofs),
+        (series::SQUASHFS_KERNEL, &squash),
     ]
+    .map(read);
+    for entry in entries.iter_mut().filter(|entry| entry.series == series::LITH_SMALL_CACHE) {
+        entry.targets = vec![at_most(Metric::Wall, 1.5)];
+    }
+    entries.into()
 }
 
 fn table(name: &str, title: &str, corpus: &str, entries: Vec<Entry>) -> Table {
-    Table {
-        name: name.into(),
-        title: title.into(),
-        corpus: corpus.into(),
-        shown: SPEED,
-        plot: Some(Plot::Bars(Metric::Wall)),
-        entries,
-    }
+    shared::table(name, title, corpus, (SPEED, Metric::Wall), entries)
 }
 
 /// One large file from beginning to end.
@@ -96,8 +90,8 @@ pub(super) fn sequential(corpora: &Names) -> Suite {
     // Memory is a budget that is kept.
     let most = f64::from((128 + 16) << 20);
     let target = Target { metric: Metric::PeakMemory, relative: false, limit: Limit::Most(most) };
-    let (image, mount) = (images("lz4hc, 64 KiB").0, lith_fuse("--cache 128M"));
-    let entry = reads("lith, FUSE, --cache 128M", "lz4hc, 64 KiB", (image, mount), &reading);
+    let image = (&images("lz4hc, 64 KiB").0, lith_fuse("--cache 128M"));
+    let entry = reads_by("lith, FUSE, --cache 128M", "lz4hc, 64 KiB", image, &reading);
     entries.push(Entry { targets: vec![target], ..entry });
     Suite {
         name: "seq",
@@ -107,14 +101,7 @@ pub(super) fn sequential(corpora: &Names) -> Suite {
     }
 }
 
-/// A whole tree by tar.
 pub(super) fn tar(corpora: &Names) -> Suite {
-    let reading = Reading::Shell {
-        command: r#"tar -C "$FOLDER" -cf - . | cat >/dev/null"#,
-        list: List::None,
-        reads_all: true,
-        is_warm: false,
-    };
     let least: Least = &[
         (series::LITH_KERNEL, 1.0 / 1.2),
         (series::EROFSFUSE, 1.7),
@@ -122,10 +109,9 @@ pub(super) fn tar(corpora: &Names) -> Suite {
         (series::DWARFS, 2.0),
     ];
     let tables = corpora.trees.iter().map(|tree| {
-        let mut entries = everybody("lz4hc, 64 KiB, fragments", &reading, least);
-        entries.extend(everybody("zstd, 64 KiB, fragments", &reading, least));
-        let dwarfs = (super::dwarfs(), server("dwarfs IMAGE MOUNT -f"));
-        entries.push(reads(series::DWARFS, "-l7", dwarfs, &reading));
+        let mut entries = everybody("lz4hc, 64 KiB, fragments", &TAR, least);
+        entries.extend(everybody("zstd, 64 KiB, fragments", &TAR, least));
+        entries.push(reads(series::DWARFS, "-l7", &dwarfs(), &TAR));
         table(&format!("tree-{tree}"), &format!("All of {tree} by tar"), tree, entries)
     });
     Suite {
@@ -158,7 +144,6 @@ pub(super) fn random(corpora: &Names) -> Suite {
     }
 }
 
-/// Names and attributes alone.
 pub(super) fn metadata(corpora: &Names) -> Suite {
     let readings = [
         ("find", r#"find "$FOLDER" >/dev/null"#, List::None),
@@ -221,21 +206,15 @@ pub(super) fn ways(corpora: &Names) -> Suite {
         ),
         ("random", Pattern { order: Order::Random, piece: 4096, most: Some(16_384), threads: 4 }),
     ];
-    let ways = [
-        ("lith, FUSE, direct", "--decode direct"),
-        ("lith, FUSE, buffered", "--decode buffered"),
-        ("lith, FUSE, rolling", "--decode rolling"),
-        ("lith, FUSE, in place", "--decode in-place"),
-    ];
     let tables = patterns.map(|(name, pattern)| {
         let reading = Reading::File(pattern);
         let entries = ["lz4, 4 KiB", "lz4hc, 64 KiB", "zstd, 64 KiB"].iter().flat_map(|kind| {
             let (image, _) = images(kind);
-            let own = reads(series::LITH_FUSE, kind, (image.clone(), lith_fuse("")), &reading);
-            let forced = ways.map(|(series, way)| Entry {
+            let own = reads(series::LITH_FUSE, kind, &image, &reading);
+            let forced = WAYS.map(|(series, way)| Entry {
                 against: Some(series::LITH_FUSE),
                 targets: vec![at_least(Metric::Wall, 0.95)],
-                ..reads(series, kind, (image.clone(), lith_fuse(way)), &reading)
+                ..reads_by(series, kind, (&image, lith_fuse(way)), &reading)
             });
             [own].into_iter().chain(forced)
         });

@@ -1,16 +1,11 @@
 //! Defines the suite that starts a large application, as users of snaps experience it.
 
-use super::{
-    BTRFS, EXT4, KERNEL_EROFS, KERNEL_SQUASHFS, lith, lith_fuse, mkfs, reads, series, server,
-    squashfs,
-};
+use super::shared::{lith, mkfs, reads, series, squashfs, table, writable};
 use crate::{
     corpus::Names,
-    image::Recipe,
-    mount::Mount,
     reading::{List, Reading},
-    results::{Metric, Plot},
-    suite::{Entry, Suite, Table},
+    results::Metric,
+    suite::{Entry, Suite},
 };
 
 const SHOWN: &[Metric] = &[
@@ -30,13 +25,9 @@ const CONVERT: &str = concat!(
 );
 
 pub(super) fn suite(corpora: &Names) -> Suite {
-    let table = |name: &str, title: &str, is_warm| Table {
-        name: name.into(),
-        title: title.into(),
-        corpus: corpora.application.clone(),
-        shown: SHOWN,
-        plot: Some(Plot::Bars(Metric::Wall)),
-        entries: entries(is_warm),
+    let table = |name, title, is_warm| {
+        let entries = entries(is_warm);
+        table(name, title, &corpora.application, (SHOWN, Metric::Wall), entries)
     };
     Suite {
         name: "start",
@@ -51,36 +42,29 @@ pub(super) fn suite(corpora: &Names) -> Suite {
     }
 }
 
-fn entries(is_warm: bool) -> Vec<Entry> {
+fn entries(is_warm: bool) -> [Entry; 14] {
     let reading = Reading::Shell { command: CONVERT, list: List::None, reads_all: false, is_warm };
-    let zstd = "--kernel 6.12 -z zstd,9 -C 65536 -E fragments";
-    let contestants: [(&'static str, &str, Recipe, Mount); 14] = [
-        (series::EXT4, "as it is", EXT4, Mount::Kernel("ext4")),
-        (series::BTRFS, "as it is", BTRFS, Mount::Kernel("btrfs")),
-        (series::LITH_KERNEL, "uncompressed", lith("-z none"), KERNEL_EROFS),
-        (series::LITH_KERNEL, "lz4hc", lith("--kernel 6.12 -z lz4hc,12 -C 65536"), KERNEL_EROFS),
-        (series::LITH_KERNEL, "zstd", lith(zstd), KERNEL_EROFS),
-        (series::LITH_KERNEL, "LZMA", lith("--preset small"), KERNEL_EROFS),
-        (series::LITH_FUSE, "lz4hc", lith("--kernel 6.12 -z lz4hc,12 -C 65536"), lith_fuse("")),
-        (series::LITH_FUSE, "zstd", lith(zstd), lith_fuse("")),
-        (series::MKFS_KERNEL, "zstd", mkfs("-zzstd,9 -C65536 -Efragments"), KERNEL_EROFS),
-        (
-            series::EROFSFUSE,
-            "zstd",
-            mkfs("-zzstd,9 -C65536 -Efragments"),
-            server("erofsfuse -f IMAGE MOUNT"),
-        ),
-        (series::SQUASHFS_KERNEL, "LZMA", squashfs("-comp xz"), KERNEL_SQUASHFS),
-        (series::SQUASHFS_KERNEL, "LZO", squashfs("-comp lzo"), KERNEL_SQUASHFS),
-        (series::SQUASHFS_KERNEL, "zstd", squashfs("-comp zstd"), KERNEL_SQUASHFS),
-        (
-            series::SQUASHFUSE_LL,
-            "zstd",
-            squashfs("-comp zstd"),
-            server("squashfuse_ll -f IMAGE MOUNT"),
-        ),
-    ];
-    let entry = |(series, variant, image, mount): (&'static str, &str, Recipe, Mount)| {
+    let lz4hc = lith("--kernel 6.12 -z lz4hc,12 -C 65536");
+    let zstd = lith("--kernel 6.12 -z zstd,9 -C 65536 -E fragments");
+    let theirs = mkfs("-zzstd,9 -C65536 -Efragments");
+    let squashed = squashfs("-comp zstd");
+    [
+        (series::EXT4, "as it is", &writable(series::EXT4)),
+        (series::BTRFS, "as it is", &writable(series::BTRFS)),
+        (series::LITH_KERNEL, "uncompressed", &lith("-z none")),
+        (series::LITH_KERNEL, "lz4hc", &lz4hc),
+        (series::LITH_KERNEL, "zstd", &zstd),
+        (series::LITH_KERNEL, "LZMA", &lith("--preset small")),
+        (series::LITH_FUSE, "lz4hc", &lz4hc),
+        (series::LITH_FUSE, "zstd", &zstd),
+        (series::MKFS_KERNEL, "zstd", &theirs),
+        (series::EROFSFUSE, "zstd", &theirs),
+        (series::SQUASHFS_KERNEL, "LZMA", &squashfs("-comp xz")),
+        (series::SQUASHFS_KERNEL, "LZO", &squashfs("-comp lzo")),
+        (series::SQUASHFS_KERNEL, "zstd", &squashed),
+        (series::SQUASHFUSE_LL, "zstd", &squashed),
+    ]
+    .map(|(series, variant, image)| {
         let against = match (series, variant) {
             (series::MKFS_KERNEL | series::SQUASHFS_KERNEL, "zstd" | "LZMA") => {
                 Some(series::LITH_KERNEL)
@@ -88,7 +72,6 @@ fn entries(is_warm: bool) -> Vec<Entry> {
             (series::EROFSFUSE | series::SQUASHFUSE_LL, _) => Some(series::LITH_FUSE),
             _ => None,
         };
-        Entry { against, ..reads(series, variant, (image, mount), &reading) }
-    };
-    contestants.map(entry).into()
+        Entry { against, ..reads(series, variant, image, &reading) }
+    })
 }

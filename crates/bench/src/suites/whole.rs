@@ -1,20 +1,15 @@
 //! Defines suites that check and extract whole images.
 
-use super::{at_least, lith, series, squashfs};
+use super::shared::{at_least, lith, runs, series, squashfs, table, workers};
 use crate::{
     corpus::Names,
     image::Recipe,
-    results::{Limit, Metric, Plot, Target},
-    suite::{Entry, Suite, Table, Task},
+    results::{Limit, Metric, Target},
+    suite::{Entry, Suite, Table},
 };
 
 const CHECKED: &[Metric] = &[Metric::Wall, Metric::Cpu, Metric::CpuRate, Metric::PeakMemory];
 const EXTRACTED: &[Metric] = &[Metric::Wall, Metric::Cpu, Metric::Rate, Metric::PeakMemory];
-
-fn runs(series: &'static str, kind: &str, image: &Recipe, command: &str) -> Entry {
-    let task = Task::Run { image: image.clone(), command: command.into() };
-    Entry { series, variant: kind.into(), task, against: None, targets: Vec::new() }
-}
 
 /// Every structure and every byte of data.
 pub(super) fn check(corpora: &Names) -> Suite {
@@ -22,14 +17,10 @@ pub(super) fn check(corpora: &Names) -> Suite {
     let tables = corpora.trees.iter().map(|tree| {
         let kind = "lz4hc,12, 64 KiB";
         let entry = runs(series::LITH, kind, &lith("-z lz4hc,12 -C 65536"), "lith check IMAGE");
-        Table {
-            name: format!("tree-{tree}"),
-            title: format!("Checking {tree}"),
-            corpus: tree.clone(),
-            shown: CHECKED,
-            plot: None,
-            entries: vec![Entry { targets: vec![rate], ..entry }],
-        }
+        let entry = Entry { targets: vec![rate], ..entry };
+        let (name, title) = (format!("tree-{tree}"), format!("Checking {tree}"));
+        let table = table(&name, &title, tree, (CHECKED, Metric::Wall), [entry]);
+        Table { plot: None, ..table }
     });
     Suite {
         name: "check",
@@ -39,15 +30,10 @@ pub(super) fn check(corpora: &Names) -> Suite {
     }
 }
 
-/// A whole tree to a directory.
 pub(super) fn extract(corpora: &Names) -> Suite {
-    let tables = corpora.trees.iter().map(|tree| Table {
-        name: format!("tree-{tree}"),
-        title: format!("Extracting {tree}"),
-        corpus: tree.clone(),
-        shown: EXTRACTED,
-        plot: Some(Plot::Bars(Metric::Wall)),
-        entries: extracts(),
+    let tables = corpora.trees.iter().map(|tree| {
+        let (name, title) = (format!("tree-{tree}"), format!("Extracting {tree}"));
+        table(&name, &title, tree, (EXTRACTED, Metric::Wall), extracts())
     });
     Suite {
         name: "extract",
@@ -67,7 +53,7 @@ fn extracts() -> Vec<Entry> {
         ),
     ];
     let unsquashfs =
-        format!("unsquashfs -quiet -no-progress -processors {} -dest DIR IMAGE", super::workers());
+        format!("unsquashfs -quiet -no-progress -processors {} -dest DIR IMAGE", workers());
     let rival = |series, kind, image: &Recipe, command: &str| Entry {
         against: Some(series::LITH),
         targets: vec![at_least(Metric::Wall, 1.0)],

@@ -54,7 +54,6 @@ impl ImageArguments {
         Ok(devices)
     }
 
-    /// Opens the image.
     pub(super) fn open(&self, any_checksum: bool) -> anyhow::Result<Image> {
         self.open_on(self.devices()?, any_checksum)
     }
@@ -108,7 +107,6 @@ impl ReadAt for AbsentDevice {
 }
 
 impl FileArguments {
-    /// Whether a file is given.
     pub(super) const fn is_given(&self) -> bool {
         self.nid.is_some() || self.path.is_some()
     }

@@ -21,72 +21,38 @@ use std::{
 use clap::Command;
 
 /// A program of erofs-utils that this one replaces.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Applet {
-    /// Makes images.
-    Mkfs,
-    /// Checks and extracts images.
-    Fsck,
-    /// Shows what images contain.
-    Dump,
-    /// Serves images by FUSE.
-    Fuse,
-    /// Mounts images for mount(8).
-    Mount,
+pub(crate) struct Applet {
+    name: &'static str,
+    /// Defines its command line.
+    command: fn() -> Command,
+    /// Runs it with a command line whose first argument is its name.
+    pub(crate) main: fn(&[OsString]) -> ExitCode,
 }
 
-/// All names, each with its applet.
-const NAMES: [(&str, Applet); 6] = [
-    ("mkfs.erofs", Applet::Mkfs),
-    ("fsck.erofs", Applet::Fsck),
-    ("dump.erofs", Applet::Dump),
-    ("erofsfuse", Applet::Fuse),
-    ("fuse.erofs", Applet::Fuse),
-    ("mount.erofs", Applet::Mount),
+/// All applets; fuse.erofs is an alias of erofsfuse.
+const APPLETS: [Applet; 6] = [
+    Applet { name: "mkfs.erofs", command: mkfs::command, main: mkfs::main },
+    Applet { name: "fsck.erofs", command: fsck::command, main: fsck::main },
+    Applet { name: "dump.erofs", command: dump::command, main: dump::main },
+    Applet { name: "erofsfuse", command: fuse::command, main: fuse::main },
+    Applet { name: "fuse.erofs", command: fuse::command, main: fuse::main },
+    Applet { name: "mount.erofs", command: mount::command, main: mount::main },
 ];
 
-/// All names of applets; one of them is an alias.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    NAMES.iter().map(|(name, _)| *name)
+    APPLETS.iter().map(|applet| applet.name)
 }
 
-/// The definition of each applet's command line, for manual pages.
+/// The definition of each applet's command line, for manual pages. An alias has no page of its own.
 pub(crate) fn commands() -> impl Iterator<Item = Command> {
-    NAMES
-        .iter()
-        .map(|(name, applet)| (name, applet.command()))
-        // An alias has no page of its own.
-        .filter(|(name, command)| command.get_name() == **name)
-        .map(|(_, command)| command)
+    let all = APPLETS.iter().map(|applet| (applet.name, (applet.command)()));
+    all.filter(|(name, command)| command.get_name() == *name).map(|(_, command)| command)
 }
 
-impl Applet {
-    /// The applet that the path or name of a program denotes.
-    pub(crate) fn named(program: &OsStr) -> Option<Self> {
-        let name = Path::new(program).file_name()?;
-        NAMES.iter().find(|(known, _)| name == *known).map(|(_, applet)| *applet)
-    }
-
-    fn command(self) -> Command {
-        match self {
-            Self::Mkfs => mkfs::command(),
-            Self::Fsck => fsck::command(),
-            Self::Dump => dump::command(),
-            Self::Fuse => fuse::command(),
-            Self::Mount => mount::command(),
-        }
-    }
-
-    /// Runs it with a command line whose first argument is its name.
-    pub(crate) fn run(self, line: &[OsString]) -> ExitCode {
-        match self {
-            Self::Mkfs => mkfs::main(line),
-            Self::Fsck => fsck::main(line),
-            Self::Dump => dump::main(line),
-            Self::Fuse => fuse::main(line),
-            Self::Mount => mount::main(line),
-        }
-    }
+/// The applet that the path or name of a program denotes.
+pub(crate) fn named(program: &OsStr) -> Option<&'static Applet> {
+    let name = Path::new(program).file_name()?;
+    APPLETS.iter().find(|applet| applet.name == name)
 }
 
 #[cfg(test)]
@@ -95,13 +61,14 @@ mod tests {
 
     #[test]
     fn applets_are_found_by_the_last_component_of_a_path() {
-        for (name, applet) in NAMES {
+        for name in names() {
             for program in [name.to_owned(), format!("/usr/bin/{name}"), format!("./{name}")] {
-                assert_eq!(Applet::named(program.as_ref()), Some(applet), "{program}");
+                let found = named(program.as_ref()).map(|applet| applet.name);
+                assert_eq!(found, Some(name), "{program}");
             }
         }
         for other in ["lith", "/usr/bin/lith", "mkfs", "mkfs.erofs.old", "", "/"] {
-            assert_eq!(Applet::named(other.as_ref()), None, "{other}");
+            assert!(named(other.as_ref()).is_none(), "{other}");
         }
     }
 

@@ -38,41 +38,42 @@ pub(super) fn version(more: &str) -> String {
     format!("(erofs-utils) {RELEASE}\n{more}lith {}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Parses the command line of an applet, whose first argument is its name.
-///
-/// Prints help, version or a one-line error; the caller then exits with the returned code.
-pub(super) fn parse<T: FromArgMatches>(command: Command, line: &[OsString]) -> Result<T, ExitCode> {
-    let name = name_of(line);
-    let matches = command.name(name.clone()).try_get_matches_from(line);
-    let parsed = matches.and_then(|matches| T::from_arg_matches(&matches));
-    parsed.map_err(|message| {
-        if !message.use_stderr() {
+/// Runs an applet with a command line whose first argument is its name: parses its arguments, makes
+/// a request of them, and executes that under the program's name.
+pub(super) fn main<T: FromArgMatches, R>(
+    command: Command,
+    line: &[OsString],
+    request: impl FnOnce(T) -> Result<R, String>,
+    run: impl FnOnce(&str, &R) -> anyhow::Result<Outcome>,
+) -> ExitCode {
+    let program = line.first().map(Path::new).and_then(Path::file_name);
+    let name = program.map(OsStr::to_string_lossy).unwrap_or_default().into_owned();
+    let request = match parse(command.name(name.clone()), line) {
+        Ok(arguments) => request(arguments),
+        Err(message) if message.use_stderr() => Err(first_paragraph(&message)),
+        Err(message) => {
             // If standard output can't be written, neither can an error about it be reported usefully.
             let _ = message.print();
             return ExitCode::SUCCESS;
         }
-        refuse(&name, &first_paragraph(&message))
-    })
-}
-
-/// The name by which a program was called.
-pub(super) fn name_of(line: &[OsString]) -> String {
-    let program = line.first().map(Path::new).and_then(Path::file_name);
-    program.map(OsStr::to_string_lossy).unwrap_or_default().into_owned()
-}
-
-/// Prints what is wrong with a command line.
-pub(super) fn refuse(name: &str, problem: &str) -> ExitCode {
-    eprintln!("{name}: {problem} (try '{name} --help')");
-    ExitCode::FAILURE
-}
-
-/// Prints the error of an applet, if there is one, and returns its exit code.
-pub(super) fn end(line: &[OsString], result: &anyhow::Result<Outcome>) -> ExitCode {
-    if let Err(error) = result {
-        error::print(&name_of(line), error);
+    };
+    match request {
+        Ok(request) => {
+            let result = run(&name, &request);
+            if let Err(error) = &result {
+                error::print(&name, error);
+            }
+            Convention::Usual.code(&result)
+        }
+        Err(problem) => {
+            eprintln!("{name}: {problem} (try '{name} --help')");
+            ExitCode::FAILURE
+        }
     }
-    Convention::Usual.code(result)
+}
+
+fn parse<T: FromArgMatches>(command: Command, line: &[OsString]) -> Result<T, clap::Error> {
+    T::from_arg_matches(&command.try_get_matches_from(line)?)
 }
 
 /// A parser's error in one line, without the hints that follow it.

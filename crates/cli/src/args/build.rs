@@ -4,8 +4,8 @@ use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum, error::ErrorKind};
 use lith::{
-    Adjust, Builder, Times, builder,
-    builder::{Compression, Fragments, ImageId, Options, Preset, Rule},
+    Adjust, Builder, Times,
+    builder::{Compression, Fragments, ImageId, IndexForm, Options, Preset, Rule},
     codec::Compressor,
     format::addr::BlockBits,
     format::kernel::{Capability, KernelVersion},
@@ -15,8 +15,7 @@ use lith::{
 };
 
 use super::{
-    extended::Extended,
-    hints,
+    extended, hints,
     rule::RuleArgument,
     value::{self, Compressors, Metadata, Size},
 };
@@ -27,45 +26,21 @@ const DEFAULT_MEMORY: &str = "200M";
 /// A validated request to build an image.
 #[derive(Debug)]
 pub(crate) struct Build {
-    /// A directory, a tar or an image.
     pub(crate) source: PathBuf,
-    /// Further devices of a source image.
     pub(crate) devices: Vec<PathBuf>,
-    /// The image's path.
     pub(crate) image: PathBuf,
-    /// How the source is read.
     pub(crate) read: source::Options,
-    /// What kind of image is made.
     pub(crate) options: Options,
     /// What decides on which kernels the image mounts, in case that is not what is expected.
     pub(crate) kernel_notes: Vec<String>,
     /// Owners and times that replace those of the source.
     pub(crate) adjust: Adjust,
-    /// The resources that the build uses.
-    pub(crate) work: Work,
-    /// What is printed at the end.
-    pub(crate) summary: Summary,
-}
-
-/// The resources that a build uses.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Work {
-    pub(crate) workers: NonZeroUsize,
     /// Bytes of memory, without those for temporary data of the source.
     pub(crate) memory: usize,
     /// Whether the image is read back and compared with its source.
     pub(crate) verify: bool,
-}
-
-/// How the report of a build is printed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Summary {
-    /// As text.
-    Text,
-    /// As a JSON object.
-    Json,
-    /// Not at all.
-    Nothing,
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
 }
 
 /// Make an image of a directory, a tar or another image
@@ -165,12 +140,12 @@ struct DataArguments {
     #[arg(long, value_name = "PERCENT", default_value_t = Compression::DEFAULT_MIN_SAVING, value_parser = value::percent)]
     min_saving: u8,
 
-    #[arg(long, value_name = "FORM", default_value = "compact", hide_possible_values = true, help = format!(
+    #[arg(long, value_name = "FORM", default_value = "compact", hide_possible_values = true, value_parser = value::index(), help = format!(
         "The index of compressed files: compact, full (about four times as large) or records (one for each \
         pcluster, for Linux {})",
         Capability::ExtentRecords.since()
     ))]
-    index: Index,
+    index: IndexForm,
 
     /// Block size; a kernel mounts no blocks larger than its pages
     #[arg(short = 'b', long, value_name = "SIZE", default_value = "4K", value_parser = value::block)]
@@ -270,13 +245,6 @@ struct WorkArguments {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Index {
-    Compact,
-    Full,
-    Records,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Switch {
     On,
     Off,
@@ -287,13 +255,6 @@ enum MtimeRule {
     Keep,
     Clamp,
     Fixed,
-}
-
-impl Work {
-    /// A build with these resources.
-    pub(crate) fn apply(self, builder: Builder<'_>) -> Builder<'_> {
-        builder.workers(self.workers).memory(self.memory).verify(self.verify)
-    }
 }
 
 impl Args for Build {
@@ -324,7 +285,7 @@ impl FromArgMatches for Build {
 impl Arguments {
     /// The request, or the reason why the arguments don't go together.
     fn into_request(self) -> Result<Build, String> {
-        let memory = self.work.memory()?;
+        let (memory, spool) = self.work.memory()?;
         let workers = super::workers(self.work.workers);
         let (options, kernel_notes) = self.options()?;
         let adjust = self.attributes.adjust(super::source_date_epoch()?)?;
@@ -336,12 +297,21 @@ impl Arguments {
             read.dereference_hard_links = self.content.dereference_hard_links;
             read.aufs = self.content.aufs;
             read.spool_dir = lith::temporary_directory(&self.image);
-            (read.spool_memory, read.workers) = (memory.spool, workers);
+            (read.spool_memory, read.workers) = (spool, workers);
         });
-        let summary = self.work.summary();
-        let work = Work { workers, memory: memory.builder, verify: !self.work.no_verify };
-        let (source, devices, image) = (self.source, self.content.devices, self.image);
-        Ok(Build { source, devices, image, read, options, kernel_notes, adjust, work, summary })
+        Ok(Build {
+            source: self.source,
+            devices: self.content.devices,
+            image: self.image,
+            read,
+            options,
+            kernel_notes,
+            adjust,
+            memory,
+            verify: !self.work.no_verify,
+            json: self.work.json,
+            quiet: self.work.quiet,
+        })
     }
 
     /// What kind of image is made, and notes about the kernels that mount it.
@@ -385,8 +355,8 @@ impl DataArguments {
         options.compression.files = files;
         options.compression.metabox = metabox;
         options.compression.rules = rules;
-        options.compression.index = self.index.into();
-        Extended::parse(&self.extended)?.apply(&mut options);
+        options.compression.index = self.index;
+        extended::set(&mut options, &self.extended)?;
         let compression = &mut options.compression;
         let can_pack = compression.metabox.is_some()
             && compression.files.is_some()
@@ -459,7 +429,6 @@ impl DataArguments {
     }
 }
 
-/// Prefixes of xattr names, as bytes.
 pub(crate) fn xattr_prefixes(prefixes: &[OsString]) -> Vec<Vec<u8>> {
     prefixes.iter().map(|prefix| prefix.as_encoded_bytes().to_vec()).collect()
 }
@@ -467,16 +436,6 @@ pub(crate) fn xattr_prefixes(prefixes: &[OsString]) -> Vec<Vec<u8>> {
 /// User and group that replace those of the source.
 pub(crate) fn owners(all_root: bool, given: [Option<u32>; 2]) -> [Option<u32>; 2] {
     given.map(|id| id.or(all_root.then_some(0)))
-}
-
-impl From<Index> for builder::IndexForm {
-    fn from(index: Index) -> Self {
-        match index {
-            Index::Compact => Self::Compact,
-            Index::Full => Self::Full,
-            Index::Records => Self::Records,
-        }
-    }
 }
 
 impl AttributeArguments {
@@ -511,27 +470,14 @@ fn times(
     })
 }
 
-/// How memory is divided.
-struct Memory {
-    builder: usize,
-    spool: usize,
-}
-
 impl WorkArguments {
-    fn memory(&self) -> Result<Memory, String> {
+    /// Bytes of memory for the build, and for temporary data of the source.
+    fn memory(&self) -> Result<(usize, usize), String> {
         let Size(bytes) = self.memory;
         let too_large = |_error| "--memory is more than this machine can address".to_owned();
         let bytes = usize::try_from(bytes).map_err(too_large)?;
         let spool = Builder::spool_memory(bytes);
-        Ok(Memory { builder: bytes - spool, spool })
-    }
-
-    const fn summary(&self) -> Summary {
-        match (self.json, self.quiet) {
-            (true, _) => Summary::Json,
-            (false, true) => Summary::Nothing,
-            (false, false) => Summary::Text,
-        }
+        Ok((bytes - spool, spool))
     }
 }
 
@@ -581,12 +527,12 @@ mod tests {
         assert_eq!((compression.pcluster, compression.min_saving), (None, 2));
         assert_eq!(format!("{image:?}"), format!("{:?}", Options::default()));
         assert_eq!(image.kernel, KernelVersion::new(6, 1));
-        let memory = request.work.memory + request.read.spool_memory;
+        let memory = request.memory + request.read.spool_memory;
         assert_eq!(memory, Builder::DEFAULT_MEMORY);
-        assert!(request.work.verify && request.read.xattrs);
+        assert!(request.verify && request.read.xattrs);
         assert_eq!(request.options.identity.id, ImageId::FromContent);
         assert_eq!(request.adjust, Adjust::default());
-        assert_eq!(request.summary, Summary::Text);
+        assert!(!request.json && !request.quiet);
         assert_eq!(request.read.spool_dir, PathBuf::from("."));
     }
 
@@ -607,7 +553,7 @@ mod tests {
     fn owners_and_switches_arrive() {
         let request = parse(&["--all-root", "--xattrs", "off", "--aufs", "--no-verify"]).unwrap();
         assert_eq!((request.adjust.uid, request.adjust.gid), (Some(0), Some(0)));
-        assert!(!request.read.xattrs && request.read.aufs && !request.work.verify);
+        assert!(!request.read.xattrs && request.read.aufs && !request.verify);
         let request = parse(&["--uid", "7", "--exclude", "*.o", "--exclude=/tmp", "-z", "none"]);
         let request = request.unwrap();
         assert_eq!((request.adjust.uid, request.adjust.gid), (Some(7), None));

@@ -2,10 +2,7 @@
 
 use lith::check::Options;
 
-use super::{
-    common::{OutputArgs, WorkersArgs},
-    image::ImageArgs,
-};
+use super::common::{ImageArgs, OutputArgs, WorkersArgs};
 
 /// Check whether an image is sound
 #[derive(Debug, clap::Args)]
@@ -41,7 +38,6 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// The options of the checker.
     pub(crate) fn options(&self) -> Options {
         let mut options = Options::default();
         options.data = !self.no_data;

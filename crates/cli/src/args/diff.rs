@@ -69,7 +69,6 @@ impl From<Aspect> for Aspects {
 }
 
 impl Diff {
-    /// The options of the comparison.
     pub(crate) fn options(&self) -> DiffOptions {
         DiffOptions::with(|options| {
             options.ignore = self.ignore.iter().map(|aspect| Aspects::from(*aspect)).collect();

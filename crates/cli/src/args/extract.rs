@@ -4,7 +4,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use lith::export::{Existing, ExtractOptions, Owners};
 
-use super::{common::WorkersArgs, image::ImageArgs};
+use super::common::{ImageArgs, WorkersArgs};
 
 /// Extract files of an image
 #[derive(Debug, clap::Args)]
@@ -56,7 +56,6 @@ pub(crate) struct Extract {
 }
 
 impl Extract {
-    /// The options of the extraction.
     pub(crate) fn options(&self) -> ExtractOptions {
         ExtractOptions::with(|options| {
             options.owners = match (self.owner, self.no_owner) {

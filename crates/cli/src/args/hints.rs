@@ -48,7 +48,6 @@ fn rule(line: &str, context: &Context<'_>) -> Result<Rule, String> {
     Ok(Rule { files: Files::new(move |path| pattern.is_match(path)), compression, second: None })
 }
 
-/// A line's first field, and the rest.
 fn first_field(line: &str) -> (&str, &str) {
     let line = line.trim();
     let (field, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));

@@ -1,6 +1,6 @@
 //! Defines the arguments of `lith info`.
 
-use super::image::ImageArgs;
+use super::common::ImageArgs;
 
 /// Describe an image
 #[derive(Debug, clap::Args)]

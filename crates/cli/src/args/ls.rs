@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::image::ImageArgs;
+use super::common::ImageArgs;
 
 /// List a directory of an image
 #[derive(Debug, clap::Args)]

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::image::ImageArgs;
+use super::common::ImageArgs;
 
 /// Show where a file's bytes are stored
 #[derive(Debug, clap::Args)]

@@ -8,15 +8,13 @@ pub(crate) mod build;
 pub(crate) mod c_number;
 pub(crate) mod cat;
 pub(crate) mod check;
-mod common;
+pub(crate) mod common;
 pub(crate) mod completions;
 pub(crate) mod diff;
 pub(crate) mod dump;
-pub(crate) mod environment;
 pub(crate) mod extended;
 pub(crate) mod extract;
 pub(crate) mod hints;
-pub(crate) mod image;
 pub(crate) mod info;
 pub(crate) mod ls;
 pub(crate) mod man;
@@ -33,7 +31,7 @@ pub(crate) mod value;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 pub(crate) use crate::output::error::one_line;
-pub(crate) use environment::{source_date_epoch, workers};
+pub(crate) use common::{source_date_epoch, workers};
 
 /// Builds, reads, checks and compares EROFS images
 #[derive(Debug, Parser)]

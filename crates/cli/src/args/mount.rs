@@ -7,7 +7,7 @@ use lith::reader::Way;
 use rustix::mount::MountFlags;
 
 use super::{
-    image::ImageArgs,
+    common::ImageArgs,
     mount_options::{FLAGS, MountOption},
     value::Size,
 };
@@ -125,7 +125,6 @@ impl DecodeWay {
         value.get_name().to_owned()
     }
 
-    /// The reader's option.
     pub(crate) const fn way(self) -> Way {
         match self {
             Self::Direct => Way::Direct,
@@ -161,7 +160,6 @@ pub(crate) struct Settings {
 }
 
 impl Mount {
-    /// A mount without any options.
     pub(crate) fn plain(image: PathBuf, directory: PathBuf) -> Self {
         Self {
             image: ImageArgs { image, devices: Vec::new() },
@@ -189,10 +187,21 @@ impl Mount {
     /// The effective options; the last of contradicting ones wins.
     pub(crate) fn settings(&self) -> Settings {
         let mut settings = Settings {
+            allow_other: false,
+            allow_root: false,
+            uid: None,
+            gid: None,
             offset: self.offset.unwrap_or(Size(0)).0,
             devices: self.image.devices.clone(),
             timeout: self.timeout,
-            ..Settings::none()
+            source: None,
+            subtype: None,
+            max_read: None,
+            loop_device: false,
+            set: MountFlags::empty(),
+            cleared: MountFlags::empty(),
+            passthrough: false,
+            kernel: Vec::new(),
         };
         for option in &self.options {
             settings.take(option.clone());
@@ -225,26 +234,6 @@ impl Mount {
 }
 
 impl Settings {
-    const fn none() -> Self {
-        Self {
-            allow_other: false,
-            allow_root: false,
-            uid: None,
-            gid: None,
-            offset: 0,
-            devices: Vec::new(),
-            timeout: None,
-            source: None,
-            subtype: None,
-            max_read: None,
-            loop_device: false,
-            set: MountFlags::empty(),
-            cleared: MountFlags::empty(),
-            passthrough: false,
-            kernel: Vec::new(),
-        }
-    }
-
     fn take(&mut self, option: MountOption) {
         match option {
             MountOption::Ignored => {}

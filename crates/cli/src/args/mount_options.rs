@@ -73,22 +73,15 @@ pub(crate) const FLAGS: [(&str, MountFlags, bool); 24] = [
     ("loud", MountFlags::SILENT, false),
 ];
 
-/// A mount option.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum MountOption {
-    /// It has no effect.
     Ignored,
-    /// Other users have access.
     AllowOther,
-    /// Root has access.
     AllowRoot,
-    /// The owner of all files.
     Uid(u32),
-    /// The group of all files.
     Gid(u32),
     /// Byte offset of the image within its file.
     Offset(Size),
-    /// A further device.
     Device(PathBuf),
     /// Seconds without a request after which it is unmounted.
     Timeout(u64),
@@ -98,24 +91,18 @@ pub(crate) enum MountOption {
     Subtype(String),
     /// The most bytes per read request.
     MaxRead(u32),
-    /// Use a loop device.
     Loop,
     /// Flags of mount(2), and whether they are set or cleared.
     Flags(MountFlags, bool),
     /// The kernel reads uncompressed files from the image itself.
     Passthrough,
-    /// An option for the kernel's driver.
     Kernel(String),
 }
 
-/// Why a mount option is refused.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum MountOptionError {
-    /// It is unknown.
     Unknown(String),
-    /// Its value is invalid.
     Value(String),
-    /// It requests write access.
     Writable,
 }
 

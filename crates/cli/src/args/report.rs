@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::image::ImageArgs;
+use super::common::ImageArgs;
 
 /// Write a web page about an image
 #[derive(Debug, clap::Args)]

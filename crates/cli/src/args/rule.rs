@@ -30,7 +30,7 @@ impl FromStr for RuleArgument {
         let (first, second) = how.split_once('|').unzip();
         let mut pcluster = None;
         let first = take_pcluster(first.unwrap_or(how), &mut pcluster)?;
-        let compress: Compress = first.parse().map_err(|error| format!("{error}"))?;
+        let compress: Compress = first.parse()?;
         let second = second.map(|text| take_pcluster(text, &mut pcluster)).transpose()?;
         let second = second.map(|text| text.parse()).transpose();
         let second = second.map_err(|error: ParseCompressorError| error.to_string())?;

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::image::ImageArgs;
+use super::common::ImageArgs;
 
 /// Show all attributes of files
 #[derive(Debug, clap::Args)]

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use super::image::ImageArgs;
+use super::common::ImageArgs;
 
 /// Convert an image to a tar
 #[derive(Debug, clap::Args)]

@@ -1,70 +1,41 @@
 //! Parses sizes, times, compressors and other values of options.
 
-use std::{fmt, str::FromStr, sync::Arc};
+use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::{Timestamp as Time, civil};
 use lith::{
-    builder::{ImageId, Preset},
+    builder::{ImageId, IndexForm, Preset},
     codec::{Compressor, ParseCompressorError},
     format::{addr::BlockBits, kernel::KernelVersion},
     tree::Timestamp,
 };
 use uuid::Uuid;
 
-/// Why a value is refused.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum ValueError {
-    /// It is not a size.
-    Size,
-    /// It is a size of 2^64 bytes or more.
-    TooLarge,
-    /// It is not a time.
-    Time,
-    /// It is not a UUID.
-    Uuid,
-    /// It is not a compressor, for this reason.
-    Compressor(Arc<str>),
-    /// It is not a percentage.
-    Percent,
-    /// It is not a block size.
-    Block,
-    /// It is neither 0 nor 1.
-    ZeroOrOne,
-    /// It is not a kernel version.
-    Kernel,
-}
+const NO_SIZE: &str = "expected a number of bytes, or one with K, M, G or T: 65536, 64K, 1M";
+const NO_TIME: &str =
+    "expected seconds since 1970, or a date such as 2024-01-31 or 2024-01-31T12:00:00Z";
 
-impl fmt::Display for ValueError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Size => "expected a number of bytes, or one with K, M, G or T: 65536, 64K, 1M",
-            Self::TooLarge => "too large",
-            Self::Time => {
-                "expected seconds since 1970, or a date such as 2024-01-31 or 2024-01-31T12:00:00Z"
-            }
-            Self::Uuid => "expected a UUID, `content`, `random` or `clear`",
-            Self::Compressor(problem) => problem,
-            Self::Percent => "expected a number from 0 to 100",
-            Self::ZeroOrOne => "expected 0 or 1",
-            Self::Kernel => "expected a version of Linux, such as 6.1 or 6.12.3-generic, or `host`",
-            Self::Block => "expected a block size: 512, 1K, 2K, 4K, 8K, 16K, 32K or 64K",
-        })
-    }
-}
-
-impl std::error::Error for ValueError {}
-
-/// Reads the name of a preset.
 pub(crate) fn preset() -> impl TypedValueParser<Value = Preset> {
     PossibleValuesParser::new(Preset::ALL.map(Preset::name)).try_map(|name| name.parse::<Preset>())
 }
 
 /// Reads a version of Linux, or `host` for the one that runs.
-pub(crate) fn kernel(text: &str) -> Result<KernelVersion, ValueError> {
+pub(crate) fn kernel(text: &str) -> Result<KernelVersion, &'static str> {
     let uname = rustix::system::uname();
     let version = if text == "host" { &uname.release().to_string_lossy() } else { text };
-    version.parse().map_err(|_error| ValueError::Kernel)
+    version
+        .parse()
+        .map_err(|_error| "expected a version of Linux, such as 6.1 or 6.12.3-generic, or `host`")
+}
+
+/// Reads the form of an index.
+pub(crate) fn index() -> impl TypedValueParser<Value = IndexForm> {
+    PossibleValuesParser::new(["compact", "full", "records"]).map(|form| match &*form {
+        "compact" => IndexForm::Compact,
+        "full" => IndexForm::Full,
+        _ => IndexForm::Records,
+    })
 }
 
 /// A number of bytes: `4096`, `64K`, `64KiB`, `1M`, `2G`.
@@ -80,9 +51,9 @@ impl Size {
 }
 
 impl FromStr for Size {
-    type Err = ValueError;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, ValueError> {
+    fn from_str(text: &str) -> Result<Self, &'static str> {
         let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
         let suffix = text.get(digits.len()..).unwrap_or_default();
         let shift = match suffix.to_ascii_lowercase().as_str() {
@@ -91,31 +62,34 @@ impl FromStr for Size {
             "m" | "mb" | "mib" => 20,
             "g" | "gb" | "gib" => 30,
             "t" | "tb" | "tib" => 40,
-            _ => return Err(ValueError::Size),
+            _ => return Err(NO_SIZE),
         };
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(ValueError::Size);
+            return Err(NO_SIZE);
         }
-        let number: u64 = digits.parse().map_err(|_too_many_digits| ValueError::TooLarge)?;
-        number.checked_mul(1 << shift).map(Self).ok_or(ValueError::TooLarge)
+        let number: u64 = digits.parse().map_err(|_too_many_digits| "too large")?;
+        number.checked_mul(1 << shift).map(Self).ok_or("too large")
     }
 }
 
-/// Parses a block size.
-pub(crate) fn block(text: &str) -> Result<BlockBits, ValueError> {
+pub(crate) fn block(text: &str) -> Result<BlockBits, &'static str> {
     let Size(bytes) = text.parse()?;
-    let bits = u8::try_from(bytes.checked_ilog2().unwrap_or_default()).ok();
-    let block = bits.filter(|_| bytes.is_power_of_two()).and_then(BlockBits::new);
-    block.ok_or(ValueError::Block)
+    block_bits(bytes).ok_or("expected a block size: 512, 1K, 2K, 4K, 8K, 16K, 32K or 64K")
+}
+
+/// The size of blocks of that many bytes, if there is one.
+pub(crate) fn block_bits(bytes: u64) -> Option<BlockBits> {
+    let bits = bytes.checked_ilog2().filter(|_| bytes.is_power_of_two())?;
+    BlockBits::new(u8::try_from(bits).ok()?)
 }
 
 /// Parses a time: seconds since 1970 or a date, in UTC unless it has a zone.
-pub(crate) fn time(text: &str) -> Result<Timestamp, ValueError> {
+pub(crate) fn time(text: &str) -> Result<Timestamp, &'static str> {
     let text = text.strip_prefix('@').unwrap_or(text);
     if let Ok(sec) = text.parse() {
         return Ok(Timestamp { sec, nsec: 0 });
     }
-    let time = date(text).ok_or(ValueError::Time)?;
+    let time = date(text).ok_or(NO_TIME)?;
     // Before 1970, jiff's fraction is negative.
     let (sec, nsec) = (time.as_second(), time.subsec_nanosecond());
     Ok(match u32::try_from(nsec) {
@@ -139,9 +113,9 @@ fn date(text: &str) -> Option<Time> {
 pub(crate) struct Compress(pub(crate) Option<Compressor>);
 
 impl FromStr for Compress {
-    type Err = ValueError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, ValueError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         if text == "none" {
             return Ok(Self(None));
         }
@@ -155,9 +129,9 @@ impl FromStr for Compress {
 pub(crate) struct Compressors(pub(crate) Vec<Compressor>);
 
 impl FromStr for Compressors {
-    type Err = ValueError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, ValueError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         if text == "none" {
             return Ok(Self(Vec::new()));
         }
@@ -173,9 +147,9 @@ pub(crate) struct Metadata {
 }
 
 impl FromStr for Metadata {
-    type Err = ValueError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, ValueError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let Some((size, by)) = text.split_once(':') else {
             return Ok(Self { pcluster: text.parse()?, compressor: None });
         };
@@ -183,37 +157,35 @@ impl FromStr for Metadata {
     }
 }
 
-fn compressor(text: &str) -> Result<Compressor, ValueError> {
-    let error = |error: ParseCompressorError| ValueError::Compressor(error.to_string().into());
-    text.parse().map_err(error)
+fn compressor(text: &str) -> Result<Compressor, String> {
+    text.parse().map_err(|error: ParseCompressorError| error.to_string())
 }
 
-/// Parses a switch in the form of mkfs.erofs.
-pub(crate) fn zero_or_one(text: &str) -> Result<bool, ValueError> {
+pub(crate) fn zero_or_one(text: &str) -> Result<bool, &'static str> {
     match text {
         "0" => Ok(false),
         "1" => Ok(true),
-        _ => Err(ValueError::ZeroOrOne),
+        _ => Err("expected 0 or 1"),
     }
 }
 
 /// Parses the source of the UUID: a UUID itself, or `content`, `random`, `clear`.
-pub(crate) fn image_id(text: &str) -> Result<ImageId, ValueError> {
+pub(crate) fn image_id(text: &str) -> Result<ImageId, &'static str> {
     Ok(match text {
         "content" => ImageId::FromContent,
         "random" => ImageId::Random,
         "clear" => ImageId::Clear,
         _ => {
-            let uuid = Uuid::parse_str(text).map_err(|_not_one| ValueError::Uuid)?;
+            let uuid = Uuid::parse_str(text)
+                .map_err(|_not_one| "expected a UUID, `content`, `random` or `clear`")?;
             ImageId::Fixed(*uuid.as_bytes())
         }
     })
 }
 
-/// Parses a percentage.
-pub(crate) fn percent(text: &str) -> Result<u8, ValueError> {
+pub(crate) fn percent(text: &str) -> Result<u8, &'static str> {
     let number = text.trim_end_matches('%').parse().ok();
-    number.filter(|number| *number <= 100).ok_or(ValueError::Percent)
+    number.filter(|number| *number <= 100).ok_or("expected a number from 0 to 100")
 }
 
 #[cfg(test)]
@@ -237,10 +209,10 @@ mod tests {
             assert_eq!(parse(text), Ok(bytes), "{text}");
         }
         for text in ["", "K", "-1", "+1", "1.5M", "1X", "1 K", "K1", "0x10", "1K1", "１"] {
-            assert_eq!(parse(text), Err(ValueError::Size), "{text}");
+            assert_eq!(parse(text), Err(NO_SIZE), "{text}");
         }
         for text in ["18446744073709551616", "18014398509481984K"] {
-            assert_eq!(parse(text), Err(ValueError::TooLarge), "{text}");
+            assert_eq!(parse(text), Err("too large"), "{text}");
         }
     }
 
@@ -250,7 +222,11 @@ mod tests {
             assert_eq!(block(text).ok().map(BlockBits::bits), bits, "{text}");
         }
         for text in ["0", "1", "256", "4097", "128K", "12K"] {
-            assert_eq!(block(text), Err(ValueError::Block), "{text}");
+            assert_eq!(
+                block(text),
+                Err("expected a block size: 512, 1K, 2K, 4K, 8K, 16K, 32K or 64K"),
+                "{text}"
+            );
         }
     }
 
@@ -271,7 +247,7 @@ mod tests {
             assert_eq!(time(text), expected, "{text}");
         }
         for text in ["", "now", "1.5", "2024-13-01", "12:00"] {
-            assert_eq!(time(text), Err(ValueError::Time), "{text}");
+            assert_eq!(time(text), Err(NO_TIME), "{text}");
         }
     }
 
@@ -281,7 +257,7 @@ mod tests {
         assert_eq!(parse("none"), Ok(None));
         assert_eq!(parse("lz4"), Ok(Some(Compressor::Lz4)));
         assert_eq!(parse("lz4hc,level=12"), Ok(Some(Compressor::Lz4Hc { level: 12 })));
-        assert!(matches!(parse("lzo"), Err(ValueError::Compressor(text)) if text.contains("lzo")));
+        assert!(parse("lzo").is_err_and(|problem| problem.contains("lzo")));
     }
 
     #[test]
@@ -291,7 +267,7 @@ mod tests {
         let both = vec![Compressor::Lz4Hc { level: 12 }, Compressor::Deflate { level: 1 }];
         assert_eq!(parse("lz4hc,12:deflate,level=1"), Ok(both));
         for text in ["lz4:none", "lz4:", ":lz4", ""] {
-            assert!(matches!(parse(text), Err(ValueError::Compressor(_))), "{text}");
+            assert!(parse(text).is_err(), "{text}");
         }
     }
 
@@ -303,7 +279,7 @@ mod tests {
         let fixed = image_id("00112233-4455-6677-8899-aabbccddeeff").unwrap();
         let ImageId::Fixed(bytes) = fixed else { panic!("{fixed:?}") };
         assert_eq!((bytes[0], bytes[15]), (0x00, 0xff));
-        assert_eq!(image_id("1234"), Err(ValueError::Uuid));
+        assert_eq!(image_id("1234"), Err("expected a UUID, `content`, `random` or `clear`"));
     }
 
     #[test]

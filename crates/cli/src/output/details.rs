@@ -1,11 +1,12 @@
 //! Formats the space in an image by folder, type, file and device.
 
-use std::fmt;
+use std::io::{self, Write};
 
 use lith::tree::DisplayPath;
-use lith_report::{Details, Device, EqualFiles, EqualGroup, Estimates, Folder, LargeFile, Sums};
-
-use super::number::{Bytes, Count, Share};
+use lith_report::{
+    Details, Device, EqualFiles, EqualGroup, Estimates, Folder, LargeFile, Sums,
+    number::{Bytes, Count, Share},
+};
 
 /// Rows and levels of folders that are shown; JSON has more.
 const ROWS: usize = 40;
@@ -13,84 +14,70 @@ const LEVELS: usize = 3;
 /// Folders with less than one part in this many of the bytes are not shown.
 const SMALL: u64 = 200;
 
-/// The space by folder, type, file and device as text.
-pub(crate) struct DetailsText<'a>(pub(crate) &'a Details);
-
-impl fmt::Display for DetailsText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let details = self.0;
-        heading(f, "folder")?;
-        self.folder(f, &details.folders, "", 0)?;
-        heading(f, "type")?;
-        for sums in details.types.iter().take(ROWS) {
-            row(f, &sums.all, &sums.name)?;
-        }
-        let rest = details.types.get(ROWS..).unwrap_or_default();
-        if !rest.is_empty() {
-            let mut all = Sums::default();
-            for sums in rest {
-                all.add(&sums.all);
-            }
-            row(f, &all, &Count(rest.len() as u64, "other type").to_string())?;
-        }
-        if details.packed_rest > 0 {
-            let rest = Bytes(details.packed_rest);
-            writeln!(f, "and {rest} in the packed inode that no file uses")?;
-        }
-        largest(f, "largest files", &details.largest.by_bytes)?;
-        largest(f, "files that take most", &details.largest.by_stored)?;
-        self.duplicates(f)?;
-        details.equal_files.as_ref().map_or(Ok(()), |found| equal(f, found))?;
-        details.devices_map.iter().try_for_each(|device| map(f, device))
+/// Writes the space by folder, type, file and device.
+pub(super) fn details_text(f: &mut dyn Write, details: &Details) -> io::Result<()> {
+    heading(f, "folder")?;
+    folder(f, &details.folders, "/", (&details.folders.all, LEVELS))?;
+    heading(f, "type")?;
+    for sums in details.types.iter().take(ROWS) {
+        row(f, &sums.all, &sums.name)?;
     }
+    let rest = details.types.get(ROWS..).unwrap_or_default();
+    if !rest.is_empty() {
+        let mut all = Sums::default();
+        for sums in rest {
+            all.add(&sums.all);
+        }
+        row(f, &all, &Count(rest.len() as u64, "other type").to_string())?;
+    }
+    if details.packed_rest > 0 {
+        let rest = Bytes(details.packed_rest);
+        writeln!(f, "and {rest} in the packed inode that no file uses")?;
+    }
+    largest(f, "largest files", &details.largest.by_bytes)?;
+    largest(f, "files that take most", &details.largest.by_stored)?;
+    writeln!(f, "\nstored once instead of several times")?;
+    let duplicates = &details.duplicates;
+    for (what, repeats) in [
+        ("hard links", duplicates.hard_links),
+        ("equal files", duplicates.whole_files),
+        ("files in part", duplicates.parts),
+    ] {
+        writeln!(f, "{what:<14} {:>9} {:>16} bytes", repeats.count, repeats.bytes)?;
+    }
+    details.equal_files.as_ref().map_or(Ok(()), |found| equal(f, found))?;
+    details.devices_map.iter().try_for_each(|device| map(f, device))
 }
 
-impl DetailsText<'_> {
-    fn folder(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        folder: &Folder,
-        above: &str,
-        level: usize,
-    ) -> fmt::Result {
-        let name = DisplayPath(&folder.name.0);
-        let path = if level == 0 { "/".to_owned() } else { format!("{above}{name}/") };
-        row(f, &folder.all, &path)?;
-        let whole = self.0.folders.all;
-        let is_large =
-            |sums: &Sums| sums.bytes > whole.bytes / SMALL || sums.stored > whole.stored / SMALL;
-        let inside = folder.folders.iter().filter(|inner| is_large(&inner.all));
-        for inner in inside.filter(|_| level < LEVELS) {
-            self.folder(f, inner, &path, level + 1)?;
-        }
-        Ok(())
+/// Writes the row of the folder `path`, and those of larger folders in it of so many levels.
+fn folder(
+    f: &mut dyn Write,
+    outer: &Folder,
+    path: &str,
+    (whole, levels): (&Sums, usize),
+) -> io::Result<()> {
+    row(f, &outer.all, path)?;
+    let is_large =
+        |sums: &Sums| sums.bytes > whole.bytes / SMALL || sums.stored > whole.stored / SMALL;
+    let inside = outer.folders.iter().filter(|inner| levels > 0 && is_large(&inner.all));
+    for inner in inside {
+        let path = format!("{path}{}/", DisplayPath(&inner.name.0));
+        folder(f, inner, &path, (whole, levels - 1))?;
     }
-
-    fn duplicates(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let duplicates = &self.0.duplicates;
-        writeln!(f, "\nstored once instead of several times")?;
-        for (what, repeats) in [
-            ("hard links", duplicates.hard_links),
-            ("equal files", duplicates.whole_files),
-            ("files in part", duplicates.parts),
-        ] {
-            writeln!(f, "{what:<14} {:>9} {:>16} bytes", repeats.count, repeats.bytes)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
-fn heading(f: &mut fmt::Formatter<'_>, what: &str) -> fmt::Result {
+fn heading(f: &mut dyn Write, what: &str) -> io::Result<()> {
     writeln!(f, "\n{:>9} {:>16} {:>16} {:>9}  {what}", "files", "bytes", "stored", "share")
 }
 
-fn row(f: &mut fmt::Formatter<'_>, sums: &Sums, name: &str) -> fmt::Result {
+fn row(f: &mut dyn Write, sums: &Sums, name: &str) -> io::Result<()> {
     let Sums { files, bytes, stored, .. } = *sums;
     let share = Share(stored, bytes).to_string();
     writeln!(f, "{files:>9} {bytes:>16} {stored:>16} {share:>9}  {name}")
 }
 
-fn largest(f: &mut fmt::Formatter<'_>, what: &str, files: &[LargeFile]) -> fmt::Result {
+fn largest(f: &mut dyn Write, what: &str, files: &[LargeFile]) -> io::Result<()> {
     writeln!(f, "\n{:>16} {:>16} {:>9}  {what}", "bytes", "stored", "share")?;
     for LargeFile { path, bytes, stored, .. } in files {
         let (path, share) = (DisplayPath(&path.0), Share(*stored, *bytes).to_string());
@@ -99,7 +86,7 @@ fn largest(f: &mut fmt::Formatter<'_>, what: &str, files: &[LargeFile]) -> fmt::
     Ok(())
 }
 
-fn equal(f: &mut fmt::Formatter<'_>, found: &EqualFiles) -> fmt::Result {
+fn equal(f: &mut dyn Write, found: &EqualFiles) -> io::Result<()> {
     let EqualFiles { copies, bytes, stored, not_compared, largest, .. } = found;
     writeln!(f, "\nequal files stored several times")?;
     writeln!(f, "further copies {copies:>9} {bytes:>16} bytes, stored in {stored}")?;
@@ -114,7 +101,7 @@ fn equal(f: &mut fmt::Formatter<'_>, found: &EqualFiles) -> fmt::Result {
     Ok(())
 }
 
-fn map(f: &mut fmt::Formatter<'_>, device: &Device) -> fmt::Result {
+fn map(f: &mut dyn Write, device: &Device) -> io::Result<()> {
     let what = match device.number {
         0 => "space in the image".to_owned(),
         number => format!("space on device {number}"),
@@ -127,21 +114,17 @@ fn map(f: &mut fmt::Formatter<'_>, device: &Device) -> fmt::Result {
     Ok(())
 }
 
-/// The estimated sizes of the image with other presets as text.
-pub(crate) struct EstimatesText<'a>(pub(crate) &'a Estimates);
-
-impl fmt::Display for EstimatesText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Estimates { sample_bytes, is_whole, now, presets, .. } = self.0;
-        let how = match is_whole {
-            true => "built".to_owned(),
-            false => format!("estimated from {} of content", Bytes(*sample_bytes)),
-        };
-        writeln!(f, "\n{:>16} {:>9}  preset, {how}", "image", "of now")?;
-        for estimate in presets {
-            let share = Share(estimate.image, *now).to_string();
-            writeln!(f, "{:>16} {share:>9}  {}", estimate.image, estimate.name)?;
-        }
-        Ok(())
+/// Writes the estimated sizes of the image with other presets.
+pub(super) fn estimates_text(f: &mut dyn Write, estimates: &Estimates) -> io::Result<()> {
+    let Estimates { sample_bytes, is_whole, now, presets, .. } = estimates;
+    let how = match is_whole {
+        true => "built".to_owned(),
+        false => format!("estimated from {} of content", Bytes(*sample_bytes)),
+    };
+    writeln!(f, "\n{:>16} {:>9}  preset, {how}", "image", "of now")?;
+    for estimate in presets {
+        let share = Share(estimate.image, *now).to_string();
+        writeln!(f, "{:>16} {share:>9}  {}", estimate.image, estimate.name)?;
     }
+    Ok(())
 }

@@ -65,8 +65,8 @@ impl ExtentRecord {
 
 impl fmt::Display for ExtentRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", Range(Some(self.logical), self.length))?;
-        write!(f, " {}", Range(self.physical, self.stored))?;
+        f.write_str(&range(Some(self.logical), self.length))?;
+        write!(f, " {}", range(self.physical, self.stored))?;
         write!(f, " {:>10} {:>10} {:<9}", self.length, self.stored, self.kind)?;
         write!(f, " {}", self.device.as_deref().unwrap_or("-"))?;
         f.write_str(if self.partial { " partial" } else { "" })?;
@@ -75,18 +75,10 @@ impl fmt::Display for ExtentRecord {
 }
 
 /// The first and the last byte of a range.
-struct Range(Option<u64>, u64);
-
-impl fmt::Display for Range {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Self(None, _) => write!(f, "{:>24}", "-"),
-            Self(Some(first), length) => {
-                let last = first.saturating_add(length).saturating_sub(1);
-                write!(f, "{first:>11}..{last:>11}")
-            }
-        }
-    }
+fn range(first: Option<u64>, length: u64) -> String {
+    let Some(first) = first else { return format!("{:>24}", "-") };
+    let last = first.saturating_add(length).saturating_sub(1);
+    format!("{first:>11}..{last:>11}")
 }
 
 #[cfg(test)]

@@ -1,30 +1,27 @@
-//! Formats the facts about an image.
+//! Formats the facts about an image as text.
 
-use std::fmt;
+use std::io::{self, Write};
 
-use lith_report::{Algorithm, DeviceSlot, Facts, Kernel, Requirement, Summary};
+use lith_report::{
+    Algorithm, Contents, DeviceSlot, Facts, Requirement, Summary, Tally,
+    number::{Bytes, Count, Share},
+};
 
 use super::{
     attributes::Time,
-    contents::ContentsText,
-    details::{DetailsText, EstimatesText},
-    number::Bytes,
+    details::{details_text, estimates_text},
 };
 
-/// The facts as text.
-pub(crate) struct FactsText<'a>(pub(crate) &'a Facts);
-
-impl fmt::Display for FactsText<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Facts { summary, contents, details, presets, .. } = self.0;
-        summary_text(f, summary)?;
-        contents.as_ref().map_or(Ok(()), |contents| ContentsText(contents).fmt(f))?;
-        details.as_ref().map_or(Ok(()), |details| DetailsText(details).fmt(f))?;
-        presets.as_ref().map_or(Ok(()), |presets| EstimatesText(presets).fmt(f))
-    }
+/// Writes the facts.
+pub(crate) fn facts_text(f: &mut dyn Write, facts: &Facts) -> io::Result<()> {
+    let Facts { summary, contents, details, presets, .. } = facts;
+    summary_text(f, summary)?;
+    contents.as_ref().map_or(Ok(()), |contents| contents_text(f, contents))?;
+    details.as_ref().map_or(Ok(()), |details| details_text(f, details))?;
+    presets.as_ref().map_or(Ok(()), |presets| estimates_text(f, presets))
 }
 
-fn summary_text(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
+fn summary_text(f: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     let list = |names: &[&str]| if names.is_empty() { "none".into() } else { names.join(", ") };
     writeln!(f, "size        {} ({} bytes)", Bytes(summary.size), summary.size)?;
     writeln!(f, "UUID        {}", summary.uuid)?;
@@ -40,13 +37,32 @@ fn summary_text(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
     for (number, DeviceSlot { tag, blocks, .. }) in summary.devices.iter().enumerate() {
         writeln!(f, "device {:<4} {blocks} blocks, tag {tag:?}", number + 1)?;
     }
-    kernel_text(f, &summary.kernel)
+    writeln!(f, "mounts on   Linux {} and later", summary.kernel.oldest)?;
+    for Requirement { since, what, .. } in &summary.kernel.reasons {
+        writeln!(f, "            {since}: {what}")?;
+    }
+    Ok(())
 }
 
-fn kernel_text(f: &mut fmt::Formatter<'_>, kernel: &Kernel) -> fmt::Result {
-    writeln!(f, "mounts on   Linux {} and later", kernel.oldest)?;
-    for Requirement { since, what, .. } in &kernel.reasons {
-        writeln!(f, "            {since}: {what}")?;
+fn contents_text(f: &mut dyn Write, contents: &Contents) -> io::Result<()> {
+    let kinds = contents.kinds.iter().map(|(kind, count)| match kind.name() {
+        "directory" if *count != 1 => format!("{count} directories"),
+        name => Count(*count, name).to_string(),
+    });
+    writeln!(f, "\nholds       {}", kinds.collect::<Vec<_>>().join(", "))?;
+    let (names, compact) = (contents.names, contents.compact_inodes);
+    let (names, compact) = (Count(names, "name"), Count(compact, "compact inode"));
+    let with_xattrs = contents.inodes_with_xattrs;
+    write!(f, "            {names} below the root; ")?;
+    writeln!(f, "{compact}, {with_xattrs} with extended attributes")?;
+    let (bytes, stored) = (Bytes(contents.bytes), Bytes(contents.stored));
+    let share = Share(contents.stored, contents.bytes);
+    writeln!(f, "content     {bytes}, stored in {stored}: {share}")?;
+    let (extents, bytes, stored, share) = ("extents", "bytes", "stored", "share");
+    writeln!(f, "\nstored as   {extents:>10} {bytes:>16} {stored:>16} {share:>9}")?;
+    for (name, Tally { extents, bytes, stored, .. }) in &contents.data {
+        let share = Share(*stored, *bytes).to_string();
+        writeln!(f, "{name:<11} {extents:>10} {bytes:>16} {stored:>16} {share:>9}")?;
     }
     Ok(())
 }

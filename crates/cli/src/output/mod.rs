@@ -1,8 +1,7 @@
 //! How are results shown, to people and to programs? Holds their text and JSON forms, errors, progress and output files.
 
 pub(crate) mod attributes;
-pub(crate) mod contents;
-pub(crate) mod details;
+mod details;
 pub(crate) mod difference;
 pub(crate) mod error;
 pub(crate) mod extents;
@@ -10,7 +9,6 @@ pub(crate) mod file;
 pub(crate) mod info;
 pub(crate) mod json;
 pub(crate) mod notes;
-pub(crate) mod number;
 pub(crate) mod progress;
 pub(crate) mod skips;
 pub(crate) mod target;
@@ -22,6 +20,8 @@ use std::{
     path::Path,
 };
 
+use crate::exit::Outcome;
+
 /// A buffer for standard output. Must be flushed, because errors are lost when it is dropped.
 pub(crate) type Stdout = BufWriter<Raw>;
 
@@ -29,6 +29,12 @@ pub(crate) type Stdout = BufWriter<Raw>;
 pub(crate) fn stdout() -> io::Result<Stdout> {
     let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
     Ok(BufWriter::with_capacity(64 << 10, Raw(file)))
+}
+
+/// Ends the output of a program that succeeded.
+pub(crate) fn finish(mut output: Stdout) -> anyhow::Result<Outcome> {
+    output.flush()?;
+    Ok(Outcome::Success)
 }
 
 /// Standard output, whose errors name it.

@@ -6,8 +6,7 @@ use lith::{
     source::{Note, NoteKind},
     tree::DisplayPath,
 };
-
-use super::number::Count;
+use lith_report::number::Count;
 
 /// A note on one line.
 pub(crate) struct NoteLine<'a>(pub(crate) &'a Note);

@@ -18,12 +18,9 @@ const DELAY: Duration = Duration::from_millis(500);
 /// Time between two updates of the bar.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// A state of the work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Position {
-    /// The current phase.
     pub(crate) what: &'static str,
-    /// Bytes done.
     pub(crate) done: u64,
     /// Bytes in total; 0 if unknown.
     pub(crate) total: u64,

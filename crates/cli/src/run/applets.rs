@@ -23,8 +23,7 @@ pub(crate) fn run(
     let Some(directory) = &request.install else {
         let mut output = output::stdout()?;
         names.try_for_each(|name| writeln!(output, "{name}"))?;
-        output.flush()?;
-        return Ok(Outcome::Success);
+        return output::finish(output);
     };
     let target = match &request.target {
         Some(target) => target.clone(),

@@ -1,58 +1,57 @@
 //! Builds an image, shows progress, and prints the report.
 
-use std::{
-    borrow::Cow,
-    io::Write,
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{borrow::Cow, io::Write, path::Path, sync::Arc, time::Instant};
 
 use lith::{
     Builder, Built, Error,
     builder::Report,
     observer::{Observer, Phase, Progress},
 };
+use lith_report::number::{Bytes, Count, Share, ratio};
 use serde::Serialize;
 
 use super::trees;
 use crate::{
-    args::build::{Build, Summary},
+    args::build::Build,
     exit::Outcome,
-    output::{
-        self, Stdout,
-        error::Place,
-        json,
-        notes::NoteLine,
-        number::{Bytes, Count, Share, ratio},
-        progress::Bar,
-    },
+    output::{self, Stdout, error::Place, json, notes::NoteLine, progress::Bar},
 };
 
-/// Makes an image.
 pub(crate) fn run(request: Build) -> anyhow::Result<Outcome> {
     let started = Instant::now();
-    let Build { source, devices, image, read, options, kernel_notes, adjust, work, summary } =
-        request;
+    let Build {
+        source,
+        devices,
+        image,
+        read,
+        options,
+        kernel_notes,
+        adjust,
+        memory,
+        verify,
+        json,
+        quiet,
+    } = request;
     let open = || {
         let builder = Builder::source(trees::open(&source, &devices, &read)?);
-        Ok(work.apply(builder.options(|all| *all = options).adjust(adjust)))
+        let builder = builder.options(|all| *all = options).adjust(adjust);
+        Ok(builder.workers(read.workers).memory(memory).verify(verify))
     };
-    let Built { report, notes, .. } = make(open, &image, summary != Summary::Nothing)?;
+    let Built { report, notes, .. } = make(open, &image, !quiet)?;
+    let seconds = started.elapsed().as_secs_f64();
     let notes = notes.iter().map(|note| NoteLine(note).to_string());
-    let notes = kernel_notes.into_iter().chain(notes).collect();
-    let result = Printed { image: &image, report, notes, time: started.elapsed() };
+    let notes = kernel_notes.into_iter().chain(notes);
     let mut output = output::stdout()?;
-    match summary {
-        Summary::Text => {
-            result.print_notes();
-            result.write_text(&mut output)?;
-        }
-        Summary::Json => json::write_pretty(&mut output, &result.record())?,
-        Summary::Nothing => {}
+    if json {
+        let ratio = ratio(report.image_bytes, report.content_bytes);
+        let (image, notes) = (image.to_string_lossy(), notes.collect());
+        let record = Record { image, report: &report, ratio, seconds, notes };
+        json::write_pretty(&mut output, &record)?;
+    } else if !quiet {
+        notes.for_each(|note| eprintln!("lith: {note}"));
+        write_text(&image, &report, seconds, &mut output)?;
     }
-    output.flush()?;
-    Ok(Outcome::Success)
+    output::finish(output)
 }
 
 /// Makes an image of the source that `open` opens, and shows the progress if `is_shown`.
@@ -74,14 +73,6 @@ fn about(image: &Path, error: Error) -> anyhow::Error {
     if names_a_path { error } else { error.context(Place(image).to_string()) }
 }
 
-/// A finished build, to be printed.
-struct Printed<'a> {
-    image: &'a Path,
-    report: Report,
-    notes: Vec<String>,
-    time: Duration,
-}
-
 #[derive(Serialize)]
 struct Record<'a> {
     image: Cow<'a, str>,
@@ -90,36 +81,23 @@ struct Record<'a> {
     /// Bytes of the image for each byte of content.
     ratio: Option<f64>,
     seconds: f64,
-    notes: &'a [String],
+    notes: Vec<String>,
 }
 
-impl Printed<'_> {
-    fn print_notes(&self) {
-        for note in &self.notes {
-            eprintln!("lith: {note}");
-        }
-    }
-
-    fn record(&self) -> Record<'_> {
-        Record {
-            image: self.image.to_string_lossy(),
-            report: &self.report,
-            ratio: ratio(self.report.image_bytes, self.report.content_bytes),
-            seconds: self.time.as_secs_f64(),
-            notes: &self.notes,
-        }
-    }
-
-    fn write_text(&self, output: &mut Stdout) -> anyhow::Result<()> {
-        let Report { image_bytes, content_bytes, files, inodes, .. } = self.report;
-        let (compressed, sparse) = (self.report.compressed_files, self.report.sparse_files);
-        let others = inodes.saturating_sub(files);
-        let (share, seconds) = (Share(image_bytes, content_bytes), self.time.as_secs_f64());
-        writeln!(output, "{}: {}", Place(self.image), Bytes(image_bytes))?;
-        writeln!(output, "  content  {}, stored in {share}", Bytes(content_bytes))?;
-        write!(output, "  files    {files} ({compressed} compressed, {sparse} sparse)")?;
-        writeln!(output, " and {}", Count(others, "other inode"))?;
-        writeln!(output, "  time     {seconds:.2} s")?;
-        Ok(())
-    }
+fn write_text(
+    image: &Path,
+    report: &Report,
+    seconds: f64,
+    output: &mut Stdout,
+) -> anyhow::Result<()> {
+    let Report { image_bytes, content_bytes, files, inodes, .. } = *report;
+    let (compressed, sparse) = (report.compressed_files, report.sparse_files);
+    let others = inodes.saturating_sub(files);
+    let share = Share(image_bytes, content_bytes);
+    writeln!(output, "{}: {}", Place(image), Bytes(image_bytes))?;
+    writeln!(output, "  content  {}, stored in {share}", Bytes(content_bytes))?;
+    write!(output, "  files    {files} ({compressed} compressed, {sparse} sparse)")?;
+    writeln!(output, " and {}", Count(others, "other inode"))?;
+    writeln!(output, "  time     {seconds:.2} s")?;
+    Ok(())
 }

@@ -20,8 +20,7 @@ pub(crate) fn run(request: &Cat) -> anyhow::Result<Outcome> {
     for (path, inode) in files {
         print(&subject, path, &inode, &mut output)?;
     }
-    output.flush()?;
-    Ok(Outcome::Success)
+    output::finish(output)
 }
 
 fn find(subject: &Subject<'_>, path: &[u8]) -> anyhow::Result<Inode> {

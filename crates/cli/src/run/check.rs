@@ -7,6 +7,7 @@ use lith::{
     check::{self, Finding, Report, Severity},
     observer::Progress,
 };
+use lith_report::number::{Bytes, Count};
 use serde::Serialize;
 
 use super::subject;
@@ -17,12 +18,10 @@ use crate::{
         self, Stdout,
         error::{Place, harmless},
         json,
-        number::{Bytes, Count},
         progress::Bar,
     },
 };
 
-/// Checks an image.
 pub(crate) fn run(request: &Check) -> anyhow::Result<Outcome> {
     let path = request.image.image.as_path();
     let devices = subject::devices(&request.image)?;

@@ -8,12 +8,10 @@ use crate::{
     output,
 };
 
-/// Prints the completion script of a shell.
 pub(crate) fn run(request: &Completions) -> anyhow::Result<Outcome> {
     let mut script = Vec::new();
     clap_complete::generate(request.shell, &mut args::command(), "lith", &mut script);
     let mut output = output::stdout()?;
     output.write_all(&script)?;
-    output.flush()?;
-    Ok(Outcome::Success)
+    output::finish(output)
 }

@@ -18,7 +18,6 @@ use crate::{
     output::{self, Stdout, difference::DifferenceRecord, json, progress::Bar},
 };
 
-/// Compares two trees.
 pub(crate) fn run(request: &Diff) -> anyhow::Result<Outcome> {
     let stdin = Path::new("-");
     if request.a == stdin && request.b == stdin {

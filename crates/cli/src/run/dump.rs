@@ -1,15 +1,11 @@
 //! Prints a tree as canonical text (`lith dump`).
 
-use std::io::Write;
-
 use super::trees;
 use crate::{args::dump::Dump, exit::Outcome, output};
 
-/// Prints the canonical text of a tree.
 pub(crate) fn run(request: &Dump) -> anyhow::Result<Outcome> {
     let source = trees::open(&request.source, &request.devices, &trees::everything())?;
     let mut output = output::stdout()?;
     lith::tree::dump(source.filesystem(), &mut output)?;
-    output.flush()?;
-    Ok(Outcome::Success)
+    output::finish(output)
 }

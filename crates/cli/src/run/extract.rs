@@ -9,7 +9,6 @@ use crate::{
     output::{progress::Bar, skips::Skips},
 };
 
-/// Extracts an image, or parts of it, into a directory.
 pub(crate) fn run(request: &Extract) -> anyhow::Result<Outcome> {
     let source = trees::of_image(&request.image)?;
     let selection = trees::select(&source, &request.image, &request.paths)?;

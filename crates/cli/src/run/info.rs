@@ -1,6 +1,6 @@
 //! Describes an image (`lith info`).
 
-use std::{env, io::Write, sync::Arc};
+use std::{env, sync::Arc};
 
 use lith_report::{Facts, Options, Summary, census, gather};
 
@@ -8,10 +8,9 @@ use super::{presets, subject::Subject};
 use crate::{
     args::info::Info,
     exit::Outcome,
-    output::{self, info::FactsText, json},
+    output::{self, info::facts_text, json},
 };
 
-/// Describes an image.
 pub(crate) fn run(request: &Info) -> anyhow::Result<Outcome> {
     let subject = Subject::open(&request.image)?;
     let mut facts = gather_facts(&subject, request)?;
@@ -23,10 +22,9 @@ pub(crate) fn run(request: &Info) -> anyhow::Result<Outcome> {
     if request.json {
         json::write_pretty(&mut output, &facts)?;
     } else {
-        write!(output, "{}", FactsText(&facts))?;
+        facts_text(&mut output, &facts)?;
     }
-    output.flush()?;
-    Ok(Outcome::Success)
+    output::finish(output)
 }
 
 fn gather_facts(subject: &Subject<'_>, request: &Info) -> anyhow::Result<Facts> {

@@ -21,7 +21,6 @@ use crate::{
     },
 };
 
-/// Lists a directory, or shows a single file.
 pub(crate) fn run(request: &Ls) -> anyhow::Result<Outcome> {
     let subject = Subject::open(&request.image)?;
     let path = request.path.as_encoded_bytes();
@@ -32,8 +31,7 @@ pub(crate) fn run(request: &Ls) -> anyhow::Result<Outcome> {
     } else {
         list.show(path, path, &start)?;
     }
-    list.output.flush()?;
-    Ok(Outcome::Success)
+    output::finish(list.output)
 }
 
 struct List<'a> {

@@ -27,8 +27,7 @@ pub(crate) fn run(
     let Some(directory) = &request.directory else {
         let mut output = output::stdout()?;
         render(&command, &mut output)?;
-        output.flush()?;
-        return Ok(Outcome::Success);
+        return output::finish(output);
     };
     fs::create_dir_all(directory)
         .with_context(|| format!("{}: cannot create", Place(directory)))?;

@@ -3,18 +3,14 @@
 use std::{borrow::Cow, io::Write};
 
 use lith::{reader::Inode, tree::DisplayPath};
+use lith_report::number::{Count, Share};
 use serde::Serialize;
 
 use super::subject::Subject;
 use crate::{
     args::map::Map,
     exit::Outcome,
-    output::{
-        self, Stdout,
-        extents::ExtentRecord,
-        json,
-        number::{Count, Share},
-    },
+    output::{self, Stdout, extents::ExtentRecord, json},
 };
 
 /// What `map --json` prints.
@@ -28,7 +24,6 @@ struct MapRecord<'a> {
     extents: Vec<ExtentRecord>,
 }
 
-/// Shows the extents of a file.
 pub(crate) fn run(request: &Map) -> anyhow::Result<Outcome> {
     let subject = Subject::open(&request.image)?;
     let path = request.path.as_encoded_bytes();
@@ -39,8 +34,7 @@ pub(crate) fn run(request: &Map) -> anyhow::Result<Outcome> {
     } else {
         table(&subject, path, &inode, &mut output)?;
     }
-    output.flush()?;
-    Ok(Outcome::Success)
+    output::finish(output)
 }
 
 fn record<'a>(

@@ -7,7 +7,7 @@ use lith::{
     format::kernel::{self, KernelVersion},
     reader::Image,
 };
-use lith_report::{Candidate, Estimates, Facts};
+use lith_report::{Estimates, Facts};
 
 /// Builds a sample of an image with each preset, for the default kernel or the oldest that mounts the image if that is
 /// newer. Temporary data is stored in `folder`.
@@ -17,8 +17,6 @@ pub(crate) fn estimate(
     folder: &Path,
 ) -> anyhow::Result<Estimates> {
     let kernel = KernelVersion::DEFAULT.max(kernel::min_kernel(image.superblock()));
-    let candidate =
-        |preset: Preset| Candidate { name: preset.to_string(), options: preset.options(kernel) };
-    let candidates = Preset::ALL.map(candidate);
+    let candidates = Preset::ALL.map(|preset| (preset.name(), preset.options(kernel)));
     Ok(lith_report::estimate(image, facts, &candidates, folder)?)
 }

@@ -12,7 +12,7 @@ use std::{
 };
 
 use anyhow::Context;
-use lith_report::{Facts, GENERATOR, Options, gather, page};
+use lith_report::{Facts, GENERATOR, Options, gather, number::Bytes, page};
 
 use super::{presets, subject::Subject};
 use crate::{
@@ -21,7 +21,6 @@ use crate::{
     output::{
         self, directory_of,
         error::{Place, one_line},
-        number::Bytes,
         progress::{Bar, Position},
         target::Target,
     },
@@ -30,7 +29,6 @@ use crate::{
 /// Bytes at the start of a page that contain the name of its generator.
 const GENERATOR_BYTES: u64 = 4096;
 
-/// Writes a page about an image.
 pub(crate) fn run(request: &Report) -> anyhow::Result<Outcome> {
     let output = output(request)?;
     let facts = facts(request, output.as_deref())?;
@@ -40,16 +38,14 @@ pub(crate) fn run(request: &Report) -> anyhow::Result<Outcome> {
     let Some(path) = output else {
         let mut output = output::stdout()?;
         output.write_all(page.as_bytes())?;
-        output.flush()?;
-        return Ok(Outcome::Success);
+        return output::finish(output);
     };
     write(&path, &page)?;
+    let mut output = output::stdout()?;
     if !request.quiet {
-        let mut output = output::stdout()?;
         writeln!(output, "{}: {}", Place(&path), Bytes(page.len() as u64))?;
-        output.flush()?;
     }
-    Ok(Outcome::Success)
+    output::finish(output)
 }
 
 /// The path of the page; `None`: standard output.

@@ -35,8 +35,7 @@ pub(crate) fn run(request: &Stat) -> anyhow::Result<Outcome> {
             facts.write(&mut output)?;
         }
     }
-    output.flush()?;
-    Ok(Outcome::Success)
+    output::finish(output)
 }
 
 /// Everything that is shown of a file.
@@ -152,7 +151,6 @@ fn value(bytes: &[u8]) -> String {
     }
 }
 
-/// The name of an inode form.
 const fn form_name(form: InodeForm) -> &'static str {
     match form {
         InodeForm::Compact => "compact",
@@ -160,7 +158,6 @@ const fn form_name(form: InodeForm) -> &'static str {
     }
 }
 
-/// The name of a data layout.
 pub(super) const fn layout_name(layout: Layout) -> &'static str {
     match layout {
         Layout::FlatPlain => "flat plain",

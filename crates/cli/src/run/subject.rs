@@ -10,7 +10,7 @@ use lith::{
     tree::DisplayPath,
 };
 
-use crate::{args::image::ImageArgs, output::error::Place};
+use crate::{args::common::ImageArgs, output::error::Place};
 
 /// An open image and its path, which errors name.
 pub(crate) struct Subject<'a> {
@@ -19,7 +19,6 @@ pub(crate) struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// Opens the image that the arguments name.
     pub(crate) fn open(args: &'a ImageArgs) -> anyhow::Result<Self> {
         let path = args.image.as_path();
         let devices = devices(args)?;
@@ -28,7 +27,6 @@ impl<'a> Subject<'a> {
         Ok(Self { image, path })
     }
 
-    /// An image that is open already.
     pub(crate) const fn new(image: Image, path: &'a Path) -> Self {
         Self { image, path }
     }

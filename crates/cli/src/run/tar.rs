@@ -15,7 +15,6 @@ use crate::{
     output::{self, error::Place, progress::Bar, skips::Skips, target::Target},
 };
 
-/// Writes an image, or parts of it, as a tar.
 pub(crate) fn run(request: &Tar) -> anyhow::Result<Outcome> {
     if request.output.is_none() && io::stdout().is_terminal() {
         anyhow::bail!("a tar is not written to a terminal; redirect it, or name a file with -o");

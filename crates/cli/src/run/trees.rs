@@ -15,7 +15,7 @@ use lith::{
 };
 
 use super::subject::{self, Subject};
-use crate::{args::image::ImageArgs, output::error::Place};
+use crate::{args::common::ImageArgs, output::error::Place};
 
 /// Opens the directory, tar or image at a path; only an image can have further devices.
 pub(crate) fn open(path: &Path, devices: &[PathBuf], options: &Options) -> anyhow::Result<Source> {
@@ -38,7 +38,6 @@ pub(crate) fn open(path: &Path, devices: &[PathBuf], options: &Options) -> anyho
     }
 }
 
-/// The tree of an image.
 pub(crate) fn of_image(args: &ImageArgs) -> anyhow::Result<Source> {
     let path = args.image.as_path();
     let image = Arc::new(Subject::open(args)?.image);

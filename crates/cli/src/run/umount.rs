@@ -6,7 +6,6 @@ use anyhow::Context;
 
 use crate::{args::umount::Umount, exit::Outcome, output::error::Place};
 
-/// Unmounts an image.
 pub(crate) fn run(request: &Umount) -> anyhow::Result<Outcome> {
     let directory = request.directory.as_path();
     let unmounted = if request.when_dead {

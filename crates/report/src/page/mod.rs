@@ -10,8 +10,11 @@ mod treemap;
 
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 
-use self::context::Page;
-use crate::{error::PageError, facts::Facts};
+use crate::{
+    error::PageError,
+    facts::Facts,
+    number::{Bytes, Share},
+};
 
 /// The generator that each page names near its beginning; a version follows.
 pub const GENERATOR: &str = "lith report";
@@ -30,7 +33,12 @@ pub fn page(name: &[u8], facts: &Facts) -> Result<String, PageError> {
     environment.set_trim_blocks(true);
     environment.set_lstrip_blocks(true);
     let style = Value::from_safe_string(STYLE.to_owned());
-    let page = Value::from_serialize(Page::new(name, facts));
+    environment.add_filter("bytes", |number: u64| Bytes(number).to_string());
+    environment.add_filter("grouped", text::grouped);
+    environment.add_function("share", |part: u64, whole: u64| Share(part, whole).to_string());
+    environment.add_function("percent", text::percent);
+    environment.add_function("change", text::change);
+    let page = context::page(name, facts);
     let template = environment.template_from_named_str("page.html", TEMPLATE)?;
     Ok(template.render(
         context! { style, page, generator => GENERATOR, version => env!("CARGO_PKG_VERSION") },

@@ -2,34 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use minijinja::{Value, context};
 use serde::Serialize;
 
 use super::text::percent;
-use crate::{
-    facts::{Class, ClassSums, Device, Region},
-    number::{Bytes, Share},
-};
+use crate::facts::{Class, Device, Region};
 
 /// Rows of a map, and cells of a row.
 const ROWS: u64 = 16;
 const CELLS: u64 = 160;
 const ROW: usize = 160;
-
-/// A map of a device.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Map {
-    name: String,
-    rows: Vec<Row>,
-    /// Bytes of a row, and of a cell.
-    row_bytes: String,
-    legend: Vec<Entry>,
-}
-
-#[derive(Clone, Debug, Serialize)]
-struct Row {
-    start: String,
-    runs: Vec<Run>,
-}
 
 /// Contiguous cells of one class.
 #[derive(Clone, Debug, Serialize)]
@@ -40,44 +22,26 @@ struct Run {
     title: &'static str,
 }
 
-#[derive(Clone, Debug, Serialize)]
-struct Entry {
-    class: Class,
-    name: &'static str,
-    bytes: String,
-    share: String,
-    width: String,
-}
-
-impl Map {
-    /// The map of a device; `None` for an empty one.
-    pub(super) fn new(device: &Device) -> Option<Self> {
-        if device.size == 0 {
-            return None;
+/// The map of a device; `None` for an empty one.
+pub(super) fn map(device: &Device) -> Option<Value> {
+    let Device { number, size, .. } = *device;
+    let name = match number {
+        0 => "The image".to_owned(),
+        number => format!("Device {number}"),
+    };
+    let cells = cells(device);
+    let rows = cells.chunks(ROW).zip(0..);
+    let rows = rows.map(|(cells, number)| (boundary(size, number * CELLS), runs(cells)));
+    let legend = device.classes.iter().map(|sums| (sums.class, sums.class.name(), sums.bytes));
+    (size > 0).then(|| {
+        context! {
+            name,
+            size,
+            rows => rows.collect::<Vec<_>>(),
+            row_bytes => size.div_ceil(ROWS),
+            legend => legend.collect::<Vec<_>>(),
         }
-        let cells = cells(device);
-        let rows = cells.chunks(ROW).zip(0..);
-        let row = |(cells, number): (&[Class], u64)| Row {
-            start: Bytes(boundary(device.size, number * CELLS)).to_string(),
-            runs: runs(cells),
-        };
-        let entry = |sums: &ClassSums| Entry {
-            class: sums.class,
-            name: sums.class.name(),
-            bytes: Bytes(sums.bytes).to_string(),
-            share: Share(sums.bytes, device.size).to_string(),
-            width: percent(sums.bytes, device.size),
-        };
-        Some(Self {
-            name: match device.number {
-                0 => "The image".to_owned(),
-                number => format!("Device {number}"),
-            },
-            rows: rows.map(row).collect(),
-            row_bytes: Bytes(device.size.div_ceil(ROWS)).to_string(),
-            legend: device.classes.iter().map(entry).collect(),
-        })
-    }
+    })
 }
 
 /// The position of a cell's first byte.
@@ -152,8 +116,8 @@ mod tests {
 
     #[test]
     fn tiny_devices_have_maps_too() {
-        let map = Map::new(&device(3, &[(0, 1, Class::Inodes), (1, 2, Class::Plain)])).unwrap();
-        assert_eq!(map.rows.len() as u64, ROWS);
-        assert!(Map::new(&device(0, &[])).is_none());
+        assert!(map(&device(0, &[])).is_none());
+        let map = map(&device(3, &[(0, 1, Class::Inodes), (1, 2, Class::Plain)])).unwrap();
+        assert_eq!(map.get_attr("rows").unwrap().len(), usize::try_from(ROWS).ok());
     }
 }

@@ -123,7 +123,7 @@ pub(super) fn of_types(types: &[TypeSums], by: By) -> Vec<Tile> {
     let weights: Vec<_> = types.iter().map(|sums| by.of(&sums.all)).collect();
     let areas = squarify(&weights, Area::WHOLE);
     let drawn = types.iter().zip(areas).filter(|(_, area)| area.size() >= SMALLEST);
-    drawn.map(|(sums, area)| tile(&area, &sums.all, Some(&sums.name), &sums.name)).collect()
+    drawn.map(|(sums, area)| tile(&area, &sums.all, &sums.name, &sums.name)).collect()
 }
 
 /// Draws the content of the folder `path` into an area.
@@ -149,7 +149,7 @@ fn draw_inside(
             }
             Part::Rest(_) => ("(others)".to_owned(), format!("others in {path}")),
         };
-        let drawn = tile(&area, &part.sums(), Some(&name), &what);
+        let drawn = tile(&area, &part.sums(), &name, &what);
         let inside = area.inside(drawn.label.is_some());
         tiles.push(drawn);
         let fits = inside.width > 4.0 * PADDING && inside.height > 4.0 * PADDING;
@@ -182,10 +182,9 @@ impl Part<'_> {
     }
 }
 
-fn tile(area: &Area, sums: &Sums, name: Option<&str>, what: &str) -> Tile {
+fn tile(area: &Area, sums: &Sums, name: &str, what: &str) -> Tile {
     let percent = |pixels: f64| format!("{:.2}%", pixels / WIDTH * 100.0);
-    let label = name.filter(|_| area.height >= LINE);
-    let label = label.and_then(|name| fitting(name, area.width - AROUND));
+    let label = fitting(name, area.width - AROUND).filter(|_| area.height >= LINE);
     let narrow = area.width * NARROW / WIDTH - AROUND;
     Tile {
         x: percent(area.x),

@@ -23,24 +23,15 @@ use crate::{
 /// Bytes of file content that are built for an estimate.
 const SAMPLE: u64 = 8 << 20;
 
-/// Options to be tried.
-#[derive(Clone, Debug)]
-pub struct Candidate {
-    /// Their name.
-    pub name: String,
-    /// The options.
-    pub options: Options,
-}
-
-/// Builds a sample of the content of `image`, whose facts are `facts`, with the options of each candidate, into
-/// temporary files in `folder`.
+/// Builds a sample of the content of `image`, whose facts are `facts`, with the options of each
+/// candidate, which has a name, into temporary files in `folder`.
 ///
 /// # Errors
 /// [`EstimateError`] if the image is corrupt, or temporary files can't be written.
 pub fn estimate(
     image: &Arc<Image>,
     facts: &Facts,
-    candidates: &[Candidate],
+    candidates: &[(&str, Options)],
     folder: &Path,
 ) -> Result<Estimates, EstimateError> {
     let path = Path::new("image");
@@ -59,8 +50,8 @@ pub fn estimate(
         None => (facts.contents.as_ref().map_or(0, |contents| contents.bytes), now),
         Some(sample) => (sample.bytes(), measure(image, facts, &source, sample)?),
     };
-    let estimate = |candidate: &Candidate| {
-        let (sample_image, name) = (built(&candidate.options)?, candidate.name.clone());
+    let estimate = |(name, options): &(&str, Options)| {
+        let (sample_image, name) = (built(options)?, (*name).to_owned());
         let image =
             if sample.is_none() { sample_image } else { scale(sample_image, now, sample_stored) };
         Ok(Estimate { name, sample_image, image, ratio: number::ratio(image, now) })

@@ -14,7 +14,7 @@ use lith::{
     tree::{Filesystem, InodeIndex, MemoryContents, Metadata, Name, Tree},
 };
 use lith_report::{Class, Details, Facts, Folder, Sums, census, gather, page};
-use lith_testkit::{chunks, golden, image, place, recipe};
+use lith_testkit::{chunks, golden, image, matrix, place, recipe};
 
 /// Everything.
 fn whole() -> lith_report::Options {
@@ -82,7 +82,7 @@ fn sums_agree_in_every_kind_of_image() {
     let seeds = lith_testkit::noise::bytes(lith_testkit::noise::Texture::Noise, 7, 4000);
     let (tree, contents) = recipe::from_bytes(&seeds).follow();
     let files = tree.walk().count() as u64;
-    for (name, options) in image::matrix(16) {
+    for (name, options) in matrix::all(16) {
         let bytes = image::build(Filesystem::new(&tree, &contents), &options);
         let image = Image::open(MemoryDevice::new(bytes)).unwrap();
         let facts = check(&name, &image);
@@ -209,8 +209,6 @@ fn an_estimate_of_a_small_image_is_no_estimate() {
     let image = std::sync::Arc::new(Image::open(MemoryDevice::new(bytes)).unwrap());
     let mut facts = gather(&image, whole()).unwrap();
     let candidates = [("same", image::plain()), ("lz4", image::compressed(image::lz4hc(12), 4096))];
-    let candidates =
-        candidates.map(|(name, options)| lith_report::Candidate { name: name.to_owned(), options });
     let folder = place::folder();
     let estimates = lith_report::estimate(&image, &facts, &candidates, folder.path()).unwrap();
     assert!(estimates.is_whole && estimates.sample_bytes == 108_000);
@@ -236,7 +234,7 @@ fn an_estimate_by_a_sample_comes_near() {
     let expected = image::build(Filesystem::new(&tree, &contents), &options).len() as u64;
     let image = std::sync::Arc::new(Image::open(MemoryDevice::new(plain)).unwrap());
     let facts = gather(&image, whole()).unwrap();
-    let candidates = [lith_report::Candidate { name: "lz4hc".to_owned(), options }];
+    let candidates = [("lz4hc", options)];
     let folder = place::folder();
     let estimates = lith_report::estimate(&image, &facts, &candidates, folder.path()).unwrap();
     assert!(!estimates.is_whole && estimates.sample_bytes == 8 << 20);

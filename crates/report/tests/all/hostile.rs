@@ -12,8 +12,8 @@ use std::{
 };
 
 use lith::{device::MemoryDevice, reader::Image, tree::Filesystem};
-use lith_report::{Candidate, estimate, gather, page};
-use lith_testkit::{corpus, golden, image, mutation, place, recipe, tier};
+use lith_report::{estimate, gather, page};
+use lith_testkit::{corpus, golden, image, matrix, mutation, place, recipe, tier};
 
 /// Everything.
 fn whole() -> lith_report::Options {
@@ -56,8 +56,8 @@ fn bad_images_are_tried_with_presets_or_refused() {
         let Ok(image) = Image::open(MemoryDevice::new(fs::read(&path).unwrap())) else { continue };
         let Ok(facts) = gather(&image, whole()) else { continue };
         let options = image::compressed(image::lz4hc(1), 4096);
-        let candidate = Candidate { name: "lz4".to_owned(), options };
-        let estimates = estimate(&Arc::new(image), &facts, &[candidate], place.path());
+        let candidates = [("lz4", options)];
+        let estimates = estimate(&Arc::new(image), &facts, &candidates, place.path());
         outcomes[usize::from(estimates.is_ok())] += 1;
     }
     assert!(outcomes[0] > 2 && outcomes[1] > 2, "{outcomes:?}");
@@ -91,7 +91,7 @@ fn damaged_images_are_reported_or_refused() {
     let (tree, contents) = recipe::from_bytes(&seeds).follow();
     let count = if tier::is_heavy() { 100 } else { 12 };
     let mut outcomes = [0, 0];
-    for (number, (name, options)) in image::matrix(12).into_iter().enumerate() {
+    for (number, (name, options)) in matrix::all(12).into_iter().enumerate() {
         let bytes = image::build(Filesystem::new(&tree, &contents), &options);
         let hot = mutation::hot_ranges(&bytes);
         for seed in 0..count {

@@ -11,7 +11,7 @@ use rustix::fs::{
     utimensat,
 };
 
-use super::Bed;
+use super::bed::Bed;
 use crate::noise::{Texture, bytes};
 
 pub(super) fn plant(bed: &mut Bed) {

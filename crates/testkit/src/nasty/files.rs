@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::Bed;
+use super::bed::Bed;
 use crate::noise::{Texture, bytes};
 
 const KIB: usize = 1 << 10;

@@ -4,28 +4,18 @@
 //! may not make, or the filesystem can't hold, is left out and reported.
 
 mod attributes;
+mod bed;
 mod files;
 mod names;
 mod specials;
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeSet, path::Path};
 
+pub use bed::Nasty;
 pub use files::plant_huge;
 
+use self::bed::Bed;
 use crate::tier;
-
-/// What is planted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Nasty {
-    /// Everything.
-    Whole,
-    /// What a tar holds, and GNU tar can write: no sockets, no paths beyond `PATH_MAX`.
-    ForTar,
-}
 
 /// Plants the tree in `folder`, which exists and is empty.
 pub fn plant(folder: &Path, what: Nasty) {
@@ -36,28 +26,5 @@ pub fn plant(folder: &Path, what: Nasty) {
     attributes::plant(&mut bed);
     for reason in bed.left_out {
         tier::skip("nasty tree", reason);
-    }
-}
-
-/// Where the tree grows.
-struct Bed {
-    root: PathBuf,
-    left_out: BTreeSet<String>,
-}
-
-impl Bed {
-    /// Makes a folder below the root.
-    fn folder(&self, name: &str) -> PathBuf {
-        let folder = self.root.join(name);
-        fs::create_dir(&folder).unwrap();
-        folder
-    }
-
-    /// Reports what could not be made.
-    #[expect(clippy::needless_pass_by_value, reason = "callers hand over what a call just gave")]
-    fn attempt<T>(&mut self, what: &str, result: rustix::io::Result<T>) {
-        if let Err(errno) = result {
-            self.left_out.insert(format!("{what}: {errno}"));
-        }
     }
 }

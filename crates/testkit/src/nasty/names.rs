@@ -9,7 +9,7 @@ use std::{
 
 use rustix::fs::{CWD, Mode, OFlags};
 
-use super::{Bed, Nasty};
+use super::bed::{Bed, Nasty};
 use crate::noise::Noise;
 
 pub(super) fn plant(bed: &mut Bed, what: Nasty) {

@@ -9,7 +9,7 @@ use std::{
 
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
-use super::{Bed, Nasty};
+use super::bed::{Bed, Nasty};
 use crate::noise::{Texture, bytes};
 
 /// Device numbers of each width that Linux has.

@@ -12,7 +12,9 @@ use lith::{
     source::Source,
     tree::{Aspects, Change, Difference, Kind},
 };
-use lith_testkit::{compare, image, nasty, nasty::Nasty, oracle::tools::Tools, place, tier};
+use lith_testkit::{
+    compare, image, matrix, nasty, nasty::Nasty, oracle::tools::Tools, place, tier,
+};
 use tempfile::TempDir;
 
 struct Bed {
@@ -61,7 +63,7 @@ impl Bed {
 #[test]
 fn fsck_finds_nothing_in_our_images() {
     let Some(bed) = Bed::new() else { return };
-    for (name, options) in image::matrix(if bed.tools.version >= (1, 6) { 12 } else { 11 }) {
+    for (name, options) in matrix::all(if bed.tools.version >= (1, 6) { 12 } else { 11 }) {
         if options.layout.block.bits() < 12 && bed.tools.version < (1, 6) {
             continue;
         }

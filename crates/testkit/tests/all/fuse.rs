@@ -28,7 +28,7 @@ use lith::{
 };
 use lith_fuse::{ImageFile, Options};
 use lith_testkit::{
-    compare, image, mutation, nasty,
+    compare, image, matrix, mutation, nasty,
     nasty::Nasty,
     noise::{self, Noise, Texture},
     oracle::{
@@ -91,7 +91,7 @@ fn the_nasty_tree_in_many_kinds_of_images() {
     nasty::plant(&tree, Nasty::Whole);
     let source = image::directory(&tree);
     // Each is tried by the kernel's own mount; what FUSE adds does not depend on all of it.
-    for (name, options) in image::matrix(16).into_iter().step_by(10) {
+    for (name, options) in matrix::all(16).into_iter().step_by(10) {
         image::workers(2).build_at(&path, source.filesystem(), &options);
         let served = fuse::serve(fuse::open(&path), &Options::default());
         assert_fuse_sees(&source, &served, &name);

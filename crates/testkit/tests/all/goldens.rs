@@ -15,7 +15,7 @@ use lith::{
 };
 use lith_testkit::{
     golden::{self, Golden},
-    image,
+    image, matrix,
     noise::{self, Texture},
     recipe,
 };
@@ -110,7 +110,7 @@ fn pinned_file() -> PathBuf {
 fn ours() -> BTreeMap<String, String> {
     let seeds = noise::bytes(Texture::Noise, 1, 6000);
     let (tree, contents) = recipe::from_bytes(&seeds).follow();
-    let mut kinds = image::matrix(16);
+    let mut kinds = matrix::all(16);
     kinds.push(("lz4hc,9 64K".to_owned(), image::compressed(image::lz4hc(9), 65536)));
     kinds.push(("lz4hc,12 4K".to_owned(), image::compressed(image::lz4hc(12), 4096)));
     kinds.push(("for Linux 5.4".to_owned(), for_old_kernel()));

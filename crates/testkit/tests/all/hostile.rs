@@ -20,7 +20,7 @@ use lith::{
     source,
     tree::Filesystem,
 };
-use lith_testkit::{golden, image, mutation, place, recipe, tier};
+use lith_testkit::{golden, image, matrix, mutation, place, recipe, tier};
 
 /// The most memory, in KiB, that any damaged image may make its reader take: caches of 24 MiB, some
 /// pclusters and extents for each of a few workers, and what this program holds itself.
@@ -35,7 +35,7 @@ fn images() -> Vec<(String, Vec<u8>)> {
     }
     let seeds = lith_testkit::noise::bytes(lith_testkit::noise::Texture::Noise, 5, 3000);
     let (tree, contents) = recipe::from_bytes(&seeds).follow();
-    for (name, options) in image::matrix(12) {
+    for (name, options) in matrix::all(12) {
         images.push((name, image::build(Filesystem::new(&tree, &contents), &options)));
     }
     images

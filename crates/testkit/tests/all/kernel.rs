@@ -8,7 +8,9 @@
 use std::{fs, path::Path};
 
 use lith::{codec::Compressor, source::Source};
-use lith_testkit::{compare, image, nasty, nasty::Nasty, oracle::kernel, place, recipe, tier};
+use lith_testkit::{
+    compare, image, matrix, nasty, nasty::Nasty, oracle::kernel, place, recipe, tier,
+};
 use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::TestRunner,
@@ -32,7 +34,7 @@ fn the_nasty_tree_in_every_kind_of_image() {
     fs::create_dir(&tree).unwrap();
     nasty::plant(&tree, Nasty::Whole);
     let source = image::directory(&tree);
-    for (name, options) in image::matrix(kernel::most_block_bits()) {
+    for (name, options) in matrix::all(kernel::most_block_bits()) {
         image::workers(2).build_at(&path, source.filesystem(), &options);
         assert!(assert_kernel_sees(&source, &path, &name));
         let mounted = kernel::mount(&path).unwrap();
@@ -50,7 +52,7 @@ fn the_nasty_tree_in_far_blocks() {
     fs::create_dir(&tree).unwrap();
     nasty::plant(&tree, Nasty::Whole);
     let source = image::directory(&tree);
-    for (name, options) in image::far() {
+    for (name, options) in matrix::far() {
         image::workers(2).build_at(&path, source.filesystem(), &options);
         assert!(assert_kernel_sees(&source, &path, &name));
     }
@@ -81,7 +83,7 @@ fn random_trees() {
     let path = folder.path().join("image");
     let mut runner = TestRunner::deterministic();
     let recipes = recipe::recipes(60);
-    let matrix = image::matrix(kernel::most_block_bits());
+    let matrix = matrix::all(kernel::most_block_bits());
     for number in 0..60 {
         let (tree, contents) =
             recipes.new_tree(&mut runner).unwrap().current().as_linux_allows().follow();

@@ -17,7 +17,7 @@ use lith::{
     tree::Filesystem,
 };
 use lith_testkit::{
-    chunks, compare, image, nasty,
+    chunks, compare, image, matrix, nasty,
     nasty::Nasty,
     noise::{self, Texture},
     place, recipe, rules,
@@ -181,7 +181,7 @@ fn assert_sound(device: Box<dyn ReadAt>, name: &str) {
 fn every_kind_of_image_is_sound() {
     let recipe = recipe::from_bytes(&noise::bytes(Texture::Noise, 3, 4000));
     let (tree, contents) = recipe.as_linux_allows().follow();
-    for (name, options) in image::matrix(16) {
+    for (name, options) in matrix::all(16) {
         let device = MemoryDevice::new(image::build(Filesystem::new(&tree, &contents), &options));
         assert_sound(Box::new(device), &name);
     }
@@ -194,7 +194,7 @@ fn the_nasty_tree_comes_back_from_every_kind_of_image() {
     fs::create_dir(&tree).unwrap();
     nasty::plant(&tree, Nasty::Whole);
     let source = image::directory(&tree);
-    for (name, options) in image::matrix(16) {
+    for (name, options) in matrix::all(16) {
         let report = image::workers(2).build_directory(&tree, &path, &options);
         assert_eq!(report.image_bytes, fs::metadata(&path).unwrap().len(), "{name}");
         let read = image::open(&path);
@@ -210,14 +210,14 @@ fn the_nasty_tree_comes_back_from_far_blocks() {
     fs::create_dir(&tree).unwrap();
     nasty::plant(&tree, Nasty::Whole);
     let source = image::directory(&tree);
-    for (name, options) in image::far() {
+    for (name, options) in matrix::far() {
         let report = image::workers(2).build_directory(&tree, &path, &options);
         assert!(report.image_bytes >> 9 > 1 << 32, "{name}: {report:?}");
         assert_sound(Box::new(FileDevice::open(&path).unwrap()), &name);
         let read = image::open(&path);
         compare::assert_same(source.filesystem(), read.filesystem(), &name);
     }
-    let near = image::far().remove(0).1.with(|o| {
+    let near = matrix::far().remove(0).1.with(|o| {
         o.layout.wide = false;
         o.layout.dot_omitted = false;
     });

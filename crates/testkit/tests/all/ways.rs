@@ -14,7 +14,7 @@ use lith::{
     tree::{InodeIndex, Kind},
 };
 use lith_testkit::{
-    image,
+    image, matrix,
     noise::{self, Noise, Texture},
     place,
 };
@@ -96,7 +96,7 @@ fn every_way_gives_the_same_bytes() {
     plant(&tree);
     let source = image::directory(&tree);
     let mut used = Stats::default();
-    for (name, options) in image::matrix(12).into_iter().step_by(7) {
+    for (name, options) in matrix::all(12).into_iter().step_by(7) {
         let bytes = image::build(source.filesystem(), &options);
         for (number, way) in WAYS.into_iter().enumerate() {
             let image = open(&bytes, way, [0, 100_001, 8 << 20][number % 3]);
@@ -121,7 +121,7 @@ fn threads_share_what_one_decodes_and_read_ahead_changes_nothing() {
     fs::create_dir(&tree).unwrap();
     plant(&tree);
     let source = image::directory(&tree);
-    for (name, options) in image::matrix(12).into_iter().step_by(31) {
+    for (name, options) in matrix::all(12).into_iter().step_by(31) {
         let bytes = image::build(source.filesystem(), &options);
         let image = open(&bytes, None, 2 << 20);
         let ahead = ReadAhead::new(Arc::clone(&image), None).unwrap();

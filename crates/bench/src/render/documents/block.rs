@@ -1,5 +1,6 @@
 //! Renders what follows a marker in a document.
 
+use anyhow::{Context, bail};
 use serde::{
     Deserialize,
     de::{IntoDeserializer, value::Error as Unknown},
@@ -10,7 +11,6 @@ use super::{
         grid::{Grid, Selection},
         markdown, plot,
     },
-    error::MarkerError,
     marker::{Form, Marker},
 };
 use crate::results::{Metric, Results, Suite, Table};
@@ -24,31 +24,26 @@ pub(super) struct Block {
 
 impl Block {
     /// The text that a marker requests; pictures are in the folder `prefix` from where the document is.
-    pub(super) fn of(
-        results: &Results,
-        marker: &Marker,
-        prefix: &str,
-    ) -> Result<Self, MarkerError> {
+    pub(super) fn of(results: &Results, marker: &Marker, prefix: &str) -> anyhow::Result<Self> {
+        if marker.targets.is_empty() {
+            anyhow::ensure!(
+                !marker.chooses(),
+                "pivot, picture and choices need a table: SUITE/TABLE"
+            );
+            return Ok(Self { text: markdown::header(results), ..Self::default() });
+        }
         let mut parts = Self::default();
         let mut chosen = Vec::new();
         for target in &marker.targets {
-            match target.split_once('/') {
-                Some((suite, table)) => chosen.push(find(results, suite, table)?),
-                None if marker.chooses() => return Err(MarkerError::NoTable),
-                None => {
-                    let suite = results.suite(target).ok_or(MarkerError::Suite(target.clone()))?;
-                    let text = markdown::suite(suite, |table| {
-                        parts.picture(marker, prefix, (suite, table))
-                    });
-                    parts.add(&text);
-                }
-            }
-        }
-        if marker.targets.is_empty() {
-            if marker.chooses() {
-                return Err(MarkerError::NoTable);
-            }
-            parts.add(&markdown::header(results));
+            let names = target.split_once('/');
+            let (name, table) =
+                names.with_context(|| format!("SUITE/TABLE is expected, found {target:?}"))?;
+            let suite = results.suites.iter().find(|suite| suite.name == name);
+            let suite = suite.with_context(|| format!("no suite {name:?} in the results"))?;
+            let found = suite.tables.iter().find(|found| found.name == table);
+            let found =
+                found.with_context(|| format!("no table {table:?} in the suite {name:?}"))?;
+            chosen.push((suite, found));
         }
         parts.tables(marker, prefix, &chosen)?;
         Ok(parts)
@@ -59,7 +54,7 @@ impl Block {
         marker: &Marker,
         prefix: &str,
         chosen: &[(&Suite, &Table)],
-    ) -> Result<(), MarkerError> {
+    ) -> anyhow::Result<()> {
         let tables: Vec<&Table> = chosen.iter().map(|(_, table)| *table).collect();
         let Some(first) = tables.first() else { return Ok(()) };
         let selection = selection(marker, &tables)?;
@@ -79,7 +74,8 @@ impl Block {
             Form::Picture => {
                 for (suite, table) in chosen {
                     let picture = self.picture(marker, prefix, (suite, table));
-                    self.add(&picture.ok_or_else(|| MarkerError::Plot(table.name.clone()))?);
+                    let name = &table.name;
+                    self.add(&picture.with_context(|| format!("the table {name:?} has no plot"))?);
                 }
             }
         }
@@ -106,31 +102,20 @@ impl Block {
     }
 }
 
-fn find<'a>(
-    results: &'a Results,
-    suite: &str,
-    table: &str,
-) -> Result<(&'a Suite, &'a Table), MarkerError> {
-    let found = results.suite(suite).ok_or_else(|| MarkerError::Suite(suite.to_owned()))?;
-    let missing = || MarkerError::Table { suite: suite.to_owned(), table: table.to_owned() };
-    Ok((found, found.table(table).ok_or_else(missing)?))
-}
-
 /// The choices of a marker, each of which some row of the tables can meet.
-fn selection(marker: &Marker, tables: &[&Table]) -> Result<Selection, MarkerError> {
+fn selection(marker: &Marker, tables: &[&Table]) -> anyhow::Result<Selection> {
     let rows = || tables.iter().flat_map(|table| &table.rows);
     let mut metrics = Vec::new();
     for name in &marker.metrics {
-        let metric = metric(name);
-        let measured = metric.filter(|metric| rows().any(|row| row.median(*metric).is_some()));
-        metrics.push(measured.ok_or_else(|| MarkerError::Metric(name.clone()))?);
+        let metric = metric(name).filter(|metric| rows().any(|row| row.median(*metric).is_some()));
+        metrics.push(metric.with_context(|| format!("no row has the metric {name:?}"))?);
     }
     if let Some(name) = marker.series.iter().find(|name| rows().all(|row| row.series != **name)) {
-        return Err(MarkerError::Series(name.clone()));
+        bail!("no row has the series {name:?}");
     }
     if let Some(name) = marker.variants.iter().find(|name| rows().all(|row| row.variant != **name))
     {
-        return Err(MarkerError::Variant(name.clone()));
+        bail!("no row has the variant {name:?}");
     }
     Ok(Selection { metrics, series: marker.series.clone(), variants: marker.variants.clone() })
 }

@@ -1,8 +1,7 @@
 //! Parses markers.
 
-use super::error::MarkerError;
+use anyhow::bail;
 
-/// A parsed marker.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Marker {
     /// The results, without the folder and `.json`.
@@ -15,7 +14,6 @@ pub(super) struct Marker {
     pub(super) variants: Vec<String>,
 }
 
-/// What tables are shown as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Form {
     #[default]
@@ -30,11 +28,11 @@ pub(super) fn inside(line: &str) -> Option<&str> {
 }
 
 impl Marker {
-    pub(super) fn parse(text: &str) -> Result<Self, MarkerError> {
+    pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
         let mut words = words(text).into_iter();
         let file = words.next().unwrap_or_default();
         if file.is_empty() || file.contains(['/', '\\', '=']) {
-            return Err(MarkerError::File(file));
+            bail!("a name of results in their folder is expected, found {file:?}");
         }
         let mut marker = Self { file, ..Self::default() };
         for word in words {
@@ -49,12 +47,14 @@ impl Marker {
         self.form != Form::Full || choices.iter().any(|names| !names.is_empty())
     }
 
-    fn take(&mut self, word: String) -> Result<(), MarkerError> {
+    fn take(&mut self, word: String) -> anyhow::Result<()> {
         match word.split_once('=') {
             Some(("metrics", names)) => self.metrics = list(names),
             Some(("series", names)) => self.series = list(names),
             Some(("variants", names)) => self.variants = list(names),
-            Some(_) => return Err(MarkerError::Word(word)),
+            Some(_) => bail!(
+                "SUITE/TABLE, pivot, picture, metrics=, series= or variants= is expected, found {word:?}"
+            ),
             None if word == "pivot" => self.form = Form::Pivot,
             None if word == "picture" => self.form = Form::Picture,
             None => self.targets.push(word),
@@ -106,10 +106,12 @@ mod tests {
 
     #[test]
     fn words_without_a_meaning_are_named() {
-        assert!(matches!(Marker::parse(""), Err(MarkerError::File(_))));
-        assert!(matches!(Marker::parse("../other"), Err(MarkerError::File(_))));
-        let error = Marker::parse("quick colour=red").unwrap_err();
-        assert!(error.to_string().contains("colour=red"), "{error}");
+        let cases =
+            [("", "found \"\""), ("../other", "../other"), ("quick colour=red", "colour=red")];
+        for (text, named) in cases {
+            let error = Marker::parse(text).unwrap_err();
+            assert!(error.to_string().contains(named), "{error}");
+        }
     }
 
     #[test]

@@ -5,7 +5,6 @@
 //!
 //! ```text
 //! <!-- bench: FILE -->                      when, where and by which command FILE.json was measured
-//! <!-- bench: FILE SUITE -->                a whole suite: headlines, pictures, tables, commands
 //! <!-- bench: FILE SUITE/TABLE -->          one table in full, or more than one: SUITE/TABLE SUITE/OTHER
 //! <!-- bench: FILE SUITE/TABLE pivot -->    a column for each series, a line for each variant
 //! <!-- bench: FILE SUITE/TABLE picture -->  the plot, as FILE-SUITE-TABLE.svg in the folder of results
@@ -16,7 +15,6 @@
 //! all, and one with `pivot` the first. Markers in blocks of code are left alone.
 
 mod block;
-mod error;
 mod marker;
 
 use std::{
@@ -25,7 +23,7 @@ use std::{
     path::{self, Component, Path, PathBuf},
 };
 
-pub use error::{DocumentError, MarkerError};
+use anyhow::{Context, anyhow};
 
 use self::{block::Block, marker::Marker};
 use super::json;
@@ -33,46 +31,30 @@ use crate::results::Results;
 
 const END: &str = "<!-- end of bench -->";
 
-/// Writes the marked parts of a document and its pictures anew, from the results in a folder. Each file that changes
-/// is written beside its place and renamed. Returns whether any did.
-///
-/// # Errors
-///
-/// A marker that can't be followed, a file that can't be read or written. The document is as it was then.
-pub fn update(document: &Path, results: &Path) -> Result<bool, DocumentError> {
+/// Writes the marked parts of a document and its pictures anew, from the results in a folder. Each
+/// file that changes is written beside its place and renamed. Returns whether any did. After a
+/// failure the document is as it was.
+pub(crate) fn update(document: &Path, results: &Path) -> anyhow::Result<bool> {
     let files = changed(document, results)?;
     for (path, text) in &files {
-        replace(path, text)
-            .map_err(|source| DocumentError::Write { path: path.clone(), source })?;
+        replace(path, text).with_context(|| format!("{}: can't be written", path.display()))?;
     }
     Ok(!files.is_empty())
 }
 
-/// The files that [`update`] would change: the document, pictures, or none if all is up to date.
-///
-/// # Errors
-///
-/// A marker that can't be followed, a document that can't be read.
-pub fn stale(document: &Path, results: &Path) -> Result<Vec<PathBuf>, DocumentError> {
-    Ok(changed(document, results)?.into_iter().map(|(path, _)| path).collect())
-}
-
 /// The files that differ from their expected content, with that content. The document is the last one.
-fn changed(document: &Path, results: &Path) -> Result<Vec<(PathBuf, String)>, DocumentError> {
-    let read = |source| DocumentError::Read { path: document.to_owned(), source };
-    let place = document.canonicalize().map_err(read)?;
-    let text = fs::read_to_string(&place).map_err(read)?;
+fn changed(document: &Path, results: &Path) -> anyhow::Result<Vec<(PathBuf, String)>> {
+    let unread = |path: &Path| format!("{}: can't be read", path.display());
+    let place = document.canonicalize().with_context(|| unread(document))?;
+    let text = fs::read_to_string(&place).with_context(|| unread(document))?;
     // A missing folder is an error only if a marker needs it.
-    let folder = results
-        .canonicalize()
-        .or_else(|_| path::absolute(results))
-        .map_err(|source| DocumentError::Read { path: results.to_owned(), source })?;
+    let folder = results.canonicalize().or_else(|_| path::absolute(results));
+    let folder = folder.with_context(|| unread(results))?;
 
     let mut writer = Writer::new(&place, &folder);
-    let new = writer.document(&text).map_err(|(line, reason)| DocumentError::Marker {
-        path: document.to_owned(),
-        line,
-        reason: Box::new(reason),
+    let new = writer.document(&text).map_err(|(line, reason)| {
+        let path = document.display();
+        reason.context(format!("{path}, line {line}: a marker that can't be followed"))
     })?;
     let mut files: Vec<_> = writer.pictures.into_iter().collect();
     files.retain(|(path, picture)| fs::read_to_string(path).ok().as_ref() != Some(picture));
@@ -96,7 +78,9 @@ impl<'a> Writer<'a> {
     }
 
     /// The whole text, or the line of a marker that can't be followed.
-    fn document(&mut self, text: &str) -> Result<String, (usize, MarkerError)> {
+    fn document(&mut self, text: &str) -> Result<String, (usize, anyhow::Error)> {
+        let unclosed =
+            |line: usize| (line, anyhow!("no line `{END}` follows before the next marker"));
         let mut new = String::new();
         let mut open = None;
         let mut code = false;
@@ -107,7 +91,7 @@ impl<'a> Writer<'a> {
             }
             let marker = if code { None } else { marker::inside(bare) };
             match (open, marker) {
-                (Some(begun), Some(_)) => return Err((begun, MarkerError::Open)),
+                (Some(begun), Some(_)) => return Err(unclosed(begun)),
                 (None, Some(words)) => {
                     let written = self.marked(words).map_err(|reason| (number, reason))?;
                     new.extend([bare, "\n\n", &written, "\n\n"]);
@@ -117,16 +101,18 @@ impl<'a> Writer<'a> {
                     open = None;
                     new.push_str(line);
                 }
-                (None, None) if bare == END && !code => return Err((number, MarkerError::Closed)),
+                (None, None) if bare == END && !code => {
+                    return Err((number, anyhow!("an end without a beginning")));
+                }
                 (Some(_), None) => {}
                 (None, None) => new.push_str(line),
             }
         }
-        open.map_or(Ok(new), |begun| Err((begun, MarkerError::Open)))
+        open.map_or(Ok(new), |begun| Err(unclosed(begun)))
     }
 
     /// The text after a marker.
-    fn marked(&mut self, words: &str) -> Result<String, MarkerError> {
+    fn marked(&mut self, words: &str) -> anyhow::Result<String> {
         let marker = Marker::parse(words)?;
         if !self.results.contains_key(&marker.file) {
             let loaded = json::load(&self.folder.join(format!("{}.json", marker.file)))?;

@@ -1,18 +1,14 @@
 //! Draws groups of bars: a group for each variant, in it a bar for each series.
 
 use plotters::{
-    chart::{ChartBuilder, ChartContext, LabelAreaPosition},
-    coord::types::RangedCoordf64,
     element::Rectangle,
-    prelude::{Cartesian2d, SVGBackend},
-    style::{Color, RGBColor, TRANSPARENT},
+    style::{Color, RGBColor},
 };
 
 use super::{
-    super::units::{self, Scale},
-    Area, Drawn, colours,
-    colours::{GRID, INK},
-    frame::{Frame, HEIGHT, Key, MARGIN, Mark, SIDE, WIDTH, whisker},
+    super::units::Scale,
+    colours,
+    frame::{Area, Chart, Drawn, Frame, HEIGHT, Key, MARGIN, Mark, SIDE, WIDTH, chart, whisker},
     text::{self, Anchor, LINE, SMALL},
 };
 use crate::results::{Metric, Row, Table};
@@ -28,8 +24,6 @@ const THIN: usize = 7;
 /// Pixels that a bar is wide at most.
 const THICK: i32 = 72;
 
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-
 /// One bar: its number in the axis's unit, and the least and the most of all rounds.
 struct Bar {
     group: usize,
@@ -41,7 +35,6 @@ struct Bar {
     label: String,
 }
 
-/// The labels below the groups.
 struct Labels {
     lines: Vec<Vec<String>>,
     turned: bool,
@@ -160,31 +153,9 @@ impl Picture {
         });
         let most = if most > least { most } else { least + 1.0 };
         let spare = (most - least) * 0.08;
-        let mut chart = ChartBuilder::on(area)
-            .set_label_area_size(LabelAreaPosition::Left, SIDE)
-            .set_label_area_size(LabelAreaPosition::Bottom, self.labels.height())
-            .margin_left(MARGIN / 2)
-            .margin_right(MARGIN)
-            .margin_bottom(MARGIN)
-            .build_cartesian_2d(
-                0.0..number(self.groups),
-                if least < 0.0 { least - spare } else { 0.0 }..most + spare,
-            )?;
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .disable_x_axis()
-            .x_labels(0)
-            .y_labels(6)
-            .y_max_light_lines(1)
-            .bold_line_style(GRID)
-            .light_line_style(TRANSPARENT)
-            .axis_style(INK)
-            .y_label_style(text::style(SMALL, Anchor::Right))
-            .y_label_formatter(&|value| units::tick(*value))
-            .axis_desc_style(text::style(SMALL, Anchor::Middle))
-            .y_desc(&self.axis)
-            .draw()?;
+        let x = 0.0..number(self.groups);
+        let y = if least < 0.0 { least - spare } else { 0.0 }..most + spare;
+        let chart = chart(area, self.labels.height(), (x, y), (None, &self.axis))?;
         for group in 0..self.groups {
             let bottom = chart.plotting_area().get_pixel_range().1.end;
             let (x, _) = chart.backend_coord(&(number(group) + 0.5, 0.0));

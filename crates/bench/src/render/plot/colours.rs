@@ -2,11 +2,9 @@
 
 use plotters::style::RGBColor;
 
-/// The picture's background.
 pub(super) const CARD: RGBColor = RGBColor(0xFF, 0xFF, 0xFF);
 /// Text, axes and whiskers.
 pub(super) const INK: RGBColor = RGBColor(0x24, 0x29, 0x2F);
-/// Grid lines.
 pub(super) const GRID: RGBColor = RGBColor(0xD8, 0xDE, 0xE4);
 
 /// What takes the place of [`CARD`], [`INK`] and [`GRID`] in the dark.

@@ -1,18 +1,26 @@
 //! Draws what all pictures have around their data: title, legend, and colours for dark mode.
 
-use std::fmt::Write;
+use std::{fmt::Write, io, ops::Range};
 
 use plotters::{
+    chart::{ChartBuilder, ChartContext, LabelAreaPosition},
+    coord::{Shift, types::RangedCoordf64},
+    drawing::DrawingArea,
     element::{Circle, Cross, PathElement, Rectangle, TriangleMarker},
-    prelude::IntoDrawingArea,
-    style::{Color, RGBColor},
+    prelude::{Cartesian2d, DrawingAreaErrorKind, IntoDrawingArea, SVGBackend},
+    style::{Color, RGBColor, TRANSPARENT},
 };
 
 use super::{
-    Area, Drawn,
+    super::units,
     colours::{CARD, DARK, GRID, INK},
     text::{self, Anchor, LARGE, LINE, SMALL},
 };
+
+pub(super) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(super) type Chart<'a, 'b> =
+    ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
+pub(super) type Drawn<T = ()> = Result<T, DrawingAreaErrorKind<io::Error>>;
 
 /// Pixels between the border and what is inside.
 pub(super) const MARGIN: i32 = 16;
@@ -25,7 +33,6 @@ pub(super) const WIDTH: i32 = 720;
 
 const SWATCH: i32 = 12;
 
-/// A series in the legend.
 pub(super) struct Key<'a> {
     pub(super) name: &'a str,
     pub(super) colour: RGBColor,
@@ -119,8 +126,7 @@ impl<'a> Frame<'a> {
         let size = (u32::try_from(self.width).ok()?, u32::try_from(self.height + below).ok()?);
         let mut drawn = String::new();
         {
-            let root =
-                plotters::prelude::SVGBackend::with_string(&mut drawn, size).into_drawing_area();
+            let root = SVGBackend::with_string(&mut drawn, size).into_drawing_area();
             self.draw(&root).ok()?;
             let (_, lower) = root.split_vertically(self.height);
             data(&root, &lower).ok()?;
@@ -128,6 +134,45 @@ impl<'a> Frame<'a> {
         }
         themed(&drawn, &self.title.join(" "), size)
     }
+}
+
+/// Axes with names and a grid, and labels that take `below` pixels below the data. Without a name
+/// the x axis is not drawn.
+pub(super) fn chart<'a, 'b>(
+    area: &'a Area<'b>,
+    below: i32,
+    (x, y): (Range<f64>, Range<f64>),
+    (x_name, y_name): (Option<&str>, &str),
+) -> Drawn<Chart<'a, 'b>> {
+    let mut chart = ChartBuilder::on(area)
+        .set_label_area_size(LabelAreaPosition::Left, SIDE)
+        .set_label_area_size(LabelAreaPosition::Bottom, below)
+        .margin_left(MARGIN / 2)
+        .margin_right(MARGIN)
+        .margin_bottom(MARGIN)
+        .build_cartesian_2d(x, y)?;
+    let tick = |value: &f64| units::tick(*value);
+    let mut mesh = chart.configure_mesh();
+    mesh.y_labels(6)
+        .max_light_lines(1)
+        .bold_line_style(GRID)
+        .light_line_style(TRANSPARENT)
+        .axis_style(INK)
+        .y_label_style(text::style(SMALL, Anchor::Right))
+        .y_label_formatter(&tick)
+        .axis_desc_style(text::style(SMALL, Anchor::Middle))
+        .y_desc(y_name);
+    match x_name {
+        Some(name) => mesh
+            .x_labels(8)
+            .x_label_style(text::style(SMALL, Anchor::Middle))
+            .x_label_formatter(&tick)
+            .x_desc(name),
+        None => mesh.disable_x_mesh().disable_x_axis().x_labels(0),
+    };
+    mesh.draw()?;
+    drop(mesh);
+    Ok(chart)
 }
 
 /// A line from the least to the most, with a short line across each end.

@@ -6,21 +6,11 @@ mod frame;
 mod points;
 mod text;
 
-use plotters::{
-    coord::Shift,
-    drawing::DrawingArea,
-    prelude::{DrawingAreaErrorKind, SVGBackend},
-};
-
 use crate::results::{Plot, Table};
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 
 /// The picture of a table as SVG: light, or dark where the reader prefers that. Nothing if the table has no plot, or
 /// no numbers for it.
-#[must_use]
-pub fn svg(table: &Table) -> Option<String> {
+pub(super) fn svg(table: &Table) -> Option<String> {
     match table.plot? {
         Plot::Bars(metric) => bars::draw(table, metric),
         Plot::Points { x, y } => points::draw(table, x, y),

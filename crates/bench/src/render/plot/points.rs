@@ -1,16 +1,14 @@
 //! Draws a point for each row, joined by series.
 
 use plotters::{
-    chart::{ChartBuilder, LabelAreaPosition},
     element::PathElement,
-    style::{Color, RGBColor, TRANSPARENT},
+    style::{Color, RGBColor},
 };
 
 use super::{
-    super::units::{self, Scale},
-    Area, Drawn, colours,
-    colours::{GRID, INK},
-    frame::{Frame, HEIGHT, Key, MARGIN, Mark, SIDE, WIDTH, whisker},
+    super::units::Scale,
+    colours,
+    frame::{Area, Drawn, Frame, HEIGHT, Key, MARGIN, Mark, WIDTH, chart, whisker},
     text::{self, Anchor, LINE, SMALL},
 };
 use crate::results::{Metric, Row, Table};
@@ -93,29 +91,8 @@ impl Picture {
     }
 
     fn draw(&self, root: &Area<'_>, area: &Area<'_>) -> Drawn {
-        let mut chart = ChartBuilder::on(area)
-            .set_label_area_size(LabelAreaPosition::Left, SIDE)
-            .set_label_area_size(LabelAreaPosition::Bottom, BELOW)
-            .margin_left(MARGIN / 2)
-            .margin_right(MARGIN)
-            .margin_bottom(MARGIN)
-            .build_cartesian_2d(self.least.0..self.most.0, self.least.1..self.most.1)?;
-        chart
-            .configure_mesh()
-            .x_labels(8)
-            .y_labels(6)
-            .max_light_lines(1)
-            .bold_line_style(GRID)
-            .light_line_style(TRANSPARENT)
-            .axis_style(INK)
-            .y_label_style(text::style(SMALL, Anchor::Right))
-            .x_label_style(text::style(SMALL, Anchor::Middle))
-            .x_label_formatter(&|value| units::tick(*value))
-            .y_label_formatter(&|value| units::tick(*value))
-            .axis_desc_style(text::style(SMALL, Anchor::Middle))
-            .x_desc(&self.names.0)
-            .y_desc(&self.names.1)
-            .draw()?;
+        let (x, y) = (self.least.0..self.most.0, self.least.1..self.most.1);
+        let chart = chart(area, BELOW, (x, y), (Some(&self.names.0), &self.names.1))?;
         let place = |at: (f64, f64)| chart.backend_coord(&at);
         let (wide, high) = chart.plotting_area().get_pixel_range();
         for line in &self.lines {

@@ -41,20 +41,19 @@ pub(super) struct Arguments {
 
 impl Arguments {
     /// Refuses options that contradict each other.
-    pub(super) fn check(&self) -> Result<(), &'static str> {
+    pub(super) fn checked(self) -> Result<Self, String> {
         if self.blkid_udev {
-            return Ok(());
+            return Ok(self);
         }
         if self.cat && (self.superblock || self.statistics || self.list || self.extents) {
-            return Err("--cat cannot be combined with -s, -S, -e or --ls");
+            return Err("--cat cannot be combined with -s, -S, -e or --ls".into());
         }
         if !self.file.is_given() && (self.cat || self.list || self.extents) {
-            return Err("--cat, --ls and -e require a file: --path or --nid");
+            return Err("--cat, --ls and -e require a file: --path or --nid".into());
         }
-        Ok(())
+        Ok(self)
     }
 
-    /// Whether the superblock is printed.
     pub(super) const fn shows_superblock(&self) -> bool {
         self.superblock || !(self.statistics || self.file.is_given())
     }

@@ -12,7 +12,7 @@ use clap::Command;
 use lith::reader::Image;
 use uuid::Uuid;
 
-use super::program::{end, name_of, parse, program, refuse, version};
+use super::program::{self, program, version};
 use crate::{
     exit::Outcome,
     output::{self, Stdout, error::is_broken_pipe},
@@ -29,7 +29,6 @@ Examples:
   dump.erofs -e --path=/usr/bin/env rootfs.erofs
   dump.erofs --cat --path=/etc/os-release rootfs.erofs";
 
-/// The definition of its command line.
 pub(super) fn command() -> Command {
     let version = version("");
     program::<Arguments>(
@@ -37,19 +36,11 @@ pub(super) fn command() -> Command {
     )
 }
 
-/// Runs it with a command line whose first argument is its name.
 pub(super) fn main(line: &[OsString]) -> ExitCode {
-    let request: Arguments = match parse(command(), line) {
-        Ok(request) => request,
-        Err(code) => return code,
-    };
-    if let Err(problem) = request.check() {
-        return refuse(&name_of(line), problem);
-    }
-    match run(&request) {
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
-        result => end(line, &result),
-    }
+    program::main(command(), line, Arguments::checked, |_, request| match run(request) {
+        Err(error) if is_broken_pipe(&error) => Ok(Outcome::Success),
+        result => result,
+    })
 }
 
 fn run(request: &Arguments) -> anyhow::Result<Outcome> {
@@ -62,13 +53,12 @@ fn run(request: &Arguments) -> anyhow::Result<Outcome> {
     } else {
         show(request, &image, &mut output)?;
     }
-    output.flush()?;
-    Ok(Outcome::Success)
+    output::finish(output)
 }
 
 fn show(request: &Arguments, image: &Image, output: &mut Stdout) -> anyhow::Result<()> {
     if request.shows_superblock() {
-        write!(output, "{}", superblock::Lines::of(image))?;
+        superblock::write(image, output)?;
     }
     if request.statistics {
         let counted = statistics::Statistics::count(image);

@@ -72,19 +72,16 @@ pub(super) struct ExtractionArguments {
 
 impl Arguments {
     /// Refuses options that contradict each other.
-    pub(super) fn check(&self) -> Result<(), &'static str> {
+    pub(super) fn checked(self) -> Result<Self, String> {
         let ExtractionArguments { force, overwrite, preserve, .. } = &self.extraction;
-        match self.destination() {
-            Some(path) if !force && path == Path::new("/") => {
-                Err("--extract=/ must be used together with --force")
-            }
-            None if *force => Err("--force must be used together with --extract=DIR"),
-            None if *overwrite => Err("--overwrite must be used together with --extract=DIR"),
-            None if preserve.is_given() => {
-                Err("--[no-]preserve[-owner/-perms] must be used together with --extract=DIR")
-            }
-            Some(_) | None => Ok(()),
-        }
+        let (option, needed) = match self.destination() {
+            Some(path) if !force && path == Path::new("/") => ("--extract=/", "--force"),
+            None if *force => ("--force", "--extract=DIR"),
+            None if *overwrite => ("--overwrite", "--extract=DIR"),
+            None if preserve.is_given() => ("--[no-]preserve[-owner/-perms]", "--extract=DIR"),
+            Some(_) | None => return Ok(self),
+        };
+        Err(format!("{option} must be used together with {needed}"))
     }
 
     /// The directory to extract to; `None`: check only.
@@ -92,12 +89,10 @@ impl Arguments {
         self.extract.as_ref()?.as_deref()
     }
 
-    /// Whether all data is decoded.
     pub(super) const fn decodes(&self) -> bool {
         self.extract.is_some() || self.digests
     }
 
-    /// Whether warnings are printed.
     pub(super) const fn warns(&self) -> bool {
         self.verbosity >= 2
     }

@@ -6,14 +6,11 @@ use lith::{
     format::addr::Nid,
 };
 
-use super::{arguments::Arguments, verdict::Verdict};
+use super::arguments::Arguments;
 use crate::output::error::{Place, harmless};
 
-/// The last line of output for a corrupt image.
-pub(super) const UNSOUND: &str = "Found some filesystem corruption";
-
-/// Checks an image, or the inode `start` and everything below it.
-pub(super) fn run(request: &Arguments, start: Option<Nid>) -> anyhow::Result<Verdict> {
+/// Checks an image, or the inode `start` and everything below it; returns whether it is sound.
+pub(super) fn run(request: &Arguments, start: Option<Nid>) -> anyhow::Result<bool> {
     let decodes = request.decodes();
     let mut options = Options::default();
     (options.data, options.start) = (decodes, start);
@@ -25,9 +22,7 @@ pub(super) fn run(request: &Arguments, start: Option<Nid>) -> anyhow::Result<Ver
     let report = check::check_devices(devices, &options, &());
     let report = report.with_context(|| Place(&request.image.image).to_string())?;
     print(request, &report);
-    let is_sound = report.is_sound();
-    let text = if is_sound { "No errors found" } else { UNSOUND };
-    Ok(Verdict { is_sound, text })
+    Ok(report.is_sound())
 }
 
 fn print(request: &Arguments, report: &Report) {

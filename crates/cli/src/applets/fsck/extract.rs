@@ -23,7 +23,7 @@ use lith::{
 };
 use rustix::process::geteuid;
 
-use super::{arguments::Arguments, verdict::Verdict};
+use super::arguments::Arguments;
 use crate::{
     args,
     output::{
@@ -33,8 +33,8 @@ use crate::{
 };
 
 /// Extracts an image, or the file that the arguments name and everything below it, to `destination`; prints errors
-/// under the program's `name`.
-pub(super) fn run(name: &str, request: &Arguments, destination: &Path) -> anyhow::Result<Verdict> {
+/// under the program's `name`. Returns whether there are none.
+pub(super) fn run(name: &str, request: &Arguments, destination: &Path) -> anyhow::Result<bool> {
     let image = Arc::new(request.image.open(request.no_checksum)?);
     let (source, selection, directory) = part(request, image, destination)?;
     let follower = Follower::default();
@@ -44,16 +44,11 @@ pub(super) fn run(name: &str, request: &Arguments, destination: &Path) -> anyhow
     if request.warns() || failed.load(Ordering::Relaxed) {
         skips.print(name);
     }
-    let is_sound = match extracted {
-        Ok(_) => !failed.into_inner(),
-        Err(error) => {
-            error::print(name, &error.into());
-            false
-        }
-    };
-    let text =
-        if is_sound { "Extracted filesystem successfully" } else { "Failed to extract filesystem" };
-    Ok(Verdict { is_sound, text })
+    if let Err(error) = extracted {
+        error::print(name, &error.into());
+        return Ok(false);
+    }
+    Ok(!failed.into_inner())
 }
 
 /// The source, its selected files and the directory to extract them into, so that the named file, of any type, is

@@ -6,18 +6,20 @@ mod digest;
 mod extract;
 mod preserve;
 mod ratio;
-mod verdict;
 
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::Command;
 use lith::format::addr::Nid;
 
-use super::program::{end, name_of, parse, program, refuse, version};
+use super::program::{self, program, version};
 use crate::exit::Outcome;
 use arguments::Arguments;
 
 const ABOUT: &str = "Checks an EROFS image, or extracts it";
+
+/// The last line of output for a corrupt image, in the wording of erofs-utils.
+const UNSOUND: &str = "Found some filesystem corruption";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,7 +30,6 @@ Examples:
 
 Exit codes: 0 no errors; 1 anything else.";
 
-/// The definition of its command line.
 pub(super) fn command() -> Command {
     let version = version("available decompressors: lz4, lz4hc, lzma, deflate, libdeflate, zstd\n");
     program::<Arguments>(
@@ -36,40 +37,34 @@ pub(super) fn command() -> Command {
     )
 }
 
-/// Runs it with a command line whose first argument is its name.
 pub(super) fn main(line: &[OsString]) -> ExitCode {
-    let request: Arguments = match parse(command(), line) {
-        Ok(request) => request,
-        Err(code) => return code,
-    };
-    let name = &name_of(line);
-    match request.check() {
-        Ok(()) => end(line, &run(name, &request)),
-        Err(problem) => refuse(name, problem),
-    }
+    program::main(command(), line, Arguments::checked, run)
 }
 
 fn run(name: &str, request: &Arguments) -> anyhow::Result<Outcome> {
     let start = start(request)?;
     if request.digests && !digest::check(request)? {
-        eprintln!("<E> erofs: {}", check::UNSOUND);
+        eprintln!("<E> erofs: {UNSOUND}");
         return Ok(Outcome::Reported);
     }
-    let verdict = match request.destination() {
-        Some(destination) => extract::run(name, request, destination)?,
-        None => check::run(request, start)?,
-    };
-    if verdict.is_sound {
-        request.inform(verdict.text);
-        if request.ratio && request.verbosity > 0 {
-            let ratio = ratio::of(&request.image.open_structure(request.no_checksum)?, start);
-            let ratio = ratio.map_err(|error| request.image.about(error))?;
-            eprintln!("<I> erofs: Compression ratio: {ratio}(%)");
+    let (is_sound, success, failure) = match request.destination() {
+        Some(destination) => {
+            let is_whole = extract::run(name, request, destination)?;
+            (is_whole, "Extracted filesystem successfully", "Failed to extract filesystem")
         }
-        return Ok(Outcome::Success);
+        None => (check::run(request, start)?, "No errors found", UNSOUND),
+    };
+    if !is_sound {
+        eprintln!("<E> erofs: {failure}");
+        return Ok(Outcome::Reported);
     }
-    eprintln!("<E> erofs: {}", verdict.text);
-    Ok(Outcome::Reported)
+    request.inform(success);
+    if request.ratio && request.verbosity > 0 {
+        let ratio = ratio::of(&request.image.open_structure(request.no_checksum)?, start);
+        let ratio = ratio.map_err(|error| request.image.about(error))?;
+        eprintln!("<I> erofs: Compression ratio: {ratio}(%)");
+    }
+    Ok(Outcome::Success)
 }
 
 /// The inode to start at; `None`: the root.

@@ -33,7 +33,6 @@ pub(super) struct Preserve {
 }
 
 impl Preserve {
-    /// Whether any of the switches is given.
     pub(super) const fn is_given(self) -> bool {
         self.owner.is_some() || self.permissions.is_some()
     }

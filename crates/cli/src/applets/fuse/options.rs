@@ -10,19 +10,16 @@ use crate::args::{
 /// Options without effect: images are read-only, and each thread has its own connection anyway.
 const IGNORED: [&str; 2] = ["rw", "clone_fd"];
 
-/// An option after `-o`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum FuseOption {
     /// An option that `lith mount` has, too.
     Mount(MountOption),
     /// Run in the foreground.
     Debug,
-    /// An upper limit of threads.
     Threads(usize),
 }
 
 impl FuseOption {
-    /// Applies it to a mount.
     pub(super) fn apply(self, mount: &mut Mount) {
         match self {
             Self::Mount(option) => mount.options.push(option),

@@ -52,7 +52,6 @@ impl Android {
         Ok(())
     }
 
-    /// Writes the block list of the finished image.
     pub(super) fn write_block_list(&self, image: &Image) -> anyhow::Result<()> {
         let Some(path) = &self.block_list else { return Ok(()) };
         let mut file = BufWriter::new(create(path)?);

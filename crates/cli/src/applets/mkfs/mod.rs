@@ -3,7 +3,6 @@
 mod android;
 mod arguments;
 mod compression;
-mod compressors;
 mod request;
 mod run;
 
@@ -11,7 +10,7 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::Command;
 
-use super::program::{end, name_of, parse, program, refuse, version};
+use super::program::{self, program, version};
 use arguments::Arguments;
 use request::Request;
 
@@ -25,7 +24,6 @@ Examples:
 
 SOURCE_DATE_EPOCH in the environment replaces -T, and no file is later than it.";
 
-/// Its command line.
 pub(super) fn command() -> Command {
     let version = version("available compressors: lz4, lz4hc, lzma, deflate, libdeflate, zstd\n");
     program::<Arguments>(
@@ -33,15 +31,6 @@ pub(super) fn command() -> Command {
     )
 }
 
-/// Runs it with a command line, which starts with its name.
 pub(super) fn main(line: &[OsString]) -> ExitCode {
-    let name = &name_of(line);
-    let arguments: Arguments = match parse(command(), line) {
-        Ok(arguments) => arguments,
-        Err(code) => return code,
-    };
-    match Request::new(arguments) {
-        Ok(request) => end(line, &run::run(name, &request)),
-        Err(problem) => refuse(name, &problem),
-    }
+    program::main(command(), line, Request::new, run::run)
 }

@@ -29,12 +29,12 @@ use crate::{
     args::{
         self,
         build::{owners, xattr_prefixes},
-        extended::Extended,
+        extended,
+        value::block_bits,
     },
     output::error::Place,
 };
 
-/// Validated arguments of mkfs.erofs.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) image: PathBuf,
@@ -42,7 +42,6 @@ pub(super) struct Request {
     /// Whether the source is added to the existing image, as a layer above its content.
     pub(super) is_incremental: bool,
     pub(super) read: source::Options,
-    /// What kind of image is made.
     pub(super) options: Options,
     pub(super) adjust: Adjust,
     /// The device that chunks are written to instead of the image.
@@ -52,15 +51,12 @@ pub(super) struct Request {
     pub(super) android: Android,
     /// Where the map from blocks of the image to bytes of the tar is written.
     pub(super) source_map: Option<PathBuf>,
-    /// Where the VMDK descriptor is written.
     pub(super) vmdk: Option<PathBuf>,
     pub(super) is_quiet: bool,
 }
 
-/// The source of the image.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum From {
-    /// A directory.
     Directory(PathBuf),
     /// A tar, or one on standard input.
     Tar(Option<PathBuf>),
@@ -72,14 +68,13 @@ pub(super) enum From {
 const MEMORY: usize = Builder::DEFAULT_MEMORY - Builder::spool_memory(Builder::DEFAULT_MEMORY);
 
 impl Request {
-    /// The request, or the reason why it is invalid.
     pub(super) fn new(arguments: Arguments) -> Result<Self, String> {
         arguments.refused.check()?;
         let from = From::new(&arguments)?;
         let android = Android::new(&arguments.attributes)?;
-        let Tar { mode, map: source_map } = Tar::new(arguments.source.tar.as_deref(), &from)?;
-        let times = Moments::new(&arguments.attributes)?;
-        let mut options = image_options(&arguments, &times)?;
+        let (mode, source_map) = tar(arguments.source.tar.as_deref(), &from)?;
+        let (file_times, build_time) = times(&arguments.attributes)?;
+        let mut options = image_options(&arguments, build_time)?;
         options.data = match (data_import(&arguments.source, &from)?, mode) {
             (DataImport::Full, TarMode::Headers) => DataImport::Zeros,
             (DataImport::Full, TarMode::Index) if source_map.is_some() => DataImport::Reserved,
@@ -107,8 +102,10 @@ impl Request {
             options.kernel = Capability::Devices.since();
         }
         raise_kernel(&mut options)?;
-        let overlay = overlay(arguments.source.ovlfs_strip.as_deref())?;
-        let adjust = adjust(&arguments.attributes, overlay, times.files);
+        // Directories with whiteouts are marked, unless all metadata of overlayfs is stripped.
+        let strips = is_on("--ovlfs-strip", arguments.source.ovlfs_strip.as_deref())?;
+        let overlay = if strips { Overlay::Strip } else { Overlay::Mark };
+        let adjust = adjust(&arguments.attributes, overlay, file_times);
         check_metadata_zone(arguments.layout.metadata_zone.as_deref())?;
         Ok(Self {
             image: arguments.image,
@@ -126,7 +123,6 @@ impl Request {
         })
     }
 
-    /// A build as requested of a source.
     pub(super) fn builder(&self, source: Source) -> Builder<'static> {
         let options = self.options.clone();
         let builder = Builder::source(source)
@@ -141,7 +137,6 @@ impl Request {
         }
     }
 
-    /// The extra devices of the image.
     pub(super) fn devices(&self) -> Vec<PathBuf> {
         match &self.from {
             From::Images(paths) if self.read.data == Data::Refer => paths.clone(),
@@ -169,14 +164,6 @@ impl From {
     }
 }
 
-/// The argument of --tar.
-struct Tar {
-    mode: TarMode,
-    /// Where the source map is written.
-    map: Option<PathBuf>,
-}
-
-/// How a tar is used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TarMode {
     /// Its data is copied.
@@ -187,23 +174,19 @@ enum TarMode {
     Headers,
 }
 
-impl Tar {
-    fn new(value: Option<&str>, from: &From) -> Result<Self, String> {
-        let value = value.unwrap_or("f");
-        let (mode, map) = value.split_once(',').map_or((value, ""), |(mode, map)| (mode, map));
-        let map = (!map.is_empty()).then(|| PathBuf::from(map));
-        if map.is_some() && *from == From::Tar(None) {
-            return Err(
-                "--tar: a map takes a tar that can be read again, not standard input".into()
-            );
-        }
-        let mode = match mode {
-            "f" => TarMode::Full,
-            "i" | "0" => TarMode::Index,
-            "headerball" => TarMode::Headers,
-            other => return Err(format!("--tar takes f, i or headerball, not {other:?}")),
-        };
-        Ok(Self { mode, map })
+/// The argument of --tar: how the tar is used, and where the source map is written.
+fn tar(value: Option<&str>, from: &From) -> Result<(TarMode, Option<PathBuf>), String> {
+    let value = value.unwrap_or("f");
+    let (mode, map) = value.split_once(',').unwrap_or((value, ""));
+    let map = (!map.is_empty()).then(|| PathBuf::from(map));
+    if map.is_some() && *from == From::Tar(None) {
+        return Err("--tar: a map takes a tar that can be read again, not standard input".into());
+    }
+    match mode {
+        "f" => Ok((TarMode::Full, map)),
+        "i" | "0" => Ok((TarMode::Index, map)),
+        "headerball" => Ok((TarMode::Headers, map)),
+        other => Err(format!("--tar takes f, i or headerball, not {other:?}")),
     }
 }
 
@@ -258,7 +241,7 @@ fn check_metadata_zone(value: Option<&str>) -> Result<(), String> {
     }
 }
 
-fn image_options(arguments: &Arguments, times: &Moments) -> Result<Options, String> {
+fn image_options(arguments: &Arguments, build_time: Option<Timestamp>) -> Result<Options, String> {
     let compression = Compressions::new(arguments)?;
     let LayoutArguments { block: bytes, xattr_prefix, xattr_inode_digest, chunksize, .. } =
         &arguments.layout;
@@ -275,9 +258,9 @@ fn image_options(arguments: &Arguments, times: &Moments) -> Result<Options, Stri
     layout.size_alignment = size_alignment.unwrap_or(1);
     let target = &mut options.compression;
     target.files = compression.first();
-    target.rules = compression.rules(arguments)?;
+    target.rules = compression.rules(arguments, layout.block)?;
     target.metabox = compression.metabox(arguments)?;
-    target.pack_directories = packs_directories(arguments.data.compress_directories.as_deref())?;
+    target.pack_directories = is_on("--zD", arguments.data.compress_directories.as_deref())?;
     target.max_extent = max_extent.map(|bytes| size("--max-extent-bytes", bytes)).transpose()?;
     let attributes = &mut options.attributes;
     attributes.share_xattrs = u32::try_from(arguments.layout.xattr_tolerance).ok();
@@ -286,13 +269,13 @@ fn image_options(arguments: &Arguments, times: &Moments) -> Result<Options, Stri
     attributes.ignore_mtime = arguments.attributes.ignore_mtime;
     attributes.digest_xattr = xattr_inode_digest.as_ref().map(|n| n.as_encoded_bytes().to_vec());
     attributes.xattr_prefixes = xattr_prefixes(xattr_prefix);
-    options.identity.build_time = times.image;
+    options.identity.build_time = build_time;
     options.identity.label = label.into_encoded_bytes();
     options.identity.id = image_id(arguments.attributes.uuid.as_deref())?;
-    let bits =
-        arguments.data.zfeature_bits.map_or(Ok(Extended::default()), Extended::parse_bits)?;
-    bits.apply(&mut options);
-    Extended::parse(&arguments.data.extended)?.apply(&mut options);
+    if let Some(bits) = arguments.data.zfeature_bits {
+        extended::set_bits(&mut options, bits)?;
+    }
+    extended::set(&mut options, &arguments.data.extended)?;
     let target = &options.compression;
     if target.pack_directories && (target.metabox.is_none() || target.fragments == Fragments::None)
     {
@@ -315,11 +298,12 @@ fn size<T: TryFrom<u64>>(option: &str, number: u64) -> Result<T, String> {
     T::try_from(number).map_err(|_large| format!("{option}: {number} is too large"))
 }
 
-fn packs_directories(value: Option<&str>) -> Result<bool, String> {
+/// The value of an option that switches, and does not unless given.
+fn is_on(option: &str, value: Option<&str>) -> Result<bool, String> {
     match value {
         None | Some("0") => Ok(false),
         Some("1") => Ok(true),
-        Some(other) => Err(format!("--zD takes 0 or 1, not {other:?}")),
+        Some(other) => Err(format!("{option} takes 0 or 1, not {other:?}")),
     }
 }
 
@@ -336,10 +320,8 @@ fn raise_kernel(options: &mut Options) -> Result<(), String> {
     }
 }
 
-pub(super) fn block(bytes: u64) -> Result<BlockBits, String> {
-    let bits = bytes.checked_ilog2().and_then(|bits| u8::try_from(bits).ok());
-    let block = bits.filter(|_| bytes.is_power_of_two()).and_then(BlockBits::new);
-    block.ok_or_else(|| {
+fn block(bytes: u64) -> Result<BlockBits, String> {
+    block_bits(bytes).ok_or_else(|| {
         format!("invalid block size {bytes}: a power of two from 512 to 65536 is expected")
     })
 }
@@ -377,15 +359,6 @@ fn excludes(arguments: &SourceArguments) -> Result<Excludes, String> {
     Ok(excludes)
 }
 
-/// Directories with whiteouts are marked, unless all metadata of overlayfs is stripped.
-fn overlay(strip: Option<&str>) -> Result<Overlay, String> {
-    match strip {
-        None | Some("0") => Ok(Overlay::Mark),
-        Some("1") => Ok(Overlay::Strip),
-        Some(other) => Err(format!("--ovlfs-strip takes 0 or 1, not {other:?}")),
-    }
-}
-
 fn adjust(arguments: &AttributeArguments, overlay: Overlay, times: Times) -> Adjust {
     let [uid, gid] = owners(arguments.all_root, [arguments.force_uid, arguments.force_gid]);
     let (uid_offset, gid_offset) = (wrapped(arguments.uid_offset), wrapped(arguments.gid_offset));
@@ -398,24 +371,15 @@ fn wrapped(offset: Option<i64>) -> u32 {
     u32::try_from(rest).expect("a remainder modulo 2³² has 32 bits")
 }
 
-/// The times that arguments and environment set.
-struct Moments {
-    /// Those of files.
-    files: Times,
-    /// The image's own.
-    image: Option<Timestamp>,
-}
-
-impl Moments {
-    fn new(arguments: &AttributeArguments) -> Result<Self, String> {
-        let at = |sec| Timestamp { sec, nsec: 0 };
-        if let Some(epoch) = args::source_date_epoch()? {
-            return Ok(Self { files: Times::Clamp(epoch), image: Some(epoch) });
-        }
-        let time = arguments.time.or_else(|| arguments.all_time.then(now)).map(at);
-        let files = time.filter(|_| !arguments.mkfs_time).map_or(Times::Keep, Times::Fixed);
-        Ok(Self { files, image: time })
+/// The times that arguments and environment set: those of files, and the image's own.
+fn times(arguments: &AttributeArguments) -> Result<(Times, Option<Timestamp>), String> {
+    if let Some(epoch) = args::source_date_epoch()? {
+        return Ok((Times::Clamp(epoch), Some(epoch)));
     }
+    let time = arguments.time.or_else(|| arguments.all_time.then(now));
+    let time = time.map(|sec| Timestamp { sec, nsec: 0 });
+    let files = time.filter(|_| !arguments.mkfs_time).map_or(Times::Keep, Times::Fixed);
+    Ok((files, time))
 }
 
 /// Seconds since 1970.

@@ -71,14 +71,11 @@ pub(super) enum Request {
     Mount(Mount),
     /// To unmount one, as `lith umount` does.
     Unmount(Umount),
-    /// To change an existing mount.
     Change(Change),
-    /// To check the arguments only.
     Check,
 }
 
 impl Arguments {
-    /// Checks the arguments.
     pub(super) fn request(self) -> Result<Request, String> {
         self.refuse_unsupported()?;
         if self.unmount {

@@ -8,11 +8,9 @@ const REMOTE: [&str; 2] = ["oci", "s3."];
 /// What is done at the mount point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
-    /// A mount is made.
     New,
     /// The flags of an existing mount are changed.
     Remount,
-    /// An existing mount is moved.
     Move,
 }
 

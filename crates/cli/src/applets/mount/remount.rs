@@ -8,7 +8,6 @@ use rustix::mount::{MountFlags, mount_move, mount_remount};
 use super::options::Kind;
 use crate::{args::mount::Settings, exit::Outcome, output::error::Place};
 
-/// A change of an existing mount.
 #[derive(Debug)]
 pub(super) struct Change {
     pub(super) kind: Kind,
@@ -20,7 +19,6 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// Makes the change.
     pub(super) fn apply(&self) -> anyhow::Result<Outcome> {
         let changed = match self.kind {
             Kind::Move => mount_move(&self.source, &self.target),

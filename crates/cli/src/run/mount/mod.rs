@@ -15,7 +15,6 @@ use crate::{
     output::error::Place,
 };
 
-/// Mounts an image.
 pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     let settings = request.settings();
     if request.server {
@@ -41,11 +40,8 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     }
 }
 
-/// Who mounts.
 enum Choice {
-    /// The kernel has mounted.
     Mounted,
-    /// A FUSE server must, for this reason.
     Fuse(String),
 }
 

@@ -1,13 +1,10 @@
 //! Parses the arguments of `lith bench`.
 
-use std::{
-    env, fs, iter,
-    path::{Path, PathBuf},
-    sync::{Arc, atomic::AtomicBool},
-};
+use std::{env, fs, iter, path::PathBuf};
 
 use anyhow::Context;
-use lith_bench::{Corpora, Options};
+
+use crate::corpus::Corpora;
 
 /// Compare lith with other filesystems on this machine
 #[derive(Debug, clap::Parser)]
@@ -32,7 +29,7 @@ Examples:
 pub(crate) struct Bench {
     /// What to measure; the four published comparisons if nothing is named
     #[arg(value_name = "SUITE")]
-    suites: Vec<String>,
+    pub(crate) suites: Vec<String>,
 
     /// Print the names of all suites and end
     #[arg(long)]
@@ -44,15 +41,15 @@ pub(crate) struct Bench {
 
     /// Compare only with rivals whose names contain one of these texts
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
-    rivals: Vec<String>,
+    pub(crate) rivals: Vec<String>,
 
     /// Measure only tables and rows whose names contain this text (repeatable)
     #[arg(long, value_name = "TEXT")]
-    only: Vec<String>,
+    pub(crate) only: Vec<String>,
 
     /// Rounds that are measured, after one to warm up
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
-    repeat: u32,
+    pub(crate) repeat: u32,
 
     /// Write results.json, results.md and results.html to this folder
     #[arg(long, value_name = "DIR", default_value = "lith-bench")]
@@ -80,7 +77,7 @@ pub(crate) struct Bench {
 
     /// Keep the images that are read in this folder, for the next run
     #[arg(long, value_name = "DIR")]
-    images: Option<PathBuf>,
+    pub(crate) images: Option<PathBuf>,
 
     /// The lith to measure [default: the one beside lith-bench, or in the PATH]
     #[arg(long, value_name = "PROGRAM", overrides_with = "lith")]
@@ -88,34 +85,23 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// What to measure. The chroot is used only if this process has a mount namespace of its own.
-    pub(crate) fn options(
-        &self,
-        has_own_mounts: bool,
-        stop: Arc<AtomicBool>,
-    ) -> anyhow::Result<Options> {
-        let corpora = self.corpora.clone().unwrap_or_else(Corpora::default_folder);
-        let chroot = self.chroot.clone().unwrap_or_else(|| corpora.join("sid"));
-        let (corpus, only_corpus) = self.corpus(&corpora)?;
-        Ok(Options {
-            suites: self.suites.clone(),
-            only: self.only.clone(),
-            rivals: self.rivals.clone(),
-            repeat: self.repeat,
-            corpus,
-            only_corpus,
-            lith: self.lith()?,
-            chroot: Some(chroot).filter(|chroot| has_own_mounts && chroot.is_dir()),
-            work: self.work.clone().unwrap_or_else(|| default_work(&corpora)),
-            images: self.images.clone(),
-            command: self.command(),
-            stop,
-            corpora,
-        })
+    pub(crate) fn corpora(&self) -> PathBuf {
+        self.corpora.clone().unwrap_or_else(Corpora::default_folder)
     }
 
-    /// The program that is compared with others.
-    fn lith(&self) -> anyhow::Result<PathBuf> {
+    /// The root filesystem in which rivals are installed, if there is one.
+    pub(crate) fn chroot(&self) -> Option<PathBuf> {
+        let chroot = self.chroot.clone().unwrap_or_else(|| self.corpora().join("sid"));
+        Some(chroot).filter(|chroot| chroot.is_dir())
+    }
+
+    /// Where files are made: with the corpora, or with temporary files if there are no corpora.
+    pub(crate) fn work(&self) -> PathBuf {
+        let default = || Some(self.corpora()).filter(|corpora| corpora.is_dir());
+        self.work.clone().or_else(default).unwrap_or_else(env::temp_dir)
+    }
+
+    pub(crate) fn lith(&self) -> anyhow::Result<PathBuf> {
         if let Some(lith) = &self.lith {
             return fs::canonicalize(lith).with_context(|| format!("no lith: {}", lith.display()));
         }
@@ -128,8 +114,9 @@ impl Bench {
     }
 
     /// A folder in place of all corpora, or the name of one of them.
-    fn corpus(&self, corpora: &Path) -> anyhow::Result<(Option<PathBuf>, Option<String>)> {
+    pub(crate) fn corpus(&self) -> anyhow::Result<(Option<PathBuf>, Option<String>)> {
         let Some(word) = &self.corpus else { return Ok((None, None)) };
+        let corpora = self.corpora();
         if let Some(name) =
             word.to_str().filter(|name| corpora.join(name).is_dir() && !word.is_absolute())
         {
@@ -143,7 +130,7 @@ impl Bench {
     }
 
     /// The command that repeats the run on another machine, so without paths of this one.
-    fn command(&self) -> String {
+    pub(crate) fn command(&self) -> String {
         let mut words = vec!["lith bench".to_owned()];
         words.extend(self.suites.iter().cloned());
         match &self.corpus {
@@ -158,9 +145,4 @@ impl Bench {
         words.push(format!("--repeat {}", self.repeat));
         words.join(" ")
     }
-}
-
-/// The folder of the corpora, or that of temporary files if there are no corpora.
-fn default_work(corpora: &Path) -> PathBuf {
-    if corpora.is_dir() { corpora.to_owned() } else { env::temp_dir() }
 }

@@ -5,7 +5,7 @@ use crate::results::{
 };
 
 /// Two suites with plots of both kinds.
-pub(super) fn results() -> Results {
+pub(in crate::render) fn results() -> Results {
     Results {
         machine: Machine {
             date: "2026-01-31".into(),
@@ -35,7 +35,7 @@ fn suite(name: &str, title: &str, tables: Vec<Table>) -> Suite {
 }
 
 /// Four rows in two series, with targets and a plot of bars.
-pub(super) fn table() -> Table {
+pub(in crate::render) fn table() -> Table {
     let target = |limit| Target { metric: Metric::Wall, relative: true, limit: Limit::Most(limit) };
     let mut rows = vec![
         row("mkfs.x", "lz4 <4 KiB>", [3.0, 3.1, 2.9], 1000.0),
@@ -59,7 +59,7 @@ pub(super) fn table() -> Table {
 }
 
 /// Rows whose points are joined.
-pub(super) fn points() -> Table {
+pub(in crate::render) fn points() -> Table {
     let mut table = table();
     table.name = "points".into();
     table.title = "Time and size".into();
@@ -79,7 +79,7 @@ fn without_plot() -> Table {
 }
 
 /// A row with a time for each round, and a size that is the same in all of them.
-pub(super) fn row(series: &str, variant: &str, walls: [f64; 3], kilobytes: f64) -> Row {
+pub(in crate::render) fn row(series: &str, variant: &str, walls: [f64; 3], kilobytes: f64) -> Row {
     let sample = |wall| Sample::from([(Metric::Wall, wall), (Metric::Size, kilobytes * 1024.0)]);
     Row {
         series: series.into(),

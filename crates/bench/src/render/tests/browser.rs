@@ -5,7 +5,10 @@ use std::fs;
 use lith_testkit::oracle::browser::Browser;
 use serde::Deserialize;
 
-use super::{html, samples, svg};
+use super::{
+    super::{html, plot::svg},
+    samples,
+};
 use crate::results::{Metric, Plot, Results, Table};
 
 /// What a script of the test finds in a page.

@@ -1,27 +1,68 @@
-//! Runs the requested suites and writes the results.
+//! How does lith compare with other filesystems? Defines the program `lith-bench`, which `lith
+//! bench` starts.
+//!
+//! [`run::run`] makes images of the same content by lith and by its rivals, mounts and reads them
+//! in turn, and returns [`results`]: plain values that need no machine any more. [`render`] shows
+//! them.
+#![forbid(unsafe_code)]
+
+mod args;
+mod corpus;
+mod error;
+mod image;
+mod machine;
+mod mount;
+mod process;
+mod program;
+mod reading;
+mod render;
+mod results;
+mod run;
+mod suite;
+mod suites;
+mod workplace;
 
 use std::{
     env, fs,
     io::{self, Write},
     os::unix::process::CommandExt,
     path::Path,
-    process::Command,
+    process::{Command, ExitCode},
     sync::{Arc, atomic::AtomicBool},
 };
 
 use anyhow::Context;
-use lith_bench::{Corpora, render, results::Results};
+use clap::Parser;
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-use crate::args::Bench;
+use self::{args::Bench, corpus::Names, results::Results};
 
 /// Set in the environment of a process that has mounts of its own.
 const OWN_MOUNTS: &str = "LITH_BENCH_OWN_MOUNTS";
 
+fn main() -> ExitCode {
+    match run(&Bench::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        // A reader that stops early is no failure.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("lith bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let mut kinds = error.chain().filter_map(|cause| cause.downcast_ref().map(io::Error::kind));
+    kinds.any(|kind| kind == io::ErrorKind::BrokenPipe)
+}
+
 /// Lists suites, updates documents, or measures and writes the results.
-pub(crate) fn run(request: &Bench) -> anyhow::Result<()> {
+fn run(request: &Bench) -> anyhow::Result<()> {
     if request.list {
-        return list();
+        let suites = suites::list(&Names::known()).into_iter();
+        let lines = suites.map(|(name, title)| format!("{name:<14} {title}\n"));
+        return print(&lines.collect::<String>());
     }
     if !request.update.is_empty() {
         return update(request);
@@ -41,18 +82,11 @@ pub(crate) fn run(request: &Bench) -> anyhow::Result<()> {
         signal_hook::flag::register(signal, Arc::clone(&stop))
             .context("cannot wait for signals")?;
     }
-    let results = lith_bench::run(&request.options(has_own_mounts, stop)?, &say)?;
+    let results = run::run(request, has_own_mounts, &stop, &say)?;
     write(&request.out, &results)?;
     print(&render::markdown(&results))
 }
 
-fn list() -> anyhow::Result<()> {
-    let suites = lith_bench::list(&Corpora::default_names());
-    let lines = suites.into_iter().map(|(name, title)| format!("{name:<14} {title}\n"));
-    print(&lines.collect::<String>())
-}
-
-/// Rewrites the tables and pictures of documents.
 fn update(request: &Bench) -> anyhow::Result<()> {
     request.update.iter().try_for_each(|document| {
         let changed = render::documents::update(document, &request.results)?;

@@ -1,4 +1,9 @@
 //! Does `lith-bench` measure what is there, and report what is not?
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "in tests failures should be loud"
+)]
 
 use std::{
     ffi::OsStr,
