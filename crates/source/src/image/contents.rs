@@ -46,7 +46,6 @@ impl Contents for ImageContents {
     }
 }
 
-/// One file of an image.
 #[derive(Debug)]
 struct ImageFile<'a> {
     file: File<'a>,
