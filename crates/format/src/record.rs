@@ -1,4 +1,4 @@
-//! Reads records that begin with their length, as those of algorithms and of xattr name prefixes do.
+//! Reads records that begin with their length: configs of algorithms, prefixes of xattr names.
 
 use zerocopy::{FromBytes, little_endian::U16};
 

@@ -115,7 +115,8 @@ impl Backing {
     }
 }
 
-/// Where the bytes of a file start on the primary device, and their number, which are all but an inline tail. `None`: they are not contiguous.
+/// Where the bytes of a file start on the primary device, and their number, which are all but an
+/// inline tail. `None`: they are not contiguous.
 fn contiguous(image: &Image, inode: &Inode) -> Option<(u64, u64)> {
     if inode.size < SHORTEST {
         return None;

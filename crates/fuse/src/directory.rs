@@ -11,8 +11,8 @@ use crate::attributes::{Attributes, FOREVER, kind};
 /// Bits of an index: a block of 64 KiB has fewer than 5,461 entries.
 const INDEX_BITS: u32 = 16;
 
-/// What `telldir` returns: 0 precedes everything, even a `.` that is not stored; everything else is the position of the
-/// next stored entry, so reading continues without the entries before it.
+/// What `telldir` returns: 0 precedes everything, even a `.` that is not stored; everything else is
+/// the position of the next stored entry, so reading continues without the entries before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Cookie(pub(crate) u64);
 

@@ -32,8 +32,8 @@ const SOURCE: &str = "lith";
 /// The program that mounts for users who may not mount.
 const HELPER: &str = "fusermount3";
 
-/// KiB that the kernel reads ahead of a sequential reader, instead of its default 128: four of the largest requests, so
-/// that some are decoded while others are copied.
+/// KiB that the kernel reads ahead of a sequential reader, instead of its default 128: four of the
+/// largest requests, so that some are decoded while others are copied.
 const READ_AHEAD_KIB: u32 = 4096;
 
 /// Mounts at `directory`; returns the connection that requests arrive on.

@@ -31,8 +31,8 @@ pub fn is_dead(directory: &Path) -> bool {
     matches!(statfs(directory), Err(Errno::NOTCONN | Errno::CONNABORTED))
 }
 
-/// Waits until `alive` ends, which a server keeps open as long as it runs, and then unmounts what it left mounted at
-/// `directory`.
+/// Waits until `alive` ends, which a server keeps open as long as it runs, and then unmounts what
+/// it left mounted at `directory`.
 ///
 /// # Errors
 /// As [`unmount`].

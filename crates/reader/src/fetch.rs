@@ -1,7 +1,8 @@
 //! Fetches stored bytes from devices, and lends the buffers for them.
 //!
-//! Contiguous pclusters of one read are read from the device at once, when the first of them is needed. A read borrows
-//! its buffers from the [`Pool`], so open files need no memory and threads never wait for each other's reads.
+//! Contiguous pclusters of one read are read from the device at once, when the first of them is
+//! needed. A read borrows its buffers from the [`Pool`], so open files need no memory and threads
+//! never wait for each other's reads.
 
 use std::sync::Mutex;
 

@@ -17,9 +17,9 @@ use crate::{
 impl Inode {
     /// The smallest form that can hold this inode, whatever [`Self::form`] is now.
     ///
-    /// A compact inode can't hold a size of 4 GiB or more, an owner, group or number of links above 65535, a time that
-    /// differs from the epoch's (or with 48-bit addresses is too far from it), nor an address above 32 bits of a
-    /// directory or a file of several links.
+    /// A compact inode can't hold a size of 4 GiB or more, an owner, group or number of links above
+    /// 65535, a time that differs from the epoch's (or with 48-bit addresses is too far from it),
+    /// nor an address above 32 bits of a directory or a file of several links.
     #[must_use]
     pub fn smallest_form(&self, context: &InodeContext) -> InodeForm {
         if self.compact(context).is_ok() { InodeForm::Compact } else { InodeForm::Extended }

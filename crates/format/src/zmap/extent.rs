@@ -189,8 +189,8 @@ impl RecordTable {
         Ok(record)
     }
 
-    /// The extent that holds byte `la`. With the table's [`Self::anchors`] at hand few records are read, without them all
-    /// 4-byte records before it.
+    /// The extent that holds byte `la`. With the table's [`Self::anchors`] at hand few records are
+    /// read, without them all 4-byte records before it.
     ///
     /// # Errors
     /// [`MapError`] if `la` is not in the file or the table is unsound.
@@ -244,8 +244,8 @@ impl RecordTable {
         Ok(self.record(source, k + 1)?.lstart.min(self.file_size))
     }
 
-    /// Reads a whole table of 4-byte records, once for many lookups by [`Self::map`]. Of other tables nothing
-    /// is read, since they need no anchors.
+    /// Reads a whole table of 4-byte records, once for many lookups by [`Self::map`]. Of other
+    /// tables nothing is read, since they need no anchors.
     ///
     /// # Errors
     /// [`MapError::Source`] if the table can't be read.
