@@ -53,6 +53,7 @@ pub use options::{
     UnknownPreset,
 };
 pub use output::Output;
+pub use plan::file_type;
 pub use report::Report;
 
 use crate::{

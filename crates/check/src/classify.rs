@@ -23,16 +23,12 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// For inodes.
     pub(crate) const INODE: Self =
         Self::new(Rule::InodeUnreadable, Rule::InodeUnsupported, Rule::InodeUnreadable);
-    /// For maps.
     pub(crate) const MAP: Self =
         Self::new(Rule::MapDamaged, Rule::MapUnsupported, Rule::MapDamaged);
-    /// For xattrs.
     pub(crate) const XATTRS: Self =
         Self::new(Rule::XattrDamaged, Rule::InodeUnsupported, Rule::XattrDamaged);
-    /// For data.
     pub(crate) const DATA: Self =
         Self::new(Rule::DataUndecodable, Rule::MapUnsupported, Rule::ExtentOutside);
 
@@ -40,7 +36,6 @@ impl Reading {
         Self { damaged, unsupported, beyond }
     }
 
-    /// The rule that an error breaks.
     pub(crate) const fn rule(self, error: &Error) -> Rule {
         match error {
             Error::Corrupt { source, .. } => self.rule_of_corruption(source),

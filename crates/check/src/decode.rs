@@ -48,7 +48,6 @@ pub(crate) struct Decoding<'a> {
     pub(crate) watch: &'a Watch<'a>,
 }
 
-/// A decoding thread.
 pub(crate) struct Decoder<'a> {
     shared: Decoding<'a>,
     buffer: Vec<u8>,
@@ -99,7 +98,6 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Finds out which extents of a task don't decode.
     fn decode_extents(&mut self, task: &Task, error: &Error) {
         // Findings of a task have numbers of their own, whichever thread decodes it.
         let first = task.number.saturating_mul(u64::from(BAD_PARTS) * 2);

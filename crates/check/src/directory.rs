@@ -25,6 +25,14 @@ pub(crate) struct Directory<'a> {
     watch: &'a Watch<'a>,
     inode: Inode,
     parent: Nid,
+    names: Names,
+    /// Some of it could not be read.
+    pub(crate) incomplete: bool,
+}
+
+/// What the names of a directory have shown so far.
+#[derive(Default)]
+struct Names {
     /// The previous name; at the start the empty one, which precedes all others.
     last: Vec<u8>,
     has_dot: bool,
@@ -32,31 +40,18 @@ pub(crate) struct Directory<'a> {
     /// Broken rules that were reported, and are reported once only.
     reported: Vec<Rule>,
     bad_blocks: u32,
-    /// Some of it could not be read.
-    pub(crate) incomplete: bool,
 }
 
 impl<'a> Directory<'a> {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         image: &'a Image,
         log: &'a Log<'a>,
         watch: &'a Watch<'a>,
         inode: Inode,
         parent: Nid,
     ) -> Self {
-        Self {
-            image,
-            log,
-            watch,
-            inode,
-            parent,
-            last: Vec::new(),
-            has_dot: false,
-            has_dot_dot: false,
-            reported: Vec::new(),
-            bad_blocks: 0,
-            incomplete: false,
-        }
+        let names = Names::default();
+        Self { image, log, watch, inode, parent, names, incomplete: false }
     }
 
     /// Calls `see` with each name except `.` and `..`, as far as `allowance` grants it.
@@ -102,7 +97,7 @@ impl<'a> Directory<'a> {
             for block in bytes.chunks(block_size) {
                 self.read_block(block, number, see);
                 number += 1;
-                if self.bad_blocks >= BAD_PARTS {
+                if self.names.bad_blocks >= BAD_PARTS {
                     return;
                 }
             }
@@ -116,7 +111,7 @@ impl<'a> Directory<'a> {
             Err(error) => return self.fail_block(number, error),
         };
         let mut end = Some(block.len() * DIRENT_SIZE);
-        for dirent in &block {
+        for dirent in block.dirents() {
             match dirent {
                 Ok(dirent) => {
                     end = end.map(|end| end + dirent.name.len());
@@ -139,11 +134,11 @@ impl<'a> Directory<'a> {
         self.check_order(dirent);
         match dirent.name {
             b"." => {
-                self.has_dot = true;
+                self.names.has_dot = true;
                 self.check_dot(dirent);
             }
             b".." => {
-                self.has_dot_dot = true;
+                self.names.has_dot_dot = true;
                 self.check_target(Rule::DirDotDot, dirent, self.parent);
             }
             _ => see(dirent),
@@ -151,14 +146,14 @@ impl<'a> Directory<'a> {
     }
 
     fn check_order(&mut self, dirent: &Dirent<'_>) {
-        if *dirent.name == *self.last {
+        if *dirent.name == *self.names.last {
             self.log.add(Rule::DirDuplicate, self.entry(dirent), "the name occurs twice");
-        } else if *dirent.name < *self.last {
-            let detail = format!("it follows the greater name {}", self.last.escape_ascii());
+        } else if *dirent.name < *self.names.last {
+            let detail = format!("it follows the greater name {}", self.names.last.escape_ascii());
             self.report_once(Rule::DirUnsorted, self.entry(dirent), detail);
         }
-        self.last.clear();
-        self.last.extend_from_slice(dirent.name);
+        self.names.last.clear();
+        self.names.last.extend_from_slice(dirent.name);
     }
 
     fn check_dot(&self, dirent: &Dirent<'_>) {
@@ -178,10 +173,10 @@ impl<'a> Directory<'a> {
     }
 
     fn check_dots_are_there(&self) {
-        if !self.has_dot && !self.inode.dot_omitted {
+        if !self.names.has_dot && !self.inode.dot_omitted {
             self.log.inode(Rule::DirDot, self.inode.nid, "there is no `.`");
         }
-        if !self.has_dot_dot {
+        if !self.names.has_dot_dot {
             self.log.inode(Rule::DirDotDot, self.inode.nid, "there is no `..`");
         }
     }
@@ -202,15 +197,15 @@ impl<'a> Directory<'a> {
     }
 
     fn report_once(&mut self, rule: Rule, subject: Subject, detail: String) {
-        if !self.reported.contains(&rule) {
-            self.reported.push(rule);
+        if !self.names.reported.contains(&rule) {
+            self.names.reported.push(rule);
             self.log.add(rule, subject, detail);
         }
     }
 
     fn fail_block(&mut self, number: u64, error: lith_format::dirent::DirentError) {
         self.incomplete = true;
-        self.bad_blocks += 1;
+        self.names.bad_blocks += 1;
         let detail = format!("directory block {number}: {error}");
         self.log.inode(Rule::DirBlock, self.inode.nid, detail);
     }

@@ -9,16 +9,10 @@ use lith_format::superblock::SuperblockError;
 pub enum CheckError {
     /// There is no EROFS image on the device.
     #[error("this is no EROFS image")]
-    NotAnImage {
-        /// What was found instead.
-        source: SuperblockError,
-    },
+    NotAnImage(#[source] SuperblockError),
     /// The superblock or the tables that follow it can't be read from the device.
     #[error("the device can't be read")]
-    Device {
-        /// The failed read.
-        source: DeviceError,
-    },
+    Device(#[source] DeviceError),
     /// The number of devices is not that of the image.
     #[error("the image has {expected} further devices, {given} were given")]
     DeviceCount {

@@ -107,7 +107,6 @@ impl<'a> Log<'a> {
         self.findings.add((self.phase, number), note);
     }
 
-    /// A finding about an inode.
     pub(crate) fn inode(&self, rule: Rule, nid: Nid, detail: impl Display) {
         self.add(rule, Subject::Inode(nid), detail);
     }
@@ -120,7 +119,6 @@ impl<'a> Log<'a> {
         grant == Grant::Given
     }
 
-    /// A finding about the image as a whole.
     pub(crate) fn image(&self, rule: Rule, detail: impl Display) {
         self.add(rule, Subject::Image, detail);
     }

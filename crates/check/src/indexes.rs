@@ -7,13 +7,10 @@ use lith_format::{
     addr::Lcn,
     zmap::{IndexError, IndexTable, LclusterIndex, NonHead},
 };
-use lith_reader::{Inode, Space};
+use lith_reader::Inode;
 use lith_survey::Allowance;
 
 use crate::{findings::Log, raw::Raw, rule::Rule};
-
-/// Bytes of a table that are read at once.
-const WINDOW: u64 = 8 << 10;
 
 /// An index table that is checked from its first index to its last.
 pub(crate) struct Indexes<'a, 'b> {
@@ -25,18 +22,9 @@ pub(crate) struct Indexes<'a, 'b> {
     pub(crate) count: u64,
 }
 
-/// The bytes of a table that are in memory.
-#[derive(Default)]
-struct Held {
-    /// Their position in the table.
-    start: u64,
-    bytes: Vec<u8>,
-}
-
 /// What is known at an lcluster.
 #[derive(Default)]
 struct State {
-    /// The last HEAD.
     head: Option<u64>,
     /// The farthest lcluster that a NONHEAD since then gives for the next HEAD; an earlier HEAD contradicts it.
     reach: Option<u64>,
@@ -47,14 +35,14 @@ struct State {
 impl Indexes<'_, '_> {
     /// Checks all indexes, as far as `allowance` grants them.
     pub(crate) fn check(mut self, allowance: &mut Allowance) {
-        let (mut held, mut state) = (Held::default(), State::default());
+        let mut state = State::default();
         for lcn in 0..self.count {
             let detail = "indexes overlap so much that the rest is not checked";
             if !self.log.is_granted(allowance.take(1), self.inode.nid, detail) {
                 return;
             }
             // An index that can't be loaded is reported when the map is read.
-            let Some(Ok(index)) = self.load(&mut held, Lcn(lcn)) else { return };
+            let Some(Ok(index)) = self.load(Lcn(lcn)) else { return };
             if let Err(detail) = self.step(&mut state, lcn, index) {
                 return self.log.inode(Rule::IndexWrong, self.inode.nid, detail);
             }
@@ -100,24 +88,11 @@ impl Indexes<'_, '_> {
         Ok(())
     }
 
-    fn load(&mut self, held: &mut Held, lcn: Lcn) -> Option<Result<LclusterIndex, IndexError>> {
+    fn load(&mut self, lcn: Lcn) -> Option<Result<LclusterIndex, IndexError>> {
         let range = self.table.range(lcn).ok()?;
-        let inside = |held: &Held| {
-            held.start <= range.start && range.end <= held.start + held.bytes.len() as u64
-        };
-        if !inside(held) {
-            let position = self.table.start().checked_add(range.start)?;
-            let rest = space_left(self.raw, self.inode.space, position);
-            let length = usize::try_from(WINDOW.min(rest)).ok()?;
-            held.bytes = self.raw.bytes(self.inode.space, position, length)?;
-            held.start = range.start;
-        }
-        let start = usize::try_from(range.start.checked_sub(held.start)?).ok()?;
-        let end = usize::try_from(range.end.checked_sub(held.start)?).ok()?;
-        Some(self.table.decode(held.bytes.get(start..end)?, lcn))
+        let position = self.table.start().checked_add(range.start)?;
+        let length = usize::try_from(range.end - range.start).ok()?;
+        let bytes = self.raw.bytes(self.inode.space, position, length)?;
+        Some(self.table.decode(&bytes, lcn))
     }
-}
-
-fn space_left(raw: &Raw<'_>, space: Space, position: u64) -> u64 {
-    raw.size(space).saturating_sub(position)
 }

@@ -83,13 +83,13 @@ impl Log<'_> {
         };
         let rule = match source {
             OpenError::Device(source @ DeviceError::Io { .. }) => {
-                return Err(CheckError::Device { source });
+                return Err(CheckError::Device(source));
             }
             OpenError::DeviceCount { expected, given } => {
                 return Err(CheckError::DeviceCount { expected, given });
             }
             OpenError::Superblock(source) if is_no_image(source) => {
-                return Err(CheckError::NotAnImage { source });
+                return Err(CheckError::NotAnImage(source));
             }
             OpenError::Superblock(source) if source.is_unsupported() => Rule::SbUnsupported,
             OpenError::Configs(_) => Rule::SbConfigs,

@@ -79,7 +79,6 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// The finding that a note becomes.
     pub(crate) fn finding(&self, note: Note) -> Finding {
         let Note { rule, subject, detail } = note;
         let (nid, path) = match subject {

@@ -1,6 +1,6 @@
 //! Defines [`Raw`], which reads metadata byte by byte: reserved fields are not in the reader's structs.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use lith_device::ReadAt;
 use lith_reader::{File, Image, Space};
@@ -25,7 +25,6 @@ impl<'a> Raw<'a> {
         Self { device, metabox, windows: HashMap::new() }
     }
 
-    /// The size of a space in bytes.
     pub(crate) fn size(&self, space: Space) -> u64 {
         match space {
             Space::Primary => self.device.size(),
@@ -74,11 +73,5 @@ impl<'a> Raw<'a> {
             Space::Primary => self.device.read_at(buf, position).ok(),
             Space::Metabox => self.metabox.as_ref()?.read_at(buf, position).ok(),
         }
-    }
-}
-
-impl fmt::Debug for Raw<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Raw").field("windows", &self.windows.len()).finish_non_exhaustive()
     }
 }

@@ -13,7 +13,6 @@ pub(crate) struct Visit {
     pub(crate) parent: Nid,
     /// Names found so far; for a directory, the subdirectories found so far.
     links: u32,
-    /// Its `i_nlink`.
     nlink: u32,
     pub(crate) file_type: FileType,
     form: InodeForm,
@@ -51,7 +50,6 @@ impl Visits {
         }
     }
 
-    /// All NIDs in order.
     pub(crate) fn nids(&self) -> Vec<Nid> {
         let mut nids: Vec<_> = self.walk.notes().map(|(nid, _)| nid).collect();
         nids.sort_unstable();

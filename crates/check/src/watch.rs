@@ -16,7 +16,6 @@ impl<'a> Watch<'a> {
         Self { observer, was_cancelled: AtomicBool::new(false) }
     }
 
-    /// Whether to stop.
     pub(crate) fn is_cancelled(&self) -> bool {
         let is_cancelled = self.was_cancelled() || self.observer.is_cancelled();
         if is_cancelled {

@@ -4,15 +4,15 @@ use std::collections::HashMap;
 
 use lith_format::{
     features::Compat,
-    xattr::{ENTRY_HEADER_SIZE, Entry, ShortPrefix, XattrBody, entry_size, shared_position},
+    xattr::{
+        BODY_HEADER_SIZE, ENTRY_HEADER_SIZE, Entry, ShortPrefix, XattrBody, entry_size,
+        shared_position,
+    },
 };
 use lith_reader::{Image, Inode, Space};
 use lith_survey::Allowance;
 
 use crate::{classify::Reading, findings::Log, raw::Raw, rule::Rule};
-
-/// Bytes of the header of an xattr body, which its shared ids follow.
-const BODY_HEADER: usize = 12;
 
 /// The xattrs of an image; each shared one is checked once.
 #[derive(Debug)]
@@ -33,7 +33,6 @@ enum SharedXattr {
     Named(Named),
 }
 
-/// An xattr's name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Named {
     /// The full name; hidden xattrs lack the namespace.
@@ -85,7 +84,7 @@ impl Xattrs {
         let Some(bytes) = check.body() else {
             return check.report(Rule::XattrDamaged, "its xattrs end after the metadata");
         };
-        if bytes.get(5..BODY_HEADER).is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0)) {
+        if bytes.get(5..BODY_HEADER_SIZE).is_some_and(|bytes| bytes.iter().any(|byte| *byte != 0)) {
             check.report(Rule::ReservedSet, "reserved bytes of the xattr body are set");
         }
         let body = match XattrBody::parse(&bytes) {

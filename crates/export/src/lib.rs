@@ -5,7 +5,7 @@
 //! of an image to other programs.
 #![forbid(unsafe_code)]
 
-mod blocks;
+mod block_list;
 mod directory;
 mod observer;
 mod report;
@@ -13,10 +13,12 @@ mod selection;
 mod tar;
 #[cfg(test)]
 mod testing;
+mod vmdk;
 
-pub use blocks::{ListError, block_list, source_map, vmdk_descriptor};
+pub use block_list::{ListError, block_list, source_map};
 pub use directory::{Existing, ExtractError, ExtractOptions, Owners, Permissions, extract};
 pub use observer::{ExportObserver, Skipped, What};
 pub use report::Report;
 pub use selection::{NoSuchPath, Selection};
 pub use tar::{TarError, write_tar};
+pub use vmdk::vmdk_descriptor;

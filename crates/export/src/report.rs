@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use lith_observer::Phase;
@@ -28,9 +28,7 @@ pub struct Report {
 /// Counts for a [`Report`] and calls an observer, from any thread.
 pub(crate) struct Counter<'a> {
     observer: &'a dyn ExportObserver,
-    names: AtomicU64,
-    bytes: AtomicU64,
-    skipped: AtomicU64,
+    totals: Mutex<Report>,
 }
 
 impl<'a> Counter<'a> {
@@ -42,40 +40,34 @@ impl<'a> Counter<'a> {
     ) -> Self {
         observer.begin(Phase::Extracting);
         observer.expect(selection.content_bytes(tree));
-        Self {
-            observer,
-            names: AtomicU64::new(0),
-            bytes: AtomicU64::new(0),
-            skipped: AtomicU64::new(0),
-        }
+        Self { observer, totals: Mutex::default() }
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {
         self.observer.is_cancelled()
     }
 
-    /// Counts names that were made.
     pub(crate) fn named(&self, names: u64) {
-        self.names.fetch_add(names, Ordering::Relaxed);
+        self.totals().names += names;
     }
 
-    /// Counts bytes of content that were written.
     pub(crate) fn advance(&self, bytes: u64) {
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let mut totals = self.totals();
+        totals.bytes = totals.bytes.saturating_add(bytes);
+        drop(totals);
         self.observer.advance(bytes);
     }
 
-    /// Counts something that could not be kept.
     pub(crate) fn skipped(&self, path: &[u8], what: What, cause: Option<io::Error>) {
-        self.skipped.fetch_add(1, Ordering::Relaxed);
+        self.totals().skipped += 1;
         self.observer.skipped(&Skipped::new(path, what, cause));
     }
 
     pub(crate) fn report(&self) -> Report {
-        Report {
-            names: self.names.load(Ordering::Relaxed),
-            bytes: self.bytes.load(Ordering::Relaxed),
-            skipped: self.skipped.load(Ordering::Relaxed),
-        }
+        *self.totals()
+    }
+
+    fn totals(&self) -> MutexGuard<'_, Report> {
+        self.totals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,6 +6,12 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct BlockBits(u8);
 
+impl Default for BlockBits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
 impl BlockBits {
     /// 4096-byte blocks, the only size that every kernel with 4 KiB pages mounts.
     pub const DEFAULT: Self = Self(12);

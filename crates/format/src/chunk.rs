@@ -202,21 +202,16 @@ impl Chunk {
             }
         };
         if format.indexes {
-            out.extend_from_slice(RawIndex::new(self.device, start).as_bytes());
+            let index = RawIndex {
+                startblk_hi: hi16(start).into(),
+                device_id: self.device.into(),
+                startblk_lo: lo32(start).into(),
+            };
+            out.extend_from_slice(index.as_bytes());
         } else {
             out.extend_from_slice(&lo32(start).to_le_bytes());
         }
         Ok(())
-    }
-}
-
-impl RawIndex {
-    fn new(device: u16, start: u64) -> Self {
-        Self {
-            startblk_hi: hi16(start).into(),
-            device_id: device.into(),
-            startblk_lo: lo32(start).into(),
-        }
     }
 }
 

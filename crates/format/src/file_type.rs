@@ -1,7 +1,7 @@
 //! Defines the types of files.
 
 /// The kind of a file, as the top bits of `i_mode` or a dirent's `file_type` encode it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(zerocopy::TryFromBytes, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum FileType {
     /// A regular file.
@@ -125,16 +125,7 @@ impl TryFrom<u8> for FileType {
 
     /// Reads a dirent's `file_type`.
     fn try_from(raw: u8) -> Result<Self, FileTypeError> {
-        Ok(match raw {
-            1 => Self::Regular,
-            2 => Self::Directory,
-            3 => Self::CharDevice,
-            4 => Self::BlockDevice,
-            5 => Self::Fifo,
-            6 => Self::Socket,
-            7 => Self::Symlink,
-            _ => return Err(FileTypeError::Dirent { raw }),
-        })
+        zerocopy::try_transmute!(raw).map_err(|_unknown| FileTypeError::Dirent { raw })
     }
 }
 

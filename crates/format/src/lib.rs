@@ -13,13 +13,14 @@ pub mod chunk;
 pub mod compression;
 pub mod device_table;
 pub mod dirent;
-#[cfg(test)]
-mod example;
 pub mod features;
 pub mod file_type;
 mod halves;
 pub mod inode;
 pub mod kernel;
+mod record;
 pub mod superblock;
+#[cfg(test)]
+mod testing;
 pub mod xattr;
 pub mod zmap;

@@ -94,7 +94,7 @@ impl Backing {
 
     /// A file with the bytes of `inode`, if they are contiguous.
     fn share(&self, image: &Image, inode: &Inode) -> Option<File> {
-        let Contiguous { start, length } = contiguous(image, inode)?;
+        let (start, length) = contiguous(image, inode)?;
         let file = File::from(nameless(&self.folder).ok()?);
         let (mut from, mut to) = (start.checked_add(self.offset)?, 0);
         while to < length {
@@ -115,14 +115,9 @@ impl Backing {
     }
 }
 
-/// Contiguous bytes on the primary device.
-struct Contiguous {
-    start: u64,
-    length: u64,
-}
-
-/// The bytes of a file on the primary device, which are all but an inline tail. `None`: they are not contiguous.
-fn contiguous(image: &Image, inode: &Inode) -> Option<Contiguous> {
+/// Where the bytes of a file start on the primary device, and their number, which are all but an
+/// inline tail. `None`: they are not contiguous.
+fn contiguous(image: &Image, inode: &Inode) -> Option<(u64, u64)> {
     if inode.size < SHORTEST {
         return None;
     }
@@ -143,7 +138,7 @@ fn contiguous(image: &Image, inode: &Inode) -> Option<Contiguous> {
             _ => return None,
         }
     }
-    start.filter(|_| length >= SHORTEST).map(|start| Contiguous { start, length })
+    start.filter(|_| length >= SHORTEST).map(|start| (start, length))
 }
 
 fn nameless(folder: &Path) -> io::Result<OwnedFd> {

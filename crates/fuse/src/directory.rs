@@ -4,12 +4,34 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
 use fuser::{FileAttr, Generation, ReplyDirectory, ReplyDirectoryPlus};
 use lith_format::{addr::Nid, file_type::FileType};
-use lith_reader::{DirEntry, Error, Image};
+use lith_reader::{DirEntry, DirPosition, Error, Image};
 
-use crate::{
-    attributes::{Attributes, FOREVER, kind},
-    cookie::Cookie,
-};
+use crate::attributes::{Attributes, FOREVER, kind};
+
+/// Bits of an index: a block of 64 KiB has fewer than 5,461 entries.
+const INDEX_BITS: u32 = 16;
+
+/// What `telldir` returns: 0 precedes everything, even a `.` that is not stored; everything else is
+/// the position of the next stored entry, so reading continues without the entries before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Cookie(pub(crate) u64);
+
+impl Cookie {
+    pub(crate) const fn at(position: DirPosition) -> Self {
+        Self((position.block << INDEX_BITS | position.index as u64) + 1)
+    }
+
+    /// The position. `None`: before everything.
+    pub(crate) const fn position(self) -> Option<DirPosition> {
+        match self.0.checked_sub(1) {
+            None => None,
+            Some(packed) => {
+                let index = (packed & 0xffff) as u16;
+                Some(DirPosition { block: packed >> INDEX_BITS, index })
+            }
+        }
+    }
+}
 
 /// A directory of an image, from some position on.
 pub(crate) struct Listing<'a> {
@@ -79,5 +101,19 @@ impl Listing<'_> {
     fn file_type(&self, entry: &DirEntry) -> FileType {
         let stored = || self.image.inode(entry.nid).map(|inode| inode.file_type);
         entry.file_type.or_else(|| stored().ok()).unwrap_or(FileType::Regular)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cookies_lead_back() {
+        assert_eq!(Cookie(0).position(), None);
+        for (block, index) in [(0, 0), (0, 5460), (1, 0), (1 << 25, 7)] {
+            let position = DirPosition { block, index };
+            assert_eq!(Cookie::at(position).position(), Some(position));
+        }
     }
 }

@@ -9,12 +9,10 @@ use std::{
 /// The shortest time between two checks.
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// Counts requests.
 #[derive(Debug, Default)]
 pub(crate) struct Activity(AtomicU64);
 
 impl Activity {
-    /// Counts a request.
     pub(crate) fn note(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }

@@ -9,8 +9,6 @@
 
 mod attributes;
 mod backing;
-mod buffer;
-mod cookie;
 mod directory;
 mod errno;
 mod idle;
@@ -19,15 +17,12 @@ mod numbers;
 mod options;
 mod presence;
 mod push;
-mod readahead;
 mod requests;
 mod session;
 mod unmount;
-mod watch;
 mod xattrs;
 
 pub use backing::ImageFile;
 pub use options::Options;
 pub use session::{Mounted, Unmounter};
-pub use unmount::{is_dead, unmount};
-pub use watch::watch;
+pub use unmount::{is_dead, unmount, watch};

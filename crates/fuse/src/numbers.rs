@@ -18,7 +18,6 @@ impl Numbers {
         Self { root }
     }
 
-    /// The number of a NID.
     pub(crate) fn number(self, nid: Nid) -> INodeNo {
         INodeNo(match self.swap(nid.0) {
             0 => ZERO,
@@ -26,7 +25,6 @@ impl Numbers {
         })
     }
 
-    /// The NID of a number.
     pub(crate) fn nid(self, number: INodeNo) -> Nid {
         Nid(match number.0 {
             ZERO => self.swap(0),

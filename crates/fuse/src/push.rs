@@ -26,7 +26,6 @@ pub(crate) struct Pusher {
     permits: AtomicUsize,
 }
 
-/// A part of a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part<'a> {
     /// Its first byte in the file.

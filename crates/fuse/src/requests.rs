@@ -13,9 +13,7 @@ use lith_reader::{DataRange, Deliver, Error, Image, Inode, ReadAhead};
 use crate::{
     attributes::{Attributes, FOREVER},
     backing::Backing,
-    buffer,
-    cookie::Cookie,
-    directory::Listing,
+    directory::{Cookie, Listing},
     errno,
     idle::Activity,
     options::Options,
@@ -51,14 +49,28 @@ const WANTED: [InitFlags; 8] = [
     InitFlags::FUSE_NO_OPENDIR_SUPPORT,
 ];
 
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Calls `fill` with the thread's own buffer of `length` bytes, with any content.
+fn with_buffer<T>(length: usize, fill: impl FnOnce(&mut [u8]) -> T) -> T {
+    BUFFER.with_borrow_mut(|buffer| {
+        if buffer.len() < length {
+            buffer.resize(length, 0);
+        }
+        fill(buffer.get_mut(..length).expect("resized to `length` bytes or more"))
+    })
+}
+
 /// Answers requests for the files of an image.
 #[derive(Debug)]
 pub(crate) struct Server {
     image: Arc<Image>,
     attributes: Attributes,
-    activity: Arc<Activity>,
-    pusher: Arc<Pusher>,
-    ahead: Option<Arc<ReadAhead>>,
+    pub(crate) activity: Arc<Activity>,
+    pub(crate) pusher: Arc<Pusher>,
+    pub(crate) ahead: Option<Arc<ReadAhead>>,
     xattrs: Arc<Presence>,
     backing: Option<Backing>,
     without_open: bool,
@@ -90,22 +102,10 @@ impl Server {
         }
     }
 
-    pub(crate) fn ahead(&self) -> Option<Arc<ReadAhead>> {
-        self.ahead.clone()
-    }
-
     fn listed(&self, files: &[Nid]) {
         if let Some(ahead) = &self.ahead {
             ahead.listed(files);
         }
-    }
-
-    pub(crate) fn pusher(&self) -> Arc<Pusher> {
-        Arc::clone(&self.pusher)
-    }
-
-    pub(crate) fn activity(&self) -> Arc<Activity> {
-        Arc::clone(&self.activity)
     }
 
     fn inode(&self, number: INodeNo) -> Result<Inode, Error> {
@@ -137,7 +137,7 @@ impl Server {
             Ok(file) => file,
             Err(error) => return reply.error(errno::of(&error)),
         };
-        let read = buffer::with(left, |bytes| {
+        let read = with_buffer(left, |bytes| {
             let read = file.read_at(bytes, position);
             match &read {
                 Ok(()) => reply.data(bytes),

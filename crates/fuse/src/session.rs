@@ -12,7 +12,11 @@ use fuser::{Config, Session, SessionACL};
 use lith_reader::Image;
 
 use crate::{
-    idle::Activity, mount::mount, options::Options, readahead, requests::Server, unmount::unmount,
+    idle::Activity,
+    mount::{mount, raise_read_ahead},
+    options::Options,
+    requests::Server,
+    unmount::unmount,
 };
 
 /// A mounted image whose requests are not answered yet.
@@ -38,7 +42,8 @@ impl Mounted {
     pub fn new(image: Arc<Image>, directory: &Path, options: &Options) -> io::Result<Self> {
         let directory = directory.canonicalize()?;
         let server = Server::new(image, options);
-        let (activity, pusher, ahead) = (server.activity(), server.pusher(), server.ahead());
+        let (activity, pusher) = (Arc::clone(&server.activity), Arc::clone(&server.pusher));
+        let ahead = server.ahead.clone();
         let connection = mount(&directory, options)?;
         let session = Session::from_fd(server, connection, acl(options), config(options));
         let session = session.inspect_err(|_| {
@@ -46,7 +51,7 @@ impl Mounted {
             let _ = unmount(&directory, true);
         })?;
         pusher.begin(session.notifier());
-        if readahead::raise(&directory)
+        if raise_read_ahead(&directory)
             && let Some(ahead) = ahead
         {
             ahead.only_files();

@@ -1,7 +1,7 @@
-//! Unmounts.
+//! Unmounts, also what a server that died left mounted.
 
 use std::{
-    io,
+    io::{self, Read},
     path::Path,
     process::{Command, Stdio},
 };
@@ -29,6 +29,17 @@ pub fn unmount(directory: &Path, lazy: bool) -> io::Result<()> {
 #[must_use]
 pub fn is_dead(directory: &Path) -> bool {
     matches!(statfs(directory), Err(Errno::NOTCONN | Errno::CONNABORTED))
+}
+
+/// Waits until `alive` ends, which a server keeps open as long as it runs, and then unmounts what
+/// it left mounted at `directory`.
+///
+/// # Errors
+/// As [`unmount`].
+pub fn watch(mut alive: impl Read, directory: &Path) -> io::Result<()> {
+    // However the wait ends, the server is gone or can't be watched any more.
+    let _ = io::copy(&mut alive, &mut io::sink());
+    if is_dead(directory) { unmount(directory, true) } else { Ok(()) }
 }
 
 fn by_helper(directory: &Path, lazy: bool) -> io::Result<()> {

@@ -8,7 +8,7 @@ use std::{
     fmt,
     num::NonZeroUsize,
     sync::{
-        Arc, Condvar, Mutex, MutexGuard,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
@@ -270,10 +270,7 @@ impl Scheduler {
                 self.waiting.store(state.jobs.len(), Ordering::Relaxed);
                 return Some(job);
             }
-            state = match self.wake.wait(state) {
-                Ok(state) => state,
-                Err(poisoned) => poisoned.into_inner(),
-            };
+            state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 

@@ -19,7 +19,7 @@ pub(crate) struct Stream<'a> {
 }
 
 /// The identity of a stream: extents of one file or several may start with the same stream.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct StreamKey {
     algorithm: u8,
     place: Stored,
@@ -27,10 +27,11 @@ pub(crate) struct StreamKey {
 }
 
 /// Where a stream is stored.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 enum Stored {
     Device(u16, u64),
     Metadata(Space, u64),
+    #[default]
     Nowhere,
 }
 

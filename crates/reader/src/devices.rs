@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use lith_device::{DeviceError, ReadAt};
 use lith_format::{
     addr::{Blkaddr, BlockBits, Pa},
-    device_table::{DeviceMap, DevicePa},
+    device_table::{self, DeviceMap, DevicePa},
 };
 
 use crate::{
@@ -47,7 +47,6 @@ pub(crate) struct Devices {
 #[derive(Debug, Default)]
 struct Sequences {
     latest: [Sequence; SEQUENCES],
-    /// Reads so far.
     reads: u64,
 }
 
@@ -60,7 +59,6 @@ struct Sequence {
     hinted: u64,
     /// Reads that continued it.
     length: u32,
-    /// The number of its last read.
     last_read: u64,
 }
 
@@ -132,10 +130,12 @@ impl Devices {
 
     /// Reads past the cache.
     pub(crate) fn read(&self, at: DevicePa, buf: &mut [u8]) -> Result<(), Fault> {
-        match self.device(at.device) {
-            Some(device) => Ok(device.read_at(buf, at.pa.0)?),
-            None => Err(self.missing(at)),
-        }
+        let missing = device_table::DeviceError::NoSuchDevice {
+            device: at.device,
+            count: self.map.slots.len(),
+        };
+        let device = self.device(at.device).ok_or(missing)?;
+        Ok(device.read_at(buf, at.pa.0)?)
     }
 
     /// Reads content past the cache; if the read continues a sequence, hints what follows.
@@ -174,11 +174,6 @@ impl Devices {
 
     fn device(&self, device: u16) -> Option<&dyn ReadAt> {
         self.all.get(usize::from(device)).map(|device| &**device)
-    }
-
-    fn missing(&self, at: DevicePa) -> Fault {
-        let count = self.map.slots.len();
-        lith_format::device_table::DeviceError::NoSuchDevice { device: at.device, count }.into()
     }
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use lith_format::{
     addr::Nid,
-    dirent::{DirBlock, Dirent, search_blocks},
+    dirent::{DirBlock, Dirent, DirentError, search_blocks},
     file_type::FileType,
 };
 
@@ -49,7 +49,6 @@ pub struct DirPosition {
     pub index: u16,
 }
 
-/// The blocks of a directory.
 #[derive(Debug)]
 struct Blocks<'a> {
     image: &'a Image,
@@ -89,13 +88,11 @@ impl<'a> Blocks<'a> {
             content.read(&mut self.bytes, position)?;
             self.number = Some(number);
         }
-        let corrupt = |source| Corruption::Directory { block: number, source };
-        Ok(DirBlock::parse(&self.bytes).map_err(corrupt)?)
+        in_block(number, DirBlock::parse(&self.bytes))
     }
 
     fn compare_first(&mut self, number: u64, name: &[u8]) -> Result<Ordering, Fault> {
-        let compared = self.load(number)?.compare_first(name);
-        Ok(compared.map_err(|source| Corruption::Directory { block: number, source })?)
+        in_block(number, self.load(number)?.compare_first(name))
     }
 
     fn find(&mut self, name: &[u8]) -> Result<Option<DirEntry>, Fault> {
@@ -103,17 +100,18 @@ impl<'a> Blocks<'a> {
         let Some(number) = search_blocks(count, |number| self.compare_first(number, name))? else {
             return Ok(None);
         };
-        let found = self.load(number)?.find(name);
-        let found = found.map_err(|source| Corruption::Directory { block: number, source })?;
+        let found = in_block(number, self.load(number)?.find(name))?;
         Ok(found.map(DirEntry::from))
     }
 
-    /// The entry at `index` of a block.
     fn entry(&mut self, number: u64, index: usize) -> Result<Option<DirEntry>, Fault> {
-        let dirent = self.load(number)?.get(index);
-        let dirent = dirent.map_err(|source| Corruption::Directory { block: number, source })?;
+        let dirent = in_block(number, self.load(number)?.get(index))?;
         Ok(dirent.map(DirEntry::from))
     }
+}
+
+fn in_block<T>(block: u64, result: Result<T, DirentError>) -> Result<T, Fault> {
+    Ok(result.map_err(|source| Corruption::Directory { block, source })?)
 }
 
 /// The entries of a directory in stored order, read block by block. Ends after an error.
@@ -200,12 +198,8 @@ impl Image {
         let name = name.as_ref();
         let mut blocks = Blocks::new(self, directory)?;
         if name == b"." && directory.dot_omitted {
-            let entry = DirEntry {
-                name: name.to_vec(),
-                nid: directory.nid,
-                file_type: Some(FileType::Directory),
-            };
-            return Ok(Some(entry));
+            let (nid, file_type) = (directory.nid, Some(FileType::Directory));
+            return Ok(Some(DirEntry { name: name.to_vec(), nid, file_type }));
         }
         blocks.find(name).map_err(|fault| fault.of(directory.nid))
     }

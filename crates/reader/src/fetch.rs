@@ -1,12 +1,10 @@
 //! Fetches stored bytes from devices, and lends the buffers for them.
 //!
-//! Contiguous pclusters of one read are read from the device at once, when the first of them is needed. A read leases
-//! its buffers from the [`Pool`], so open files need no memory and threads never wait for each other's reads.
+//! Contiguous pclusters of one read are read from the device at once, when the first of them is
+//! needed. A read borrows its buffers from the [`Pool`], so open files need no memory and threads
+//! never wait for each other's reads.
 
-use std::{
-    ops::{Deref, DerefMut},
-    sync::Mutex,
-};
+use std::sync::Mutex;
 
 use lith_format::device_table::DevicePa;
 
@@ -50,41 +48,17 @@ pub(crate) struct Pool {
     free: Mutex<Vec<Scratch>>,
 }
 
-/// Buffers on loan from a pool.
-pub(crate) struct Lease<'a> {
-    pool: &'a Pool,
-    scratch: Scratch,
-}
-
 impl Pool {
-    pub(crate) fn lease(&self) -> Lease<'_> {
-        let scratch = lock(&self.free).pop().unwrap_or_default();
-        Lease { pool: self, scratch }
-    }
-}
-
-impl Deref for Lease<'_> {
-    type Target = Scratch;
-
-    fn deref(&self) -> &Scratch {
-        &self.scratch
-    }
-}
-
-impl DerefMut for Lease<'_> {
-    fn deref_mut(&mut self) -> &mut Scratch {
-        &mut self.scratch
-    }
-}
-
-impl Drop for Lease<'_> {
-    fn drop(&mut self) {
-        let scratch = std::mem::take(&mut self.scratch);
+    /// Calls `work` with buffers of the pool, which it gets back.
+    pub(crate) fn lend<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
+        let mut scratch = lock(&self.free).pop().unwrap_or_default();
+        let result = work(&mut scratch);
         let size = |scratch: &Scratch| scratch.stored.0.len();
-        let mut free = lock(&self.pool.free);
+        let mut free = lock(&self.free);
         if free.iter().map(size).sum::<usize>() + size(&scratch) <= POOL_BYTES {
             free.push(scratch);
         }
+        result
     }
 }
 

@@ -78,7 +78,7 @@ impl Fragments {
         let extents = ends.take(EXTENTS).map_while(|end| {
             let extent = Extent { start, end, state: Mutex::default() };
             start = end;
-            (extent.end - extent.start <= u64::from(MAX_EXTENT_LEN)).then_some(extent)
+            (extent.end - extent.start <= MAX_EXTENT_LEN).then_some(extent)
         });
         let extents: Vec<_> = extents.collect();
         let longest = extents.iter().map(Extent::len).max().unwrap_or(0) as u64;

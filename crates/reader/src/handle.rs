@@ -193,13 +193,8 @@ impl<F: Readable> Seek for FileHandle<F> {
         self.position = position.ok_or(io::ErrorKind::InvalidInput)?;
         Ok(self.position)
     }
-
-    fn stream_position(&mut self) -> io::Result<u64> {
-        Ok(self.position)
-    }
 }
 
-/// An [`io::Error`] that holds the image's error.
 fn io_error(error: Error) -> io::Error {
     let kind = match error {
         Error::Corrupt { .. } => io::ErrorKind::InvalidData,

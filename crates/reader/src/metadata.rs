@@ -13,7 +13,6 @@ use crate::{
     piece::{Space, copy_pieces, locate},
 };
 
-/// The metadata of an image.
 pub(crate) trait Metadata: Sync {
     fn superblock(&self) -> &Superblock;
 

@@ -21,11 +21,7 @@ impl Image {
     /// # Errors
     /// [`Error::NotFound`] and [`Error::NotADirectory`], and as [`Self::lookup`] and [`Self::inode`].
     pub fn resolve(&self, path: impl AsRef<[u8]>) -> Result<Inode, Error> {
-        let mut walk = self.path_walk(path.as_ref())?;
-        while let Some(name) = walk.left.pop() {
-            self.advance(&mut walk, &name)?;
-        }
-        Ok(walk.at)
+        self.walk(path.as_ref(), false)
     }
 
     /// As [`Self::resolve`], but follows symlinks, the last name's too; absolute targets begin at the root of
@@ -34,16 +30,16 @@ impl Image {
     /// # Errors
     /// As [`Self::resolve`]; [`Error::TooManySymlinks`] if they lead in circles.
     pub fn resolve_following(&self, path: impl AsRef<[u8]>) -> Result<Inode, Error> {
-        self.follow(path.as_ref())
+        self.walk(path.as_ref(), true)
     }
 
-    fn follow(&self, path: &[u8]) -> Result<Inode, Error> {
-        let mut walk = self.path_walk(path)?;
+    fn walk(&self, path: &[u8], follows: bool) -> Result<Inode, Error> {
+        let mut walk = PathWalk { left: names(path), at: self.root()?, passed: Vec::new() };
         let mut followed = 0;
         while let Some(name) = walk.left.pop() {
             let directory = walk.at;
             self.advance(&mut walk, &name)?;
-            if walk.at.file_type != FileType::Symlink {
+            if !follows || walk.at.file_type != FileType::Symlink {
                 continue;
             }
             followed += 1;
@@ -56,10 +52,6 @@ impl Image {
             walk.left.extend(names(&target));
         }
         Ok(walk.at)
-    }
-
-    fn path_walk(&self, path: &[u8]) -> Result<PathWalk, Error> {
-        Ok(PathWalk { left: names(path), at: self.root()?, passed: Vec::new() })
     }
 
     fn advance(&self, walk: &mut PathWalk, name: &[u8]) -> Result<(), Error> {

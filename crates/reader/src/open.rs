@@ -63,49 +63,51 @@ impl Image {
     /// # Errors
     /// As [`Self::open`]; also if there are fewer or more devices than the table has.
     pub fn open_with(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Self, Error> {
-        open(devices, options)
+        let limits = options.limits;
+        let Some(primary) = devices.first() else {
+            return Err(OpenError::DeviceCount { expected: 1, given: 0 }.into());
+        };
+        let superblock = read_superblock(primary, !options.any_checksum)?;
+        let configs = read_configs(primary, &superblock)?;
+        let map = read_device_map(primary, &superblock, devices.len() - 1)?;
+        let decoded = limits.decoded_cache / 8 * 7;
+        let shards = (decoded / SHARD).clamp(1, SHARDS);
+        let mut image = Self {
+            devices: Devices::new(devices, map, limits.metadata_cache),
+            superblock,
+            configs,
+            packed: None,
+            all_files: OnceLock::new(),
+            metabox: None,
+            prefixes: PrefixTable::default(),
+            limits,
+            metabox_pieces: Cache::new(limits.metadata_cache, 4),
+            decoded: Cache::new(decoded, shards),
+            stored: Cache::new(limits.decoded_cache - decoded, shards),
+            pool: Pool::default(),
+            counters: Counters::default(),
+            way: options.way,
+        };
+        if options.whole_again {
+            image.decoded.remember();
+        }
+        image.packed = image
+            .superblock
+            .packed_nid
+            .map(|nid| special(&image, nid, Role::Packed))
+            .transpose()?;
+        image.metabox = image
+            .superblock
+            .metabox_nid
+            .map(|nid| special(&image, nid, Role::Metabox))
+            .transpose()?;
+        image.prefixes = read_prefixes(&image)?;
+        let root = image.root()?;
+        if root.file_type != FileType::Directory {
+            return Err(OpenError::Root { nid: root.nid }.into());
+        }
+        Ok(image)
     }
-}
-
-fn open(devices: Vec<Box<dyn ReadAt>>, options: Options) -> Result<Image, Error> {
-    let limits = options.limits;
-    let Some(primary) = devices.first() else {
-        return Err(OpenError::DeviceCount { expected: 1, given: 0 }.into());
-    };
-    let superblock = read_superblock(primary, !options.any_checksum)?;
-    let configs = read_configs(primary, &superblock)?;
-    let map = read_device_map(primary, &superblock, devices.len() - 1)?;
-    let decoded = limits.decoded_cache / 8 * 7;
-    let shards = (decoded / SHARD).clamp(1, SHARDS);
-    let mut image = Image {
-        devices: Devices::new(devices, map, limits.metadata_cache),
-        superblock,
-        configs,
-        packed: None,
-        all_files: OnceLock::new(),
-        metabox: None,
-        prefixes: PrefixTable::default(),
-        limits,
-        metabox_pieces: Cache::new(limits.metadata_cache, 4),
-        decoded: Cache::new(decoded, shards),
-        stored: Cache::new(limits.decoded_cache - decoded, shards),
-        pool: Pool::default(),
-        counters: Counters::default(),
-        way: options.way,
-    };
-    if options.whole_again {
-        image.decoded.remember();
-    }
-    image.packed =
-        image.superblock.packed_nid.map(|nid| special(&image, nid, Role::Packed)).transpose()?;
-    image.metabox =
-        image.superblock.metabox_nid.map(|nid| special(&image, nid, Role::Metabox)).transpose()?;
-    image.prefixes = read_prefixes(&image)?;
-    let root = image.root()?;
-    if root.file_type != FileType::Directory {
-        return Err(OpenError::Root { nid: root.nid }.into());
-    }
-    Ok(image)
 }
 
 fn read_superblock(device: &dyn ReadAt, verify: bool) -> Result<Superblock, OpenError> {

@@ -96,8 +96,7 @@ impl Image {
     ) -> Result<(), Fault> {
         let mut see =
             |entry: &Entry<'_>| self.prefixes.resolve(entry).is_none_or(|name| see(name, entry));
-        let mut bytes = vec![0; inode.xattr_size()];
-        self.read_metadata(inode.space, inode.xattr_position()?, &mut bytes)?;
+        let bytes = self.xattr_body(inode)?;
         let body = XattrBody::parse(&bytes)?;
         for entry in body.entries() {
             if !see(&entry?) {
@@ -115,17 +114,19 @@ impl Image {
         Ok(())
     }
 
+    fn xattr_body(&self, inode: &Inode) -> Result<Vec<u8>, Fault> {
+        let mut bytes = vec![0; inode.xattr_size()];
+        self.read_metadata(inode.space, inode.xattr_position()?, &mut bytes)?;
+        Ok(bytes)
+    }
+
     fn shared_space(&self) -> Space {
-        if self.superblock.compat.contains(Compat::SHARED_EA_IN_METABOX) {
-            Space::Metabox
-        } else {
-            Space::Primary
-        }
+        let in_metabox = self.superblock.compat.contains(Compat::SHARED_EA_IN_METABOX);
+        if in_metabox { Space::Metabox } else { Space::Primary }
     }
 
     fn find_shared(&self, inode: &Inode) -> Result<Vec<Range<u64>>, Fault> {
-        let mut bytes = vec![0; inode.xattr_size()];
-        self.read_metadata(inode.space, inode.xattr_position()?, &mut bytes)?;
+        let bytes = self.xattr_body(inode)?;
         let mut view = View::new(self, self.shared_space());
         let ids = XattrBody::parse(&bytes)?.shared_ids();
         ids.map(|id| self.locate_shared(&mut view, id)).collect()

@@ -24,11 +24,8 @@ pub enum SourceError {
         source: io::Error,
     },
     /// A file was listed but removed before its attributes were read.
-    #[error("{}: vanished while the directory was read", path.display())]
-    Vanished {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{}: vanished while the directory was read", .0.display())]
+    Vanished(PathBuf),
     /// A file has a name that the format can't store.
     #[error("{}: has an impossible name", path.display())]
     Name {
@@ -87,7 +84,7 @@ impl SourceError {
     pub fn path(&self) -> &Path {
         match self {
             Self::Io { path, .. }
-            | Self::Vanished { path }
+            | Self::Vanished(path)
             | Self::Name { path, .. }
             | Self::Tree { path, .. }
             | Self::Unknown { path, .. }

@@ -15,7 +15,6 @@ mod namespace;
 mod note;
 mod open;
 mod options;
-mod path;
 mod seen;
 mod tar;
 

@@ -6,6 +6,8 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    ffi::OsString,
+    os::unix::ffi::OsStringExt,
     path::PathBuf,
     vec,
 };
@@ -17,7 +19,7 @@ use lith_tree::{
 
 use lith_transform::is_opaque;
 
-use crate::{Note, Source, SourceError, note::Notes, path::to_path};
+use crate::{Note, Source, SourceError, note::Notes};
 
 /// An inode of a layer: the layer's number and the inode's there.
 type Origin = (usize, InodeIndex);
@@ -35,7 +37,13 @@ pub fn merge(layers: Vec<Source>) -> Result<Source, SourceError> {
         }
         lower.push(Layer { sets: vec![None; tree.xattrs.len()], tree, contents });
     }
-    let mut merger = Merger::new(lower);
+    let mut merger = Merger {
+        layers: lower,
+        tree: Tree::new(Metadata::default()),
+        origins: Vec::new(),
+        known: HashMap::new(),
+        stack: Vec::new(),
+    };
     merger.merge().map_err(|(path, source)| SourceError::Tree { path, source })?;
     let Merger { layers, tree, origins, .. } = merger;
     let contents = Box::new(MergedContents { layers, origins });
@@ -66,16 +74,6 @@ struct Merger {
 }
 
 impl Merger {
-    fn new(layers: Vec<Layer>) -> Self {
-        Self {
-            layers,
-            tree: Tree::new(Metadata::default()),
-            origins: Vec::new(),
-            known: HashMap::new(),
-            stack: Vec::new(),
-        }
-    }
-
     fn merge(&mut self) -> Result<(), (PathBuf, TreeError)> {
         let roots: Vec<Origin> =
             (0..self.layers.len()).rev().map(|layer| (layer, InodeIndex::ROOT)).collect();
@@ -176,6 +174,10 @@ impl Merger {
         };
         Metadata { xattrs, ..metadata }
     }
+}
+
+fn to_path(bytes: Vec<u8>) -> PathBuf {
+    OsString::from_vec(bytes).into()
 }
 
 /// The bytes of the files of all layers.

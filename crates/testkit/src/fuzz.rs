@@ -17,10 +17,13 @@ use lith_codec::{
     decode_rolling, in_place_margin, strip_padding,
 };
 use lith_format::{
-    addr::{BlockBits, La},
+    addr::{BlockBits, La, Lcn},
     dirent::DirBlock,
     features::Incompat,
-    zmap::{HeaderContext, IndexLayout, IndexMap, IndexTable, MapHeader, RecordTable, SliceSource},
+    zmap::{
+        Anchors, HeaderContext, IndexError, IndexLayout, IndexMap, IndexSource, IndexTable,
+        LclusterIndex, MapHeader, RecordSource, RecordTable,
+    },
 };
 
 use crate::{compare, image, recipe};
@@ -175,14 +178,17 @@ pub fn zmap_tables(bytes: &[u8]) {
         Ok(MapHeader::Indexes(header)) => {
             let Ok(index) = IndexTable::new(&header, block_bits, size, header_at) else { return };
             let map = IndexMap::new(header, block_bits, size);
-            let source =
-                SliceSource { table: index, bytes: behind_header(table, header_at, index.start()) };
+            let source = SliceIndexes {
+                table: index,
+                bytes: behind_header(table, header_at, index.start()),
+            };
             check_tiles(
-                map.extents(source).map(|extent| extent.ok().map(|e| (e.la.0, e.end().0))),
+                map.extents_from(source, La(0))
+                    .map(|extent| extent.ok().map(|e| (e.la.0, e.end().0))),
                 size,
             );
             for la in [0, size / 2, size.saturating_sub(1), size, u64::MAX] {
-                if let Ok(extent) = map.map(source, La(la)) {
+                if let Some(Ok(extent)) = map.extents_from(source, La(la)).next() {
                     assert!(extent.la.0 <= la && la < extent.end().0 && extent.end().0 <= size);
                 }
             }
@@ -191,16 +197,54 @@ pub fn zmap_tables(bytes: &[u8]) {
             let Some(records) = RecordTable::new(header, block_bits, size, header_at) else {
                 return;
             };
-            let table = behind_header(table, header_at, records.start());
+            let mut table = SliceRecords(behind_header(table, header_at, records.start()));
+            let Ok(anchors) = records.anchors(&mut table) else { return };
+            let mut next = 0;
             check_tiles(
-                records.extents(table).map(|extent| extent.ok().map(|e| (e.la.0, e.end().0))),
+                std::iter::from_fn(|| {
+                    let extent = (next < size).then(|| records.map(&mut table, La(next), &anchors));
+                    let range = extent?.ok().map(|e| (e.la.0, e.end().0));
+                    next = range.map_or(size, |(_, end)| end);
+                    Some(range)
+                }),
                 size,
             );
             for la in [0, size / 2, size.saturating_sub(1), size, u64::MAX] {
-                let _ = records.map(table, La(la));
+                let _ = records.map(&mut table, La(la), &Anchors::default());
             }
         }
         _ => {}
+    }
+}
+
+/// A whole index table in memory.
+#[derive(Clone, Copy)]
+struct SliceIndexes<'a> {
+    table: IndexTable,
+    /// Its bytes, from its start on.
+    bytes: &'a [u8],
+}
+
+impl IndexSource for SliceIndexes<'_> {
+    type Error = IndexError;
+
+    fn load(&mut self, lcn: Lcn) -> Result<LclusterIndex, IndexError> {
+        let start = usize::try_from(self.table.range(lcn)?.start).unwrap_or(usize::MAX);
+        self.table.decode(self.bytes.get(start..).unwrap_or_default(), lcn)
+    }
+}
+
+/// A whole table of extent records in memory.
+struct SliceRecords<'a>(&'a [u8]);
+
+impl RecordSource for SliceRecords<'_> {
+    /// The table is not that long.
+    type Error = ();
+
+    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), ()> {
+        let rest = usize::try_from(at).ok().and_then(|at| self.0.get(at..));
+        into.copy_from_slice(rest.and_then(|rest| rest.get(..into.len())).ok_or(())?);
+        Ok(())
     }
 }
 
@@ -232,7 +276,7 @@ pub fn dirent_block(bytes: &[u8]) {
     let mut sorted = true;
     let mut last: Option<Vec<u8>> = None;
     let mut all = Vec::new();
-    for dirent in &block {
+    for dirent in block.dirents() {
         let Ok(dirent) = dirent else { return };
         assert!((1..=255).contains(&dirent.name.len()));
         sorted &= last.as_deref().is_none_or(|last| last < dirent.name);

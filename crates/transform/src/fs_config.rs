@@ -57,11 +57,8 @@ pub enum FsConfigError {
         line: usize,
     },
     /// A file is not listed.
-    #[error("{} is not in the list of owners and modes", DisplayPath(path))]
-    Missing {
-        /// Its path in the list.
-        path: Vec<u8>,
-    },
+    #[error("{} is not in the list of owners and modes", DisplayPath(.0))]
+    Missing(Vec<u8>),
 }
 
 impl FsConfigError {
@@ -70,7 +67,7 @@ impl FsConfigError {
     pub fn path(&self) -> &Path {
         match self {
             Self::Read { path, .. } | Self::Line { path, .. } => path,
-            Self::Missing { path } => Path::new(OsStr::from_bytes(path)),
+            Self::Missing(path) => Path::new(OsStr::from_bytes(path)),
         }
     }
 }
@@ -113,7 +110,7 @@ impl FsConfig {
                 path => mounted.relative(&path),
             };
             let Some(entry) = self.entries.get(&path) else {
-                return Err(FsConfigError::Missing { path });
+                return Err(FsConfigError::Missing(path));
             };
             let metadata = &mut tree.get_mut(inode).metadata;
             (metadata.uid, metadata.gid) = (entry.uid, entry.gid);

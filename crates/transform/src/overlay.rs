@@ -6,6 +6,8 @@
 
 use lith_tree::{Inode, InodeIndex, Kind, Name, Rdev, Tree, Xattr};
 
+use crate::mount_point::inodes;
+
 /// The attribute of a directory that hides the entries of lower layers.
 const OPAQUE: &[u8] = b"trusted.overlay.opaque";
 /// The attribute of a file that was copied up, and of directories with whiteouts.
@@ -35,13 +37,11 @@ pub fn strip_overlay(tree: &mut Tree) {
     for (directory, name) in whiteouts(tree) {
         tree.remove(directory, name.as_bytes());
     }
-    let marked = inodes_with(tree, |xattr, is_directory| {
-        &*xattr.name == OPAQUE || is_directory && is_mark(xattr)
-    });
-    for inode in marked {
+    for inode in inodes(tree) {
         let is_directory = tree.get(inode).as_directory().is_some();
+        let is_stripped = |xattr: &Xattr| &*xattr.name == OPAQUE || is_directory && is_mark(xattr);
         let mut xattrs = tree.xattrs.get(tree.get(inode).metadata.xattrs).to_vec();
-        xattrs.retain(|xattr| &*xattr.name != OPAQUE && !(is_directory && is_mark(xattr)));
+        xattrs.retain(|xattr| !is_stripped(xattr));
         tree.get_mut(inode).metadata.xattrs = tree.xattrs.intern(xattrs);
     }
 }
@@ -64,16 +64,6 @@ fn is_mark(xattr: &Xattr) -> bool {
 fn whiteouts(tree: &Tree) -> Vec<(InodeIndex, Name)> {
     let visits = tree.walk().filter(|visit| is_whiteout(tree.get(visit.inode)));
     visits.filter_map(|visit| Some((visit.parent, visit.name?.clone()))).collect()
-}
-
-/// The inodes that have an attribute for which `wanted` returns true; its second argument is whether the inode is a directory.
-fn inodes_with(tree: &Tree, wanted: impl Fn(&Xattr, bool) -> bool) -> Vec<InodeIndex> {
-    let has = |inode: &Inode| {
-        let is_directory = inode.as_directory().is_some();
-        let xattrs = tree.xattrs.get(inode.metadata.xattrs);
-        xattrs.iter().any(|xattr| wanted(xattr, is_directory))
-    };
-    tree.walk().map(|visit| visit.inode).filter(|inode| has(tree.get(*inode))).collect()
 }
 
 #[cfg(test)]

@@ -54,58 +54,43 @@ impl DumpError {
 /// [`DumpError`] if bytes can't be read or text can't be written.
 pub fn dump(fs: Filesystem<'_>, output: &mut dyn Write) -> Result<(), DumpError> {
     let tree = fs.tree;
-    let mut hasher = Hasher::new(fs);
+    let mut buffer = vec![0; 1 << 20];
     let mut linked = HashMap::<InodeIndex, (Box<[u8]>, Hash)>::new();
     let mut paths = PathOrder::new(tree);
-    while let Some((path, inode)) = paths.advance() {
-        let known = linked.get(&inode);
+    while let Some((path, index)) = paths.advance() {
+        let known = linked.get(&index);
         let (first, hash) = match known {
             Some((first, hash)) => (Some(&**first), *hash),
-            None => (None, hasher.hash(inode)?),
+            None => (None, hash(fs, index, &mut buffer)?),
         };
-        let row = Row::new(tree, path, inode, hash, first);
+        let inode = tree.get(index);
+        let xattrs = tree.xattrs.get(inode.metadata.xattrs);
+        let row = Row { path, inode, xattrs, hash, first };
         writeln!(output, "{row}").map_err(DumpError::Write)?;
-        if known.is_none() && is_linked(tree.get(inode)) {
-            linked.insert(inode, (path.into(), hash));
+        if known.is_none() && inode.as_directory().is_none() && inode.nlink() > 1 {
+            linked.insert(index, (path.into(), hash));
         }
     }
     output.flush().map_err(DumpError::Write)
 }
 
-fn is_linked(inode: &Inode) -> bool {
-    inode.as_directory().is_none() && inode.nlink() > 1
-}
-
 type Hash = Option<[u8; 32]>;
 
-/// Hashes files, all with one buffer.
-struct Hasher<'a> {
-    fs: Filesystem<'a>,
-    buffer: Vec<u8>,
-}
-
-impl<'a> Hasher<'a> {
-    fn new(fs: Filesystem<'a>) -> Self {
-        let buffer = vec![0; 1 << 20];
-        Self { fs, buffer }
-    }
-
-    fn hash(&mut self, inode: InodeIndex) -> Result<Hash, ContentError> {
-        let Kind::Regular { size } = self.fs.tree.get(inode).kind else {
-            return Ok(None);
-        };
-        let content = self.fs.open(inode)?;
-        let mut sha = Sha256::new();
-        let mut pieces = Pieces::new(&*content, 0..size, &mut self.buffer);
-        while let Some(piece) = pieces.advance()? {
-            match piece {
-                Piece::Data { bytes, .. } => sha.update(bytes),
-                Piece::Hole { length, .. } => update_with_zeros(&mut sha, length),
-            }
+fn hash(fs: Filesystem<'_>, inode: InodeIndex, buffer: &mut [u8]) -> Result<Hash, ContentError> {
+    let Kind::Regular { size } = fs.tree.get(inode).kind else {
+        return Ok(None);
+    };
+    let content = fs.open(inode)?;
+    let mut sha = Sha256::new();
+    let mut pieces = Pieces::new(&*content, 0..size, buffer);
+    while let Some(piece) = pieces.advance()? {
+        match piece {
+            Piece::Data { bytes, .. } => sha.update(bytes),
+            Piece::Hole { length, .. } => update_with_zeros(&mut sha, length),
         }
-        content.check_unchanged()?;
-        Ok(Some(sha.finalize().into()))
     }
+    content.check_unchanged()?;
+    Ok(Some(sha.finalize().into()))
 }
 
 fn update_with_zeros(sha: &mut Sha256, mut length: u64) {
@@ -125,20 +110,6 @@ struct Row<'a> {
     xattrs: &'a [Xattr],
     hash: Hash,
     first: Option<&'a [u8]>,
-}
-
-impl<'a> Row<'a> {
-    fn new(
-        tree: &'a Tree,
-        path: &'a [u8],
-        inode: InodeIndex,
-        hash: Hash,
-        first: Option<&'a [u8]>,
-    ) -> Self {
-        let inode = tree.get(inode);
-        let xattrs = tree.xattrs.get(inode.metadata.xattrs);
-        Self { path, inode, xattrs, hash, first }
-    }
 }
 
 impl fmt::Display for Row<'_> {

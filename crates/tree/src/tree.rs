@@ -20,6 +20,9 @@ pub enum TreeError {
     Full,
 }
 
+/// Why an inode of an index is there.
+const OWN_INDEX: &str = "only this tree makes its indexes, and inodes are never removed";
+
 /// A filesystem tree without the bytes of its files.
 ///
 /// Inodes are numbered in the order in which they were added. An inode that lost its last name keeps its
@@ -35,13 +38,7 @@ impl Tree {
     /// Makes a tree of one empty directory, its root.
     #[must_use]
     pub fn new(root: Metadata) -> Self {
-        let root = Inode {
-            metadata: root,
-            kind: Kind::directory(),
-            links: 1,
-            parent: InodeIndex::ROOT,
-            name: None,
-        };
+        let root = Inode::nameless(root, Kind::directory());
         Self { inodes: vec![root], xattrs: XattrPool::default() }
     }
 
@@ -124,21 +121,13 @@ impl Tree {
     /// An inode of this tree.
     #[must_use]
     pub fn get(&self, inode: InodeIndex) -> &Inode {
-        #[expect(
-            clippy::indexing_slicing,
-            reason = "only this tree makes its indexes, and inodes are never removed"
-        )]
-        &self.inodes[inode.index()]
+        self.inodes.get(inode.index()).expect(OWN_INDEX)
     }
 
     /// An inode of this tree, mutable.
     #[must_use]
     pub fn get_mut(&mut self, inode: InodeIndex) -> &mut Inode {
-        #[expect(
-            clippy::indexing_slicing,
-            reason = "only this tree makes its indexes, and inodes are never removed"
-        )]
-        &mut self.inodes[inode.index()]
+        self.inodes.get_mut(inode.index()).expect(OWN_INDEX)
     }
 
     /// Sets one extended attribute of an inode, in place of any of the same name.
@@ -156,7 +145,8 @@ impl Tree {
     /// The number that the next inode gets.
     #[must_use]
     pub fn next_index(&self) -> InodeIndex {
-        index_of(self.inodes.len())
+        let number = u32::try_from(self.inodes.len());
+        InodeIndex(number.expect("`Tree::add` refuses more inodes"))
     }
 
     /// The number of inodes, also those that lost their names.
@@ -204,10 +194,6 @@ impl Tree {
     pub fn walk(&self) -> Walk<'_> {
         Walk { tree: self, stack: Vec::new(), started: false }
     }
-}
-
-fn index_of(number: usize) -> InodeIndex {
-    InodeIndex(u32::try_from(number).expect("`Tree::add` refuses more inodes"))
 }
 
 /// A name that [`Tree::walk`] visits.

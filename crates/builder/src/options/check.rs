@@ -74,7 +74,8 @@ mod tests {
     #[test]
     fn all_that_an_old_kernel_lacks_is_named_with_the_newest_that_is_needed() {
         let mut options = Options::uncompressed();
-        options.compression.files = Some(Compression::new(Compressor::Zstd { level: 9 }));
+        options.compression.files =
+            Some(Compression::new(Compressor::Zstd { level: 9, window: None }));
         options.compression.fragments = Fragments::Tails;
         options.kernel = KernelVersion::new(5, 15);
         let refused = options.check().unwrap_err().to_string();

@@ -174,7 +174,8 @@ pub(crate) fn entries_with_dots<'a>(
 }
 
 /// The format's file type of an inode.
-pub(crate) const fn file_type(kind: &Kind) -> FileType {
+#[must_use]
+pub const fn file_type(kind: &Kind) -> FileType {
     match kind {
         Kind::Directory(_) => FileType::Directory,
         Kind::Regular { .. } => FileType::Regular,

@@ -15,10 +15,11 @@ mod xattrs;
 
 use lith_tree::InodeIndex;
 
+pub use self::geometry::file_type;
 use self::{codings::Codings, head::Head, xattrs::XattrPlan};
 pub(crate) use self::{
     decisions::Plan,
-    geometry::{Geometry, Target, entries_with_dots, file_type, tail_beside},
+    geometry::{Geometry, Target, entries_with_dots, tail_beside},
     head::configs,
 };
 use crate::{BuildError, Context, Input, Options, PIECE, limits::SEGMENT};

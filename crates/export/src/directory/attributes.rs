@@ -14,8 +14,7 @@ use rustix::{
 
 use super::{
     ExtractError,
-    extraction::Extraction,
-    path::join,
+    extraction::{Extraction, join},
     process::{Certain, DEFAULT_ACL},
 };
 use crate::What;

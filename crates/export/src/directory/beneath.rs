@@ -1,8 +1,12 @@
 //! Opens directories below the destination, and none outside of it.
 
 use std::{
+    ffi::OsStr,
     fs, io,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -12,7 +16,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::{Existing, ExtractError, path::path_of};
+use super::{Existing, ExtractError};
 
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -51,7 +55,7 @@ impl Beneath {
 
     /// Where in the destination a path of the tree is, for messages.
     pub(super) fn destination_of(&self, path: &[u8]) -> PathBuf {
-        self.path.join(path_of(path))
+        self.path.join(OsStr::from_bytes(path))
     }
 
     /// Opens the directory at a path of the tree.

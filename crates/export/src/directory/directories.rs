@@ -1,6 +1,6 @@
 //! Makes all directories first, and sets their attributes last.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use rustix::{
     fs::{AtFlags, FileType, Mode, mkdirat, statat, unlinkat},
@@ -10,9 +10,9 @@ use rustix::{
 use super::{
     Existing, ExtractError,
     attributes::{Handle, Subject},
-    extraction::Extraction,
-    path::join,
-    plan::{Directory, Plan},
+    extraction::{Extraction, join},
+    place::OpenDirectory,
+    plan::Plan,
     process::Certain,
 };
 
@@ -27,7 +27,7 @@ pub(super) fn make(
         let is_new = match directory.name {
             None => root_is_new,
             Some(name) => {
-                let parent = Parent::reuse(&mut open, extraction, directory)?;
+                let parent = OpenDirectory::reuse(&mut open, extraction, directory.parent)?;
                 make_one(extraction, parent, name.as_bytes())?
             }
         };
@@ -37,36 +37,10 @@ pub(super) fn make(
     Ok(())
 }
 
-/// An open directory in which others are made.
-struct Parent {
-    inode: lith_tree::InodeIndex,
-    path: Vec<u8>,
-    fd: OwnedFd,
-}
-
-impl Parent {
-    /// The parent of `directory`, opened unless it is the previous one.
-    fn reuse<'a>(
-        open: &'a mut Option<Self>,
-        extraction: &Extraction<'_>,
-        directory: &Directory<'_>,
-    ) -> Result<&'a Self, ExtractError> {
-        let inode = directory.parent;
-        match open.take() {
-            Some(parent) if parent.inode == inode => Ok(open.insert(parent)),
-            _ => {
-                let path = extraction.fs.tree.path(inode);
-                let fd = extraction.open_directory(&path)?;
-                Ok(open.insert(Self { inode, path, fd }))
-            }
-        }
-    }
-}
-
 /// Makes a directory; false if it exists.
 fn make_one(
     extraction: &Extraction<'_>,
-    parent: &Parent,
+    parent: &OpenDirectory,
     name: &[u8],
 ) -> Result<bool, ExtractError> {
     let error = |errno| extraction.error("create", &join(&parent.path, name), errno);

@@ -2,11 +2,18 @@
 
 use std::{io, os::fd::OwnedFd, path::PathBuf};
 
-use lith_tree::{Filesystem, Inode, Xattr};
+use lith_tree::{Filesystem, Inode, Xattr, push_name};
 use rustix::io::Errno;
 
 use super::{ExtractError, ExtractOptions, beneath::Beneath, process::Process};
 use crate::report::Counter;
+
+/// The path of a name in a directory of that path.
+pub(super) fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
+    let mut path = directory.to_vec();
+    push_name(&mut path, name);
+    path
+}
 
 /// What all steps of one extraction use.
 pub(super) struct Extraction<'a> {

@@ -13,7 +13,6 @@ mod error;
 mod extraction;
 mod file;
 mod options;
-mod path;
 mod place;
 mod plan;
 mod process;

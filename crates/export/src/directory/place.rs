@@ -11,16 +11,14 @@ use rustix::{
 use super::{
     Existing, ExtractError,
     attributes::{Handle, Subject, mode_at_first},
-    extraction::Extraction,
-    path::join,
+    extraction::{Extraction, join},
     plan::Entry,
     process::{Certain, Inheritance},
 };
 
-/// An open directory of the destination.
 pub(super) struct OpenDirectory {
     inode: InodeIndex,
-    path: Vec<u8>,
+    pub(super) path: Vec<u8>,
     pub(super) fd: OwnedFd,
     pub(super) inheritance: Inheritance,
 }

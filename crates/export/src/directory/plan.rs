@@ -14,7 +14,6 @@ pub(super) struct Entry<'a> {
     pub(super) inode: InodeIndex,
 }
 
-/// A directory to be made.
 pub(super) struct Directory<'a> {
     pub(super) inode: InodeIndex,
     pub(super) parent: InodeIndex,

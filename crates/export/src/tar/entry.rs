@@ -5,12 +5,25 @@ use std::io::{self, Write};
 use lith_tree::{Inode, Kind, Metadata, Rdev, Xattr};
 use tar::{EntryType, Header};
 
-use super::{block::padding, pax::Records};
+use super::pax::{Records, decimal};
 
 /// Seven octal digits: the largest id or device number in a header.
-const MAX_ID: u32 = 0o777_7777;
+const MAX_ID: u64 = 0o777_7777;
 /// Eleven octal digits: the largest size or time in a header.
 const MAX_LONG: u64 = 0o777_7777_7777;
+
+/// The size of a header; content is padded to a multiple of it.
+pub(super) const BLOCK: usize = 512;
+
+/// The zeros that pad so many bytes to whole blocks.
+pub(super) fn padding(length: u64) -> &'static [u8] {
+    const ZEROS: [u8; BLOCK] = [0; BLOCK];
+    let over = usize::try_from(length % BLOCK as u64).expect("less than a block");
+    match over {
+        0 => &[],
+        _ => ZEROS.split_at(over).1,
+    }
+}
 
 /// An entry of a tar without its content.
 pub(super) struct Entry<'a> {
@@ -112,36 +125,33 @@ impl<'a> Entry<'a> {
     fn put_numbers(&self, header: &mut Header, records: &mut Records) {
         let Metadata { permissions, uid, gid, mtime, .. } = *self.metadata;
         header.set_mode(permissions.into());
-        header.set_uid(or_record(uid.into(), MAX_ID.into(), "uid", records));
-        header.set_gid(or_record(gid.into(), MAX_ID.into(), "gid", records));
+        header.set_uid(or_record(uid, MAX_ID, "uid", records).into());
+        header.set_gid(or_record(gid, MAX_ID, "gid", records).into());
         header.set_size(or_record(self.size, MAX_LONG, "size", records));
         let seconds = u64::try_from(mtime.sec).ok().filter(|sec| *sec <= MAX_LONG);
         header.set_mtime(seconds.unwrap_or(0));
         if seconds.is_none() || mtime.nsec != 0 {
-            records.add_time("mtime", mtime);
+            records.add(b"mtime", decimal(mtime).as_bytes());
         }
         if let (Some(Rdev { major, minor }), Some(fields)) = (self.rdev, header.as_ustar_mut()) {
-            fields.set_device_major(device_or_record(major, "SCHILY.devmajor", records));
-            fields.set_device_minor(device_or_record(minor, "SCHILY.devminor", records));
+            fields.set_device_major(or_record(major, MAX_ID, "SCHILY.devmajor", records));
+            fields.set_device_minor(or_record(minor, MAX_ID, "SCHILY.devminor", records));
         }
     }
 }
 
 /// The number for the header: zero if it is too large, and then in a record.
-fn or_record(number: u64, max: u64, key: &str, records: &mut Records) -> u64 {
-    if number <= max {
-        return number;
-    }
-    records.add_number(key, number);
-    0
-}
-
-fn device_or_record(number: u32, key: &str, records: &mut Records) -> u32 {
-    if number <= MAX_ID {
+fn or_record<N: Into<u64> + Copy + Default>(
+    number: N,
+    max: u64,
+    key: &str,
+    records: &mut Records,
+) -> N {
+    if number.into() <= max {
         return number;
     }
     records.add_number(key, number.into());
-    0
+    N::default()
 }
 
 /// Puts a name into its two fields of a header; false if it doesn't fit or isn't ASCII. The fields then hold as much of it as

@@ -6,7 +6,6 @@
 //! of at least 4 KiB is written in the sparse format of GNU tar, version 1.0. Sockets have no
 //! form in a tar and are skipped.
 
-mod block;
 mod entry;
 mod error;
 mod pax;
@@ -23,8 +22,7 @@ use std::{
 use lith_tree::{Content, Filesystem, InodeIndex, Kind, Piece, Pieces, Visit, push_name};
 
 use crate::{ExportObserver, Report, Selection, What, report::Counter};
-use block::{BLOCK, padding};
-use entry::Entry;
+use entry::{BLOCK, Entry, padding};
 use sparse::SparseMap;
 
 pub use error::TarError;

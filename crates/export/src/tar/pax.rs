@@ -25,10 +25,6 @@ impl Records {
         self.add(key.as_bytes(), value.to_string().as_bytes());
     }
 
-    pub(super) fn add_time(&mut self, key: &str, time: Timestamp) {
-        self.add(key.as_bytes(), decimal(time).as_bytes());
-    }
-
     /// Adds an extended attribute. A key can't hold `=`, so `=` and `%` are escaped as in a URL, as GNU tar does.
     pub(super) fn add_xattr(&mut self, name: &[u8], value: &[u8]) {
         let mut key = b"SCHILY.xattr.".to_vec();
@@ -52,7 +48,7 @@ const fn digits(number: usize) -> usize {
 }
 
 /// A time as a decimal number of seconds, with as many digits as it needs.
-fn decimal(Timestamp { sec, nsec }: Timestamp) -> String {
+pub(super) fn decimal(Timestamp { sec, nsec }: Timestamp) -> String {
     if nsec == 0 {
         return sec.to_string();
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use lith_tree::{Content, ContentError, DataRange};
 
-use super::block::{BLOCK, padding};
+use super::entry::{BLOCK, padding};
 
 /// The size from which on holes are kept; smaller ones are written as zeros. Filesystems with smaller blocks are rare.
 const SMALLEST_HOLE: u64 = 4096;

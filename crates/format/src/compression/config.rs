@@ -8,6 +8,7 @@ use zerocopy::{
 };
 
 use super::{Algorithm, AlgorithmSet};
+use crate::record::record_at;
 
 /// What the LZ4 decoder must hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -183,39 +184,30 @@ impl Configs {
 
     /// Appends the records, to be placed right after the superblock.
     pub fn encode_into(&self, out: &mut Vec<u8>) {
-        if let Some(c) = self.lz4 {
-            push_record(out, &RawLz4::from(c));
+        if let Some(Lz4Config { max_distance, max_pcluster_blocks }) = self.lz4 {
+            let (max_distance, blocks) = (max_distance.into(), max_pcluster_blocks.into());
+            push_record(out, &RawLz4 { max_distance, max_pclusterblks: blocks, reserved: [0; 10] });
         }
-        if let Some(c) = self.lzma {
-            push_record(out, &RawLzma::from(c));
+        if let Some(LzmaConfig { dict_size }) = self.lzma {
+            let dict_size = dict_size.into();
+            push_record(out, &RawLzma { dict_size, format: U16::ZERO, reserved: [0; 8] });
         }
-        if let Some(c) = self.deflate {
-            push_record(out, &RawDeflate::from(c));
+        if let Some(DeflateConfig { window_bits }) = self.deflate {
+            push_record(out, &RawDeflate { windowbits: window_bits, reserved: [0; 5] });
         }
-        if let Some(c) = self.zstd {
-            push_record(out, &RawZstd::from(c));
+        if let Some(ZstdConfig { window_log }) = self.zstd {
+            let windowlog = window_log.saturating_sub(10);
+            push_record(out, &RawZstd { format: 0, windowlog, reserved: [0; 4] });
         }
     }
 
     /// Bytes that [`Self::encode_into`] appends.
     #[must_use]
     pub fn size(&self) -> usize {
-        let sizes = [
-            (self.lz4.is_some(), 16),
-            (self.lzma.is_some(), 16),
-            (self.deflate.is_some(), 8),
-            (self.zstd.is_some(), 8),
-        ];
-        sizes.into_iter().filter(|(present, _)| *present).map(|(_, size)| size).sum()
+        let mut records = Vec::new();
+        self.encode_into(&mut records);
+        records.len()
     }
-}
-
-/// The payload of the record at `position` moved up to a multiple of 4, and where it ends.
-fn record_at(bytes: &[u8], position: usize) -> Option<(&[u8], usize)> {
-    let start = position.checked_next_multiple_of(4)?;
-    let (length, rest) = U16::ref_from_prefix(bytes.get(start..)?).ok()?;
-    let length = usize::from(length.get());
-    Some((rest.get(..length)?, start + size_of::<U16>() + length))
 }
 
 fn fields<T: FromBytes + KnownLayout + Immutable + Unaligned>(
@@ -237,32 +229,23 @@ fn push_record<T: IntoBytes + Immutable>(out: &mut Vec<u8>, raw: &T) {
     out.extend_from_slice(payload);
 }
 
-/// The range of one field in one algorithm's record.
-struct Range {
+/// Checks a field of a record against its range.
+fn check(
     algorithm: Algorithm,
     field: &'static str,
-    low: u32,
-    high: u32,
-}
-
-impl Range {
-    const fn new(algorithm: Algorithm, field: &'static str, low: u32, high: u32) -> Self {
-        Self { algorithm, field, low, high }
+    found: u32,
+    (low, high): (u32, u32),
+) -> Result<(), ConfigError> {
+    if (low..=high).contains(&found) {
+        return Ok(());
     }
-
-    fn check(self, found: u32) -> Result<(), ConfigError> {
-        let Self { algorithm, field, low, high } = self;
-        if (low..=high).contains(&found) {
-            return Ok(());
-        }
-        Err(ConfigError::Range { algorithm, field, found, low, high })
-    }
+    Err(ConfigError::Range { algorithm, field, found, low, high })
 }
 
 fn parse_lz4(raw: &RawLz4) -> Result<Lz4Config, ConfigError> {
     let most = u32::from(Lz4Config::MAX_PCLUSTER_BLOCKS);
     let blocks = raw.max_pclusterblks.get();
-    Range::new(Algorithm::Lz4, "max_pclusterblks", 0, most).check(blocks.into())?;
+    check(Algorithm::Lz4, "max_pclusterblks", blocks.into(), (0, most))?;
     Ok(Lz4Config {
         max_distance: or_max_distance(raw.max_distance.get()),
         max_pcluster_blocks: blocks.max(1),
@@ -271,48 +254,20 @@ fn parse_lz4(raw: &RawLz4) -> Result<Lz4Config, ConfigError> {
 
 fn parse_lzma(raw: &RawLzma) -> Result<LzmaConfig, ConfigError> {
     let dict_size = raw.dict_size.get();
-    Range::new(Algorithm::Lzma, "format", 0, 0).check(raw.format.get().into())?;
-    Range::new(Algorithm::Lzma, "dict_size", 4096, 8 << 20).check(dict_size)?;
+    check(Algorithm::Lzma, "format", raw.format.get().into(), (0, 0))?;
+    check(Algorithm::Lzma, "dict_size", dict_size, (4096, 8 << 20))?;
     Ok(LzmaConfig { dict_size })
 }
 
 fn parse_deflate(raw: &RawDeflate) -> Result<DeflateConfig, ConfigError> {
-    Range::new(Algorithm::Deflate, "windowbits", 0, 15).check(raw.windowbits.into())?;
+    check(Algorithm::Deflate, "windowbits", raw.windowbits.into(), (0, 15))?;
     Ok(DeflateConfig { window_bits: raw.windowbits })
 }
 
 fn parse_zstd(raw: &RawZstd) -> Result<ZstdConfig, ConfigError> {
-    Range::new(Algorithm::Zstd, "format", 0, 0).check(raw.format.into())?;
-    Range::new(Algorithm::Zstd, "windowlog", 0, 10).check(raw.windowlog.into())?;
+    check(Algorithm::Zstd, "format", raw.format.into(), (0, 0))?;
+    check(Algorithm::Zstd, "windowlog", raw.windowlog.into(), (0, 10))?;
     Ok(ZstdConfig { window_log: raw.windowlog + 10 })
-}
-
-impl From<Lz4Config> for RawLz4 {
-    fn from(config: Lz4Config) -> Self {
-        Self {
-            max_distance: config.max_distance.into(),
-            max_pclusterblks: config.max_pcluster_blocks.into(),
-            reserved: [0; 10],
-        }
-    }
-}
-
-impl From<LzmaConfig> for RawLzma {
-    fn from(config: LzmaConfig) -> Self {
-        Self { dict_size: config.dict_size.into(), format: U16::ZERO, reserved: [0; 8] }
-    }
-}
-
-impl From<DeflateConfig> for RawDeflate {
-    fn from(config: DeflateConfig) -> Self {
-        Self { windowbits: config.window_bits, reserved: [0; 5] }
-    }
-}
-
-impl From<ZstdConfig> for RawZstd {
-    fn from(config: ZstdConfig) -> Self {
-        Self { format: 0, windowlog: config.window_log.saturating_sub(10), reserved: [0; 4] }
-    }
 }
 
 #[cfg(test)]
@@ -322,7 +277,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::example::hex;
+    use crate::testing::hex;
 
     /// All four records of an image with pclusters of 16 KiB.
     fn all() -> (Configs, Vec<u8>) {

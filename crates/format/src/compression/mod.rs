@@ -1,8 +1,6 @@
 //! Which compression algorithms does an image use?
 //!
 //! [`Algorithm`] numbers them; [`Configs`] holds the parameters that an image declares.
-//!
-//! [`Algorithm`] numbers them; [`Configs`] holds the parameters that an image declares.
 
 mod config;
 
@@ -76,6 +74,7 @@ impl fmt::Display for Algorithm {
 /// A number that no algorithm has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("no compression algorithm has the number {raw}")]
+#[non_exhaustive]
 pub struct UnknownAlgorithm {
     /// The number as found.
     pub raw: u8,

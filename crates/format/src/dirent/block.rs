@@ -1,6 +1,6 @@
 //! Parses directory blocks, and finds names in them.
 
-use core::{cmp::Ordering, iter::FusedIterator};
+use core::cmp::Ordering;
 
 use zerocopy::FromBytes;
 
@@ -53,10 +53,9 @@ impl<'a> DirBlock<'a> {
         Ok(Some(Dirent { nid: Nid(raw.nid.get()), raw_type: raw.file_type, name }))
     }
 
-    /// All dirents, in order.
-    #[must_use]
-    pub const fn iter(&self) -> Dirents<'a> {
-        Dirents { block: *self, next: 0 }
+    /// All dirents in order, each checked.
+    pub fn dirents(self) -> impl Iterator<Item = Result<Dirent<'a>, DirentError>> {
+        (0..self.len()).filter_map(move |index| self.get(index).transpose())
     }
 
     /// How `name` compares to the block's first name.
@@ -105,40 +104,6 @@ impl<'a> DirBlock<'a> {
         Ok(name.get(..padding.unwrap_or(name.len())).unwrap_or_default())
     }
 }
-
-impl<'a> IntoIterator for &DirBlock<'a> {
-    type Item = Result<Dirent<'a>, DirentError>;
-    type IntoIter = Dirents<'a>;
-
-    fn into_iter(self) -> Dirents<'a> {
-        self.iter()
-    }
-}
-
-/// The dirents of a block in order, each checked.
-#[derive(Clone, Debug)]
-pub struct Dirents<'a> {
-    block: DirBlock<'a>,
-    next: usize,
-}
-
-impl<'a> Iterator for Dirents<'a> {
-    type Item = Result<Dirent<'a>, DirentError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let dirent = self.block.get(self.next).transpose()?;
-        self.next += 1;
-        Some(dirent)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.block.len().saturating_sub(self.next);
-        (left, Some(left))
-    }
-}
-
-impl ExactSizeIterator for Dirents<'_> {}
-impl FusedIterator for Dirents<'_> {}
 
 /// The block of a directory of `count` blocks that holds a name if any does: the last one whose first
 /// name is not greater. `compare` returns how the name compares to the first name of the block with

@@ -1,8 +1,6 @@
 //! Which names does a directory block hold, and how are names packed into blocks?
 //!
 //! [`DirBlock`] reads one block, [`DirPacker`] writes a directory.
-//!
-//! [`DirBlock`] reads one block, [`DirPacker`] writes a directory.
 
 mod block;
 mod pack;
@@ -13,7 +11,7 @@ use zerocopy::{
 };
 
 pub use self::{
-    block::{DirBlock, Dirents, search_blocks},
+    block::{DirBlock, search_blocks},
     pack::{DirPacker, directory_size},
 };
 use crate::{addr::Nid, file_type::FileType};
@@ -50,12 +48,6 @@ impl Dirent<'_> {
     #[must_use]
     pub fn file_type(&self) -> Option<FileType> {
         FileType::try_from(self.raw_type).ok()
-    }
-
-    /// Whether this is `.` or `..`.
-    #[must_use]
-    pub fn is_dot_or_dot_dot(&self) -> bool {
-        matches!(self.name, b"." | b"..")
     }
 }
 

@@ -90,7 +90,6 @@ impl DirPacker {
         take(&mut self.packed)
     }
 
-    /// The name added last.
     fn last_name(&self) -> &[u8] {
         self.names.get(self.last_name_start..).expect("a block is closed only before another name")
     }

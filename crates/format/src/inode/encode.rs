@@ -6,10 +6,8 @@ use zerocopy::{IntoBytes, little_endian::U32};
 
 use super::{
     Inode, InodeContext, InodeData, InodeEncodeError, InodeForm, NLINK_1_OR_DOT_OMITTED,
-    NO_ADDRESS_HI, NO_ADDRESS_LO,
-    form::EXTENDED,
-    is_no_address,
-    raw::{RawCompact, RawExtended},
+    NO_ADDRESS_HI, NO_ADDRESS_LO, is_no_address,
+    raw::{EXTENDED, RawCompact, RawExtended},
 };
 use crate::{
     file_type::FileType,
@@ -18,17 +16,13 @@ use crate::{
 
 impl Inode {
     /// The smallest form that can hold this inode, whatever [`Self::form`] is now.
+    ///
+    /// A compact inode can't hold a size of 4 GiB or more, an owner, group or number of links above
+    /// 65535, a time that differs from the epoch's (or with 48-bit addresses is too far from it),
+    /// nor an address above 32 bits of a directory or a file of several links.
     #[must_use]
     pub fn smallest_form(&self, context: &InodeContext) -> InodeForm {
-        if self.needs_extended(context) { InodeForm::Extended } else { InodeForm::Compact }
-    }
-
-    /// Whether a compact inode can't hold this: a size of 4 GiB or more, an owner, group or
-    /// number of links above 65535, a time that differs from the epoch's (or with 48-bit addresses is
-    /// too far from it), or an address above 32 bits for a directory or a file of several links.
-    #[must_use]
-    pub fn needs_extended(&self, context: &InodeContext) -> bool {
-        self.compact(context).is_err()
+        if self.compact(context).is_ok() { InodeForm::Compact } else { InodeForm::Extended }
     }
 
     /// Appends the inode in its [`Self::form`], of [`Self::size_on_disk`] bytes.

@@ -1,6 +1,6 @@
 //! Defines why an inode can't be used, or can't be written.
 
-use super::InodeForm;
+use super::raw::InodeForm;
 use crate::{chunk::ChunkError, file_type::FileTypeError};
 
 /// Why an inode can't be used.

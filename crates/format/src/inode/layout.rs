@@ -3,7 +3,7 @@
 use super::error::InodeError;
 
 /// How a file's data is stored.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(zerocopy::TryFromBytes, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Layout {
     /// Contiguous blocks.
@@ -42,13 +42,6 @@ impl TryFrom<u8> for Layout {
     type Error = InodeError;
 
     fn try_from(raw: u8) -> Result<Self, InodeError> {
-        Ok(match raw {
-            0 => Self::FlatPlain,
-            1 => Self::CompressedFull,
-            2 => Self::FlatInline,
-            3 => Self::CompressedCompact,
-            4 => Self::ChunkBased,
-            _ => return Err(InodeError::Layout { raw }),
-        })
+        zerocopy::try_transmute!(raw).map_err(|_unknown| InodeError::Layout { raw })
     }
 }

@@ -4,7 +4,6 @@
 
 mod encode;
 mod error;
-mod form;
 mod layout;
 mod raw;
 mod rdev;
@@ -14,8 +13,8 @@ use zerocopy::FromBytes;
 use self::raw::{RawCompact, RawExtended};
 pub use self::{
     error::{InodeEncodeError, InodeError},
-    form::InodeForm,
     layout::Layout,
+    raw::InodeForm,
     rdev::Rdev,
 };
 use crate::{addr::Blkaddr, chunk::ChunkFormat, file_type::FileType, halves::join};

@@ -5,7 +5,7 @@ use std::vec::Vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{example::image, file_type::FileTypeError};
+use crate::{file_type::FileTypeError, testing::image};
 
 const NARROW: InodeContext = InodeContext { epoch: 1_700_000_000, fixed_nsec: 0, wide: false };
 const WIDE: InodeContext = InodeContext { wide: true, ..NARROW };
@@ -90,7 +90,7 @@ fn compact_inodes_are_for_small_numbers_and_the_epoch() {
     let needs = |change: fn(&mut Inode), context| {
         let mut inode = plain();
         change(&mut inode);
-        inode.needs_extended(&context)
+        inode.smallest_form(&context) == InodeForm::Extended
     };
     assert!(!needs(|_| {}, NARROW));
     assert!(!needs(|i| (i.uid, i.gid, i.nlink) = (65535, 65535, 65535), NARROW));
@@ -111,10 +111,10 @@ fn compact_inodes_are_for_small_numbers_and_the_epoch() {
 fn wide_addresses_cost_a_compact_inode_its_links() {
     let at = |start| Inode { data: InodeData::Blocks { start: Some(Blkaddr(start)) }, ..plain() };
     let wide = at((1 << 32) + 10);
-    assert!(!wide.needs_extended(&WIDE));
-    assert!(Inode { nlink: 2, ..wide }.needs_extended(&WIDE));
+    assert_eq!(wide.smallest_form(&WIDE), InodeForm::Compact);
+    assert_eq!(Inode { nlink: 2, ..wide }.smallest_form(&WIDE), InodeForm::Extended);
     let directory = Inode { file_type: FileType::Directory, mode: 0o40_755, ..wide };
-    assert!(directory.needs_extended(&WIDE));
+    assert_eq!(directory.smallest_form(&WIDE), InodeForm::Extended);
     let bytes = encoded(&wide, &WIDE).unwrap();
     assert_eq!((bytes[0], bytes[6]), (0x10, 1));
     assert_eq!(Inode::parse(&bytes, &WIDE), Ok(wide));
@@ -134,7 +134,7 @@ fn no_address_is_all_ones_as_wide_as_the_image() {
         }
     }
     let last = Inode { data: InodeData::Blocks { start: Some(Blkaddr(0xffff_ffff)) }, ..plain() };
-    assert!(last.needs_extended(&WIDE));
+    assert_eq!(last.smallest_form(&WIDE), InodeForm::Extended);
     assert!(encoded(&Inode { form: InodeForm::Extended, ..last }, &WIDE).is_ok());
     assert!(encoded(&Inode { form: InodeForm::Extended, ..last }, &NARROW).is_err());
 }

@@ -28,6 +28,7 @@ impl fmt::Display for KernelVersion {
 /// Text that is no kernel release.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a kernel version looks like 6.1 or 6.12.3-generic")]
+#[non_exhaustive]
 pub struct KernelVersionError;
 
 impl FromStr for KernelVersion {

@@ -1,6 +1,6 @@
 //! Computes and verifies the checksum of block 0.
 
-use super::{constants::SUPERBLOCK_POSITION, error::SuperblockError};
+use super::{SUPERBLOCK_POSITION, error::SuperblockError};
 use crate::addr::BlockBits;
 
 /// Bytes from the superblock's start that its checksum covers: the rest of block 0, or a whole block

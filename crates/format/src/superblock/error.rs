@@ -1,6 +1,6 @@
 //! Defines why a superblock can't be used, or can't be written.
 
-use super::constants::MAGIC;
+use super::MAGIC;
 use crate::addr::Nid;
 
 /// Why a superblock can't be used, or can't be written.

@@ -1,9 +1,6 @@
 //! Defines the superblock as checked values.
 
-use super::{
-    constants::{EXT_SLOT_SIZE, MAX_SIZE, SUPERBLOCK_SIZE},
-    error::SuperblockError,
-};
+use super::{EXT_SLOT_SIZE, MAX_SIZE, SUPERBLOCK_SIZE, error::SuperblockError};
 use crate::{
     addr::{Blkaddr, BlockBits, Nid},
     compression::AlgorithmSet,
@@ -12,7 +9,7 @@ use crate::{
 };
 
 /// A superblock, checked.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Superblock {
     /// The block size.
     pub block: BlockBits,
@@ -73,33 +70,7 @@ impl Superblock {
     /// A superblock of 128 bytes for blocks of `block`, with all else zero and no feature set.
     #[must_use]
     pub fn new(block: BlockBits) -> Self {
-        Self {
-            block,
-            compat: Compat::empty(),
-            incompat: Incompat::empty(),
-            checksum: 0,
-            ext_slots: 0,
-            root_nid: Nid(0),
-            inos: 0,
-            blocks: 0,
-            epoch: 0,
-            fixed_nsec: 0,
-            build_time: 0,
-            meta_blkaddr: Blkaddr(0),
-            xattr_blkaddr: Blkaddr(0),
-            uuid: [0; 16],
-            volume_name: [0; 16],
-            algorithms: AlgorithmSet::empty(),
-            lz4_max_distance: 0,
-            extra_devices: 0,
-            devt_slotoff: 0,
-            xattr_prefix_count: 0,
-            xattr_prefix_start: 0,
-            packed_nid: None,
-            metabox_nid: None,
-            xattr_filter_reserved: 0,
-            ishare_xattr_prefix_id: None,
-        }
+        Self { block, ..Self::default() }
     }
 
     /// Bytes in the superblock; config records follow.

@@ -7,11 +7,7 @@ use zerocopy::{
     little_endian::{I64, U16, U32, U64},
 };
 
-use super::{
-    constants::{EXT_SLOT_SIZE, MAGIC, SUPERBLOCK_SIZE},
-    error::SuperblockError,
-    fields::Superblock,
-};
+use super::{EXT_SLOT_SIZE, MAGIC, SUPERBLOCK_SIZE, error::SuperblockError, fields::Superblock};
 use crate::{
     addr::{Blkaddr, BlockBits, Nid},
     compression::AlgorithmSet,
@@ -77,7 +73,22 @@ impl Superblock {
     /// # Errors
     /// The bytes are no superblock, or Linux would refuse it.
     pub fn parse(bytes: &[u8]) -> Result<Self, SuperblockError> {
-        let sb = parse(bytes)?;
+        let (found, needed) = (bytes.len(), SUPERBLOCK_SIZE);
+        let Ok((raw, rest)) = RawSuperblock::ref_from_prefix(bytes) else {
+            return Err(SuperblockError::Truncated { found, needed });
+        };
+        let block = raw.check()?;
+        let mut sb = raw.decode(block);
+        if sb.incompat.contains(Incompat::METABOX) {
+            if sb.ext_slots == 0 {
+                return Err(SuperblockError::NoExtSlot);
+            }
+            let Ok((slot, _)) = RawExtSlot::ref_from_prefix(rest) else {
+                let needed = SUPERBLOCK_SIZE + EXT_SLOT_SIZE;
+                return Err(SuperblockError::Truncated { found, needed });
+            };
+            sb.metabox_nid = Some(Nid(slot.metabox_nid.get()));
+        }
         sb.check()?;
         Ok(sb)
     }
@@ -89,31 +100,14 @@ impl Superblock {
     /// [`Self::parse`] would refuse the result.
     pub fn encode(&self) -> Result<Vec<u8>, SuperblockError> {
         self.check()?;
-        let mut bytes = RawSuperblock::encode(self)?.into_bytes(self.metabox_nid);
+        let mut bytes = RawSuperblock::encode(self)?.as_bytes().to_vec();
+        if let Some(nid) = self.metabox_nid {
+            let slot = RawExtSlot { metabox_nid: nid.0.into(), reserved3: U64::ZERO };
+            bytes.extend_from_slice(slot.as_bytes());
+        }
         bytes.resize(self.size(), 0);
         Ok(bytes)
     }
-}
-
-/// Reads the superblock, with the checks that decoding needs.
-fn parse(bytes: &[u8]) -> Result<Superblock, SuperblockError> {
-    let (found, needed) = (bytes.len(), SUPERBLOCK_SIZE);
-    let Ok((raw, rest)) = RawSuperblock::ref_from_prefix(bytes) else {
-        return Err(SuperblockError::Truncated { found, needed });
-    };
-    let block = raw.check()?;
-    let mut sb = raw.decode(block);
-    if sb.incompat.contains(Incompat::METABOX) {
-        if sb.ext_slots == 0 {
-            return Err(SuperblockError::NoExtSlot);
-        }
-        let Ok((slot, _)) = RawExtSlot::ref_from_prefix(rest) else {
-            let needed = SUPERBLOCK_SIZE + EXT_SLOT_SIZE;
-            return Err(SuperblockError::Truncated { found, needed });
-        };
-        sb.metabox_nid = Some(Nid(slot.metabox_nid.get()));
-    }
-    Ok(sb)
 }
 
 impl RawSuperblock {
@@ -147,6 +141,9 @@ impl RawSuperblock {
         let (root_nid, blocks) = self.root_and_blocks();
         let (algorithms, lz4_max_distance) = self.algorithms();
         let packed = self.packed_nid.get();
+        let has_packed = incompat.contains(Incompat::FRAGMENTS) && packed != 0;
+        let has_devices = incompat.contains(Incompat::DEVICE_TABLE);
+        let has_ishare = compat.contains(Compat::ISHARE_XATTRS);
         Superblock {
             block,
             compat,
@@ -165,21 +162,14 @@ impl RawSuperblock {
             volume_name: self.volume_name,
             algorithms,
             lz4_max_distance,
-            extra_devices: valid(
-                incompat.contains(Incompat::DEVICE_TABLE),
-                self.extra_devices.get(),
-            )
-            .unwrap_or(0),
+            extra_devices: if has_devices { self.extra_devices.get() } else { 0 },
             devt_slotoff: self.devt_slotoff.get(),
             xattr_prefix_count: self.xattr_prefix_count,
             xattr_prefix_start: self.xattr_prefix_start.get(),
-            packed_nid: valid(incompat.contains(Incompat::FRAGMENTS) && packed != 0, Nid(packed)),
+            packed_nid: has_packed.then_some(Nid(packed)),
             metabox_nid: None,
             xattr_filter_reserved: self.xattr_filter_reserved,
-            ishare_xattr_prefix_id: valid(
-                compat.contains(Compat::ISHARE_XATTRS),
-                self.ishare_xattr_prefix_id,
-            ),
+            ishare_xattr_prefix_id: has_ishare.then_some(self.ishare_xattr_prefix_id),
         }
     }
 
@@ -244,20 +234,6 @@ impl RawSuperblock {
             reserved2: U64::ZERO,
         })
     }
-
-    /// The superblock's bytes, and those of the first ext slot if there is a metabox.
-    fn into_bytes(self, metabox: Option<Nid>) -> Vec<u8> {
-        let mut bytes = self.as_bytes().to_vec();
-        if let Some(nid) = metabox {
-            let slot = RawExtSlot { metabox_nid: nid.0.into(), reserved3: U64::ZERO };
-            bytes.extend_from_slice(slot.as_bytes());
-        }
-        bytes
-    }
-}
-
-fn valid<T>(condition: bool, value: T) -> Option<T> {
-    condition.then_some(value)
 }
 
 /// `rootnid_8b`, `rootnid_2b` or `blocks_hi`, and `blocks_lo`.

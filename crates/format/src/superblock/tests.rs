@@ -8,9 +8,9 @@ use super::*;
 use crate::{
     addr::{Blkaddr, BlockBits, Nid},
     compression::AlgorithmSet,
-    example::{hex, image},
     features::{Compat, Incompat},
     kernel::{KernelVersion, Reason, min_kernel, requirements},
+    testing::{hex, image},
 };
 
 fn example() -> Vec<u8> {

@@ -1,8 +1,6 @@
 //! Which extended attributes does a file have, and where are they?
 //!
 //! A body follows the inode; it holds entries, and the ids of entries that are shared.
-//!
-//! A body follows the inode; it holds entries, and the ids of entries that are shared.
 
 mod body;
 mod entry;
@@ -14,7 +12,7 @@ use crate::addr::{Blkaddr, BlockBits};
 pub use self::{
     body::{BODY_HEADER_SIZE, XattrBody, body_size, body_size_of, encode_body, icount_of},
     entry::{ENTRY_HEADER_SIZE, Entries, Entry, VALUE_MAX, entry_size},
-    name::{NAME_REST_MAX, ShortPrefix, XattrName, filter_of},
+    name::{NAME_REST_MAX, ShortPrefix, XattrName},
     prefix::{LONG_PREFIX_FLAG, LongPrefix, PrefixTable},
 };
 
@@ -98,16 +96,6 @@ impl XattrError {
 #[must_use]
 pub fn shared_position(xattr_blkaddr: Blkaddr, id: u32, block: BlockBits) -> Option<u64> {
     xattr_blkaddr.to_pa(block)?.0.checked_add(u64::from(id) * 4)
-}
-
-/// The id of the shared xattr that begins at byte `position`; `None` if it has none.
-#[must_use]
-pub fn shared_id(xattr_blkaddr: Blkaddr, position: u64, block: BlockBits) -> Option<u32> {
-    let relative = position.checked_sub(xattr_blkaddr.to_pa(block)?.0)?;
-    if !relative.is_multiple_of(4) {
-        return None;
-    }
-    u32::try_from(relative / 4).ok()
 }
 
 #[cfg(test)]

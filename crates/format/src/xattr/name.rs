@@ -10,7 +10,7 @@ pub const NAME_REST_MAX: usize = 255;
 const FILTER_SEED: u32 = 0x25BB_E08F;
 
 /// A prefix with a number of its own.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(zerocopy::TryFromBytes, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum ShortPrefix {
     /// No prefix: hidden from Linux, for internal digests.
@@ -34,16 +34,8 @@ impl ShortPrefix {
 
     /// The prefix with the number `raw`; 5, once meant for Lustre, has none.
     #[must_use]
-    pub const fn from_raw(raw: u8) -> Option<Self> {
-        Some(match raw {
-            0 => Self::Hidden,
-            1 => Self::User,
-            2 => Self::PosixAclAccess,
-            3 => Self::PosixAclDefault,
-            4 => Self::Trusted,
-            6 => Self::Security,
-            _ => return None,
-        })
+    pub fn from_raw(raw: u8) -> Option<Self> {
+        zerocopy::try_transmute!(raw).ok()
     }
 
     /// The prefix's number.
@@ -109,12 +101,6 @@ impl<'a> XattrName<'a> {
         hash.update(self.rest);
         1 << (hash.digest() & 31)
     }
-
-    /// Whether a file with this name filter lacks this attribute for sure.
-    #[must_use]
-    pub fn excluded_by(&self, filter: u32) -> bool {
-        filter & self.filter_bit() != 0
-    }
 }
 
 impl PartialEq for XattrName<'_> {
@@ -126,9 +112,3 @@ impl PartialEq for XattrName<'_> {
 }
 
 impl Eq for XattrName<'_> {}
-
-/// The name filter of a file with these attributes, inline and shared.
-#[must_use]
-pub fn filter_of<'a>(names: impl IntoIterator<Item = XattrName<'a>>) -> u32 {
-    names.into_iter().fold(u32::MAX, |filter, name| filter & !name.filter_bit())
-}

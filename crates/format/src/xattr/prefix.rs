@@ -2,9 +2,8 @@
 
 use alloc::{vec, vec::Vec};
 
-use zerocopy::{FromBytes, little_endian::U16};
-
 use super::{Entry, NAME_REST_MAX, ShortPrefix, XattrError, XattrName};
+use crate::record::record_at;
 
 /// The bit that marks the numbers of long prefixes.
 pub const LONG_PREFIX_FLAG: u8 = 0x80;
@@ -60,9 +59,8 @@ impl PrefixTable {
         let mut prefixes = vec![];
         let mut position = 0_usize;
         for index in 0..usize::from(count) {
-            let start = position.next_multiple_of(4);
-            let (record, end) =
-                record_at(bytes, start).ok_or(XattrError::PrefixCutOff { index })?;
+            let cut_off = XattrError::PrefixCutOff { index };
+            let (record, end) = record_at(bytes, position).ok_or(cut_off)?;
             let length = record.len();
             let (base, infix) = record
                 .split_first()
@@ -101,11 +99,4 @@ impl PrefixTable {
         let long = self.prefixes.get(usize::from(entry.index & !LONG_PREFIX_FLAG))?;
         Some(XattrName { base: ShortPrefix::from_raw(long.base)?, infix: &long.infix, rest })
     }
-}
-
-/// The record at `position` without its length, and where it ends.
-fn record_at(bytes: &[u8], position: usize) -> Option<(&[u8], usize)> {
-    let (length, rest) = U16::ref_from_prefix(bytes.get(position..)?).ok()?;
-    let length = usize::from(length.get());
-    Some((rest.get(..length)?, position + size_of::<U16>() + length))
 }

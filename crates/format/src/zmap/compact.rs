@@ -9,7 +9,7 @@ use crate::addr::{Blkaddr, BlockBits, Lcn};
 
 /// The compact packs of one file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CompactTable {
+pub(super) struct CompactTable {
     lcluster_size: u64,
     lobits: u8,
     big: bool,
@@ -26,11 +26,7 @@ struct Place {
 
 impl CompactTable {
     /// The table of a file of `file_size` bytes that begins `e_mod_32` bytes beyond a multiple of 32.
-    ///
-    /// # Errors
-    ///
-    /// [`IndexError::PackWidth`] if lclusters are too large for the packs.
-    pub fn new(
+    pub(super) fn new(
         header: &IndexHeader,
         block: BlockBits,
         file_size: u64,
@@ -52,8 +48,7 @@ impl CompactTable {
     }
 
     /// Bytes of the table.
-    #[must_use]
-    pub const fn size(&self) -> u64 {
+    pub(super) const fn size(&self) -> u64 {
         self.layout.size()
     }
 
@@ -76,21 +71,13 @@ impl CompactTable {
     }
 
     /// Which bytes of the table hold the pack of `lcn`.
-    ///
-    /// # Errors
-    ///
-    /// [`IndexError::BeyondTable`] if there is none.
-    pub fn range(&self, lcn: Lcn) -> Result<Range<u64>, IndexError> {
+    pub(super) fn range(&self, lcn: Lcn) -> Result<Range<u64>, IndexError> {
         let place = self.place(lcn)?;
         Ok(place.start..place.start + pack_size(place.entries))
     }
 
     /// The index of `lcn` from the bytes at its range.
-    ///
-    /// # Errors
-    ///
-    /// [`IndexError`] if the bytes are too few or make no sense.
-    pub fn decode(&self, bytes: &[u8], lcn: Lcn) -> Result<LclusterIndex, IndexError> {
+    pub(super) fn decode(&self, bytes: &[u8], lcn: Lcn) -> Result<LclusterIndex, IndexError> {
         let place = self.place(lcn)?;
         let pack = Pack::new(bytes, place.entries, self.lobits).ok_or(IndexError::Short {
             lcn,
@@ -110,7 +97,7 @@ impl CompactTable {
         } else {
             pack.heads_up_to(place.entry)
         };
-        let blkaddr = Blkaddr(u64::from(pack.base()) + u64::from(blocks));
+        let blkaddr = Blkaddr(u64::from(pack.base) + u64::from(blocks));
         Ok(LclusterIndex::Head(Head { kind, clusterofs, blkaddr, partial: false, hole: false }))
     }
 
@@ -133,10 +120,9 @@ const fn pack_size(entries: u8) -> u64 {
     if entries == ENTRIES_2B { 32 } else { 8 }
 }
 
-/// A pack's bytes.
 struct Pack<'a> {
     bits: &'a [u8],
-    base: [u8; 4],
+    base: u32,
     entries: u8,
     entry_bits: u8,
     lobits: u8,
@@ -145,13 +131,9 @@ struct Pack<'a> {
 impl<'a> Pack<'a> {
     fn new(bytes: &'a [u8], entries: u8, lobits: u8) -> Option<Self> {
         let pack = bytes.get(..usize::try_from(pack_size(entries)).ok()?)?;
-        let base = *pack.last_chunk()?;
+        let base = u32::from_le_bytes(*pack.last_chunk()?);
         let entry_bits = if entries == ENTRIES_2B { 14 } else { 16 };
         Some(Self { bits: pack, base, entries, entry_bits, lobits })
-    }
-
-    const fn base(&self) -> u32 {
-        u32::from_le_bytes(self.base)
     }
 
     /// The kind (`None` for NONHEAD) and the low bits of entry `j`.

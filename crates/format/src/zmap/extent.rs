@@ -14,20 +14,19 @@ const PARTIAL: u32 = 1 << 27;
 
 /// A record (`struct z_erofs_extent`); fields that its size has no room for are 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ExtentRecord {
+pub(super) struct ExtentRecord {
     /// Stored bytes in bits 0-20 (0 is a hole), bit 27 PARTIAL, algorithm number + 1 in bits 28-31 (0 is
     /// plain). For the fragment record the low half of its offset.
-    pub plen_word: u32,
+    pub(super) plen_word: u32,
     /// The pcluster's first byte; of the fragment record the high half of its offset in the low half.
-    pub pstart: u64,
+    pub(super) pstart: u64,
     /// The extent's first byte in the file.
-    pub lstart: u64,
+    pub(super) lstart: u64,
 }
 
 impl ExtentRecord {
     /// A record of an extent at `lstart` whose pcluster is `plen` (below 2 MiB) bytes at `pa`.
-    #[must_use]
-    pub const fn new(lstart: La, pa: Pa, plen: u32, algorithm: Option<u8>) -> Self {
+    pub(super) const fn new(lstart: La, pa: Pa, plen: u32, algorithm: Option<u8>) -> Self {
         let format = match algorithm {
             None => 0,
             Some(id) => (id as u32 + 1) << 28,
@@ -36,33 +35,28 @@ impl ExtentRecord {
     }
 
     /// The same, but decoding only the beginning of its pcluster.
-    #[must_use]
-    pub const fn with_partial(self) -> Self {
+    pub(super) const fn with_partial(self) -> Self {
         Self { plen_word: self.plen_word | PARTIAL, ..self }
     }
 
     /// Stored bytes.
-    #[must_use]
-    pub const fn plen(&self) -> u32 {
+    pub(super) const fn plen(&self) -> u32 {
         self.plen_word & PLEN_MASK
     }
 
     /// Whether it decodes only the beginning of its pcluster.
-    #[must_use]
-    pub const fn partial(&self) -> bool {
+    pub(super) const fn partial(&self) -> bool {
         self.plen_word & PARTIAL != 0
     }
 
     /// The algorithm's number, unchecked; `None` if the extent is plain.
-    #[must_use]
-    pub fn algorithm(&self) -> Option<u8> {
+    pub(super) fn algorithm(&self) -> Option<u8> {
         let [.., high] = self.plen_word.to_le_bytes();
         (high >> 4).checked_sub(1)
     }
 
     /// Reads a record of that size from the beginning of `bytes`; `None` if they are too few.
-    #[must_use]
-    pub fn decode(bytes: &[u8], size: RecordSize) -> Option<Self> {
+    pub(super) fn decode(bytes: &[u8], size: RecordSize) -> Option<Self> {
         let word =
             |k: usize| bytes.get(k * 4..)?.first_chunk().map(|word| u32::from_le_bytes(*word));
         let long = |low: u32, high: u32| u64::from(high) << 32 | u64::from(low);
@@ -77,7 +71,7 @@ impl ExtentRecord {
     }
 
     /// Appends the record in that size to `out`; what has no room is left out.
-    pub fn encode(&self, size: RecordSize, out: &mut Vec<u8>) {
+    pub(super) fn encode(&self, size: RecordSize, out: &mut Vec<u8>) {
         let mut record = [0_u8; 32];
         let fields = self.plen_word.to_le_bytes().into_iter().chain(self.pstart.to_le_bytes());
         let fields = fields.chain(self.lstart.to_le_bytes());
@@ -94,40 +88,8 @@ pub trait RecordSource {
     /// Fills `into` with the table's bytes from `at` on, counted from its start.
     ///
     /// # Errors
-    ///
     /// What the source names, also if the table is not that long.
     fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), Self::Error>;
-}
-
-impl<S: RecordSource + ?Sized> RecordSource for &mut S {
-    type Error = S::Error;
-
-    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), Self::Error> {
-        (**self).read(at, into)
-    }
-}
-
-/// Fewer bytes are in a slice than a table of records has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the table needs {expected} bytes, found {found}")]
-pub struct ShortTable {
-    /// Bytes needed.
-    pub expected: u64,
-    /// Bytes at hand.
-    pub found: usize,
-}
-
-impl RecordSource for &[u8] {
-    type Error = ShortTable;
-
-    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), ShortTable> {
-        let expected = at.saturating_add(into.len() as u64);
-        let short = ShortTable { expected, found: self.len() };
-        let start = usize::try_from(at).ok().ok_or(short)?;
-        let bytes = self.get(start..).and_then(|rest| rest.get(..into.len())).ok_or(short)?;
-        into.copy_from_slice(bytes);
-        Ok(())
-    }
 }
 
 /// Where some pclusters of a table of 4-byte records are, so that the lengths of all before needn't be summed up
@@ -191,12 +153,6 @@ impl RecordTable {
         self.range(self.count).start
     }
 
-    /// How many records there are.
-    #[must_use]
-    pub const fn count(&self) -> u64 {
-        self.count
-    }
-
     const fn record_size(&self) -> u64 {
         self.header.record_size.bytes() as u64
     }
@@ -209,19 +165,14 @@ impl RecordTable {
         }
     }
 
-    /// Which bytes of the table, counted from its start, hold record `k`, at most [`Self::count`].
-    #[must_use]
-    pub const fn range(&self, k: u64) -> Range<u64> {
+    /// Which bytes of the table, counted from its start, hold record `k`, at most `count`.
+    const fn range(&self, k: u64) -> Range<u64> {
         let start = self.first().saturating_add(k.saturating_mul(self.record_size()));
         start..start.saturating_add(self.record_size())
     }
 
     /// Record `k`, with `lstart` filled in for every record size.
-    ///
-    /// # Errors
-    ///
-    /// [`MapError::Source`] if it can't be read.
-    pub fn record<S: RecordSource>(
+    fn record<S: RecordSource>(
         &self,
         source: &mut S,
         k: u64,
@@ -238,61 +189,37 @@ impl RecordTable {
         Ok(record)
     }
 
-    /// The extent that holds byte `la`. With 4-byte records this reads all records before it; to map
-    /// often, use [`Self::map_with`].
+    /// The extent that holds byte `la`. With the table's [`Self::anchors`] at hand few records are
+    /// read, without them all 4-byte records before it.
     ///
     /// # Errors
-    ///
     /// [`MapError`] if `la` is not in the file or the table is unsound.
     pub fn map<S: RecordSource>(
         &self,
-        source: S,
-        la: La,
-    ) -> Result<MappedExtent, MapError<S::Error>> {
-        self.map_with(source, la, &Anchors::default())
-    }
-
-    /// As [`Self::map`], with the table's [`Self::anchors`] at hand: reads few records.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::map`].
-    pub fn map_with<S: RecordSource>(
-        &self,
-        mut source: S,
+        source: &mut S,
         la: La,
         anchors: &Anchors,
     ) -> Result<MappedExtent, MapError<S::Error>> {
         if la.0 >= self.file_size {
             return Err(MapDamage::BeyondEof { la, size: self.file_size }.into());
         }
-        self.check_count()?;
-        let k = match self.header.shape {
-            RecordsShape::Fixed { unit_bits } => la.0 >> unit_bits,
-            RecordsShape::Variable { .. } => self.search(&mut source, la)?,
-        };
-        let mut record = self.record(&mut source, k)?;
-        if self.header.record_size == RecordSize::Four && !self.is_fragment(k) {
-            record.pstart = self.running_address(&mut source, k, anchors)?;
-        }
-        let end = self.end_of(&mut source, k)?;
-        if record.lstart > la.0 || end <= la.0 {
-            return Err(MapDamage::OutOfOrder { record: k, lstart: record.lstart }.into());
-        }
-        self.extent(k, record, end).map_err(MapError::from)
-    }
-
-    /// All extents in order, without gap or overlap. Ends after an error.
-    pub fn extents<S: RecordSource>(&self, source: S) -> RecordExtents<S> {
-        RecordExtents { table: *self, source, next: 0, start: None, address: 0, failed: false }
-    }
-
-    fn check_count<E>(&self) -> Result<(), MapError<E>> {
         let (count, size) = (self.count, self.file_size);
         if count == 0 || count > size {
             return Err(MapDamage::BadCount { count, size }.into());
         }
-        Ok(())
+        let k = match self.header.shape {
+            RecordsShape::Fixed { unit_bits } => la.0 >> unit_bits,
+            RecordsShape::Variable { .. } => self.search(source, la)?,
+        };
+        let mut record = self.record(source, k)?;
+        if self.header.record_size == RecordSize::Four && !self.is_fragment(k) {
+            record.pstart = self.running_address(source, k, anchors)?;
+        }
+        let end = self.end_of(source, k)?;
+        if record.lstart > la.0 || end <= la.0 {
+            return Err(MapDamage::OutOfOrder { record: k, lstart: record.lstart }.into());
+        }
+        self.extent(k, record, end).map_err(MapError::from)
     }
 
     /// The last record that starts at or before `la`.
@@ -317,22 +244,21 @@ impl RecordTable {
         Ok(self.record(source, k + 1)?.lstart.min(self.file_size))
     }
 
-    /// Reads a whole table of 4-byte records, once for many lookups by [`Self::map_with`]. Of other tables nothing
-    /// is read, since they need no anchors.
+    /// Reads a whole table of 4-byte records, once for many lookups by [`Self::map`]. Of other
+    /// tables nothing is read, since they need no anchors.
     ///
     /// # Errors
-    ///
     /// [`MapError::Source`] if the table can't be read.
-    pub fn anchors<S: RecordSource>(&self, mut source: S) -> Result<Anchors, MapError<S::Error>> {
+    pub fn anchors<S: RecordSource>(&self, source: &mut S) -> Result<Anchors, MapError<S::Error>> {
         let mut anchors = Anchors::default();
         if self.header.record_size != RecordSize::Four || self.count == 0 {
             return Ok(anchors);
         }
-        let (mut record, mut address) = (0, first_address(&mut source)?);
+        let (mut record, mut address) = (0, first_address(source)?);
         while record < self.count {
             anchors.0.push(address);
             let end = self.count.min(record.saturating_add(Anchors::STEP));
-            address = self.add_lengths(&mut source, address, record..end)?;
+            address = self.add_lengths(source, address, record..end)?;
             record = end;
         }
         Ok(anchors)
@@ -416,67 +342,3 @@ fn first_address<S: RecordSource>(source: &mut S) -> Result<u64, MapError<S::Err
     source.read(0, &mut address).map_err(MapError::Source)?;
     Ok(u64::from_le_bytes(address))
 }
-
-/// The extents of a table of records in order.
-#[derive(Clone, Debug)]
-pub struct RecordExtents<S> {
-    table: RecordTable,
-    source: S,
-    next: u64,
-    /// The next record, already read as the end of the one before.
-    start: Option<ExtentRecord>,
-    /// Where the next pcluster of a table of 4-byte records is.
-    address: u64,
-    failed: bool,
-}
-
-impl<S: RecordSource> RecordExtents<S> {
-    fn begin(&mut self) -> Result<ExtentRecord, MapError<S::Error>> {
-        self.table.check_count()?;
-        if self.table.header.record_size == RecordSize::Four {
-            self.address = first_address(&mut self.source)?;
-        }
-        let record = self.table.record(&mut self.source, 0)?;
-        if record.lstart != 0 {
-            return Err(MapDamage::OutOfOrder { record: 0, lstart: record.lstart }.into());
-        }
-        Ok(record)
-    }
-
-    fn step(&mut self) -> Result<MappedExtent, MapError<S::Error>> {
-        let mut record = match self.start.take() {
-            Some(record) => record,
-            None => self.begin()?,
-        };
-        let (k, size) = (self.next, self.table.file_size);
-        self.next += 1;
-        if self.table.header.record_size == RecordSize::Four && !self.table.is_fragment(k) {
-            record.pstart = self.address;
-            self.address = self.address.saturating_add(record.plen().into());
-        }
-        if self.next < self.table.count {
-            self.start = Some(self.table.record(&mut self.source, self.next)?);
-        }
-        let end = self.start.map_or(size, |next| next.lstart);
-        if end <= record.lstart || (end >= size && self.start.is_some()) {
-            return Err(MapDamage::OutOfOrder { record: self.next, lstart: end }.into());
-        }
-        self.table.extent(k, record, end).map_err(MapError::from)
-    }
-}
-
-impl<S: RecordSource> Iterator for RecordExtents<S> {
-    type Item = Result<MappedExtent, MapError<S::Error>>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let ended = self.next != 0 && self.next >= self.table.count;
-        if self.failed || ended || self.table.file_size == 0 {
-            return None;
-        }
-        let step = self.step();
-        self.failed = step.is_err();
-        Some(step)
-    }
-}
-
-impl<S: RecordSource> core::iter::FusedIterator for RecordExtents<S> {}

@@ -17,7 +17,7 @@ const SIZE: u64 = 8;
 
 /// The full indexes of one file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct FullTable {
+pub(super) struct FullTable {
     lcluster_size: u64,
     big: bool,
     total: u64,
@@ -25,8 +25,7 @@ pub struct FullTable {
 
 impl FullTable {
     /// The table of a file of `file_size` bytes.
-    #[must_use]
-    pub fn new(header: &IndexHeader, file_size: u64) -> Self {
+    pub(super) fn new(header: &IndexHeader, file_size: u64) -> Self {
         Self {
             lcluster_size: header.lcluster_size(),
             big: header.advise.intersects(Advise::BIG_PCLUSTER_1 | Advise::BIG_PCLUSTER_2),
@@ -35,17 +34,12 @@ impl FullTable {
     }
 
     /// Bytes of the table.
-    #[must_use]
-    pub const fn size(&self) -> u64 {
+    pub(super) const fn size(&self) -> u64 {
         self.total.saturating_mul(SIZE)
     }
 
     /// Which bytes of the table hold the index of `lcn`.
-    ///
-    /// # Errors
-    ///
-    /// [`IndexError::BeyondTable`] if there is none.
-    pub fn range(&self, lcn: Lcn) -> Result<Range<u64>, IndexError> {
+    pub(super) fn range(&self, lcn: Lcn) -> Result<Range<u64>, IndexError> {
         if lcn.0 >= self.total {
             return Err(IndexError::BeyondTable { lcn, total: self.total });
         }
@@ -55,11 +49,7 @@ impl FullTable {
     }
 
     /// The index of `lcn` from the bytes at its range.
-    ///
-    /// # Errors
-    ///
-    /// [`IndexError`] if the bytes are too few or make no sense.
-    pub fn decode(&self, bytes: &[u8], lcn: Lcn) -> Result<LclusterIndex, IndexError> {
+    pub(super) fn decode(&self, bytes: &[u8], lcn: Lcn) -> Result<LclusterIndex, IndexError> {
         let Some(index) = bytes.first_chunk() else {
             return Err(IndexError::Short { lcn, expected: SIZE, found: bytes.len() });
         };

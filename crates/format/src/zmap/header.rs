@@ -47,15 +47,14 @@ impl Advise {
 /// The 8 bytes of a map header (`struct z_erofs_map_header`).
 #[derive(FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned, Clone, Copy, Debug)]
 #[repr(C)]
-pub struct RawMapHeader {
+struct RawMapHeader {
     /// The tail fragment's offset, the inline size in the upper half, or the low count of extent records.
-    pub h_fragmentoff: U32,
-    /// [`Advise`].
-    pub h_advise: U16,
+    fragmentoff: U32,
+    advise: U16,
     /// Algorithms of HEAD1 (low nibble) and HEAD2.
-    pub h_algorithmtype: u8,
+    algorithmtype: u8,
     /// The lcluster size beyond the block size (low nibble); bit 7 marks a whole-file fragment.
-    pub h_clusterbits: u8,
+    clusterbits: u8,
 }
 
 const _: () = assert!(size_of::<RawMapHeader>() == 8);
@@ -82,20 +81,6 @@ pub struct HeaderContext {
     pub features: Incompat,
 }
 
-impl HeaderContext {
-    /// Whether some older kernels ignore this inode's header and assume LZ4, lclusters of a block and no flags
-    /// (format/04, 3). They misread an inode whose header differs from that.
-    #[must_use]
-    pub const fn ignored_by_old_kernels(self) -> bool {
-        let known = Incompat::BIG_PCLUSTER.union(Incompat::ZTAILPACKING).union(Incompat::FRAGMENTS);
-        matches!(self.layout, IndexLayout::Full) && !self.features.intersects(known)
-    }
-
-    const fn has_big_pcluster(self) -> bool {
-        self.features.contains(Incompat::BIG_PCLUSTER)
-    }
-}
-
 /// Bytes in an extent record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecordSize {
@@ -118,12 +103,7 @@ impl RecordSize {
 
     /// The number's code in [`Advise`], before its shift.
     pub(super) const fn code(self) -> u16 {
-        match self {
-            Self::Four => 0,
-            Self::Eight => 1,
-            Self::Sixteen => 2,
-            Self::ThirtyTwo => 3,
-        }
+        self as u16
     }
 
     const fn from_advise(advise: Advise) -> Self {
@@ -254,7 +234,6 @@ impl MapHeader {
     /// Reads a header.
     ///
     /// # Errors
-    ///
     /// [`HeaderError`] if kernels would refuse the inode because of it.
     pub fn parse(bytes: [u8; Self::SIZE], context: HeaderContext) -> Result<Self, HeaderError> {
         let word = u64::from_le_bytes(bytes);
@@ -262,7 +241,7 @@ impl MapHeader {
             return Ok(Self::WholeFragment { offset: word & !WHOLE_FRAGMENT });
         }
         let raw: RawMapHeader = zerocopy::transmute!(bytes);
-        let advise = Advise::from_bits_retain(raw.h_advise.get());
+        let advise = Advise::from_bits_retain(raw.advise.get());
         if context.layout == IndexLayout::Full && advise.contains(Advise::EXTENTS) {
             return Ok(Self::Records(RecordsHeader::parse(raw, advise, context.block_bits)));
         }
@@ -286,7 +265,7 @@ impl IndexHeader {
         advise: Advise,
         context: HeaderContext,
     ) -> Result<Self, HeaderError> {
-        let word = raw.h_fragmentoff.get();
+        let word = raw.fragmentoff.get();
         let [_, _, low, high] = word.to_le_bytes();
         let fragment = advise.contains(Advise::FRAGMENT);
         let inline = advise.contains(Advise::INLINE) && !fragment;
@@ -295,9 +274,9 @@ impl IndexHeader {
             advise,
             fragment_off_lo: if fragment { word } else { 0 },
             idata_size: if inline { u16::from_le_bytes([low, high]) } else { 0 },
-            head1: raw.h_algorithmtype & 15,
-            head2: raw.h_algorithmtype >> 4,
-            lcluster_bits: context.block_bits.bits() + (raw.h_clusterbits & 15),
+            head1: raw.algorithmtype & 15,
+            head2: raw.algorithmtype >> 4,
+            lcluster_bits: context.block_bits.bits() + (raw.clusterbits & 15),
         };
         header.check(context)?;
         Ok(header)
@@ -306,7 +285,7 @@ impl IndexHeader {
     fn check(&self, context: HeaderContext) -> Result<(), HeaderError> {
         let advise = self.advise.bits();
         let big = [Advise::BIG_PCLUSTER_1, Advise::BIG_PCLUSTER_2].map(|b| self.advise.contains(b));
-        if big != [false; 2] && !context.has_big_pcluster() {
+        if big != [false; 2] && !context.features.contains(Incompat::BIG_PCLUSTER) {
             return Err(HeaderError::BigPclusterNotAnnounced { advise });
         }
         if self.layout == IndexLayout::Compact {
@@ -332,10 +311,10 @@ impl IndexHeader {
             u32::from(self.idata_size) << 16
         };
         zerocopy::transmute!(RawMapHeader {
-            h_fragmentoff: word.into(),
-            h_advise: self.advise.bits().into(),
-            h_algorithmtype: self.head1 & 15 | self.head2 << 4,
-            h_clusterbits: self.lcluster_bits.saturating_sub(block_bits.bits()) & 15,
+            fragmentoff: word.into(),
+            advise: self.advise.bits().into(),
+            algorithmtype: self.head1 & 15 | self.head2 << 4,
+            clusterbits: self.lcluster_bits.saturating_sub(block_bits.bits()) & 15,
         })
     }
 }
@@ -345,11 +324,11 @@ impl RecordsHeader {
         let record_size = RecordSize::from_advise(advise);
         let shape = match record_size {
             RecordSize::Four | RecordSize::Eight => {
-                RecordsShape::Fixed { unit_bits: block_bits.bits() + (raw.h_clusterbits & 15) }
+                RecordsShape::Fixed { unit_bits: block_bits.bits() + (raw.clusterbits & 15) }
             }
             RecordSize::Sixteen | RecordSize::ThirtyTwo => {
-                let high = u16::from_le_bytes([raw.h_algorithmtype, raw.h_clusterbits]);
-                let count = u64::from(high) << 32 | u64::from(raw.h_fragmentoff.get());
+                let high = u16::from_le_bytes([raw.algorithmtype, raw.clusterbits]);
+                let count = u64::from(high) << 32 | u64::from(raw.fragmentoff.get());
                 RecordsShape::Variable { count }
             }
         };

@@ -3,9 +3,8 @@
 use super::error::{MapDamage, MapError};
 use super::header::{Advise, IndexHeader, IndexLayout};
 use super::index::{Head, HeadKind, LclusterIndex};
-use super::limits::MAX_EXTENT_LEN;
 use super::mapped::{ExtentError, ExtentKind, Location, MappedExtent};
-use super::table::IndexSource;
+use super::{MAX_EXTENT_LEN, table::IndexSource};
 use crate::addr::{BlockBits, La, Lcn};
 
 /// The map of a file with an index table.
@@ -23,30 +22,6 @@ impl IndexMap {
     #[must_use]
     pub const fn new(header: IndexHeader, block: BlockBits, size: u64) -> Self {
         Self { header, block, size }
-    }
-
-    /// The extent that holds byte `la`. Loads few indexes: in a sound table two for each 2047 lclusters of
-    /// the extent, and about five.
-    ///
-    /// # Errors
-    ///
-    /// [`MapError`] if `la` is not in the file or the table is unsound.
-    pub fn map<S: IndexSource>(
-        &self,
-        mut source: S,
-        la: La,
-    ) -> Result<MappedExtent, MapError<S::Error>> {
-        let head = self.find_head(&mut source, la)?;
-        let (extent, _) = self.extent(&mut source, head)?;
-        if la >= extent.end() {
-            return Err(MapDamage::Contradiction { lcn: self.header.lcn(la) }.into());
-        }
-        Ok(extent)
-    }
-
-    /// All extents in order, without gap or overlap; see [`Self::extents_from`].
-    pub fn extents<S: IndexSource>(&self, source: S) -> Extents<S> {
-        self.extents_from(source, La(0))
     }
 
     /// The extent that holds byte `la` and all that follow. After the first extent each index is loaded at
@@ -67,15 +42,12 @@ impl IndexMap {
         (lcn.0 << self.header.lcluster_bits).saturating_add(head.clusterofs as u64)
     }
 
-    /// The HEAD of the extent that holds `la`.
+    /// The HEAD of the extent that holds `la`, which is in the file.
     fn find_head<S: IndexSource>(
         &self,
         source: &mut S,
         la: La,
     ) -> Result<Found, MapError<S::Error>> {
-        if la.0 >= self.size {
-            return Err(MapDamage::BeyondEof { la, size: self.size }.into());
-        }
         let mut lcn = self.header.lcn(la);
         let mut back = match source.load(lcn).map_err(MapError::Source)? {
             LclusterIndex::Head(head) if self.start_of((lcn, head)) <= la.0 => {
@@ -190,7 +162,7 @@ impl IndexMap {
         Ok(Location::Blocks { pa, plen: u32::from(blocks) << self.block.bits() })
     }
 
-    /// Inline data is never rotated, whatever the header has: kernels that rotate it misread it (format/07, 3.1).
+    /// Inline data is never rotated, whatever the header has: kernels that rotate it misread it.
     fn kind(&self, kind: HeadKind, location: Location) -> ExtentKind {
         match kind {
             HeadKind::Plain => ExtentKind::Plain {

@@ -1,6 +1,6 @@
 //! Defines what is known of a mapped extent, and which extents are refused.
 
-use super::limits::{MAX_EXTENT_LEN, MAX_PCLUSTER_SIZE};
+use super::{MAX_EXTENT_LEN, MAX_PCLUSTER_SIZE};
 use crate::addr::{BlockBits, La, Pa};
 
 /// Where an extent's stored bytes are.

@@ -11,7 +11,6 @@ mod extent;
 mod full;
 mod header;
 mod index;
-mod limits;
 mod locate;
 mod lookup;
 mod mapped;
@@ -19,24 +18,26 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use compact::CompactTable;
 pub use encode::{
     EncodeError, EncodeParams, EncodedExtent, NeedsFull, Tail, encode_compact, encode_full,
     encode_records, encode_whole_fragment,
 };
 pub use error::{MapDamage, MapError};
-pub use extent::{Anchors, ExtentRecord, RecordExtents, RecordSource, RecordTable, ShortTable};
-pub use full::FullTable;
+pub use extent::{Anchors, RecordSource, RecordTable};
 pub use header::{
-    Advise, HeaderContext, HeaderError, IndexHeader, IndexLayout, MapHeader, RawMapHeader,
-    RecordSize, RecordsHeader, RecordsShape,
+    Advise, HeaderContext, HeaderError, IndexHeader, IndexLayout, MapHeader, RecordSize,
+    RecordsHeader, RecordsShape,
 };
 pub use index::{Head, HeadKind, IndexError, LclusterIndex, NonHead};
-pub use limits::{MAX_EXTENT_LEN, MAX_PCLUSTER_BLOCKS, MAX_PCLUSTER_SIZE};
-pub use locate::{
-    CompactLayout, TableKind, compact_offset, extent_records_offset, full_index_offset,
-    map_header_offset,
-};
 pub use lookup::{Extents, IndexMap};
 pub use mapped::{ExtentError, ExtentKind, Location, MappedExtent};
-pub use table::{IndexSource, IndexTable, SliceSource};
+pub use table::{IndexSource, IndexTable};
+
+/// The largest pcluster that kernels read, in bytes.
+pub const MAX_PCLUSTER_SIZE: u64 = 1 << 20;
+
+/// The longest decoded extent that kernels read, in bytes; tail fragments may be longer.
+pub const MAX_EXTENT_LEN: u64 = 12 << 20;
+
+/// The largest pcluster that an index can state, in blocks: CBLKCNT has 11 bits.
+pub const MAX_PCLUSTER_BLOCKS: u16 = 2047;

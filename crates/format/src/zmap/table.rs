@@ -6,7 +6,6 @@ use super::compact::CompactTable;
 use super::full::FullTable;
 use super::header::{IndexHeader, IndexLayout};
 use super::index::{IndexError, LclusterIndex};
-use super::locate::{compact_offset, full_index_offset};
 use crate::addr::{BlockBits, La, Lcn};
 
 /// An index table of either form and its position.
@@ -27,7 +26,6 @@ impl IndexTable {
     /// The table of a file of `file_size` bytes whose map header stands at `header_at` in its metadata space.
     ///
     /// # Errors
-    ///
     /// [`IndexError`] if the lclusters are too large for its packs, or the table would end beyond 2^64.
     pub fn new(
         header: &IndexHeader,
@@ -38,10 +36,10 @@ impl IndexTable {
         let last = header.lcn(La(file_size.saturating_sub(1)));
         let (start, form) = match header.layout {
             IndexLayout::Full => {
-                (full_index_offset(header_at), Form::Full(FullTable::new(header, file_size)))
+                (header_at.checked_add(16), Form::Full(FullTable::new(header, file_size)))
             }
             IndexLayout::Compact => {
-                let start = compact_offset(header_at);
+                let start = header_at.checked_add(8);
                 let [e_mod_32, ..] = (start.unwrap_or(0) % 32).to_le_bytes();
                 let table = CompactTable::new(header, block, file_size, e_mod_32)?;
                 (start, Form::Compact(table))
@@ -73,7 +71,6 @@ impl IndexTable {
     /// Which bytes of the table, counted from its start, are needed to decode the index of `lcn`: 8 or 32.
     ///
     /// # Errors
-    ///
     /// [`IndexError::BeyondTable`] if there is none.
     pub fn range(&self, lcn: Lcn) -> Result<Range<u64>, IndexError> {
         match &self.form {
@@ -85,7 +82,6 @@ impl IndexTable {
     /// The index of `lcn` from the bytes at its range.
     ///
     /// # Errors
-    ///
     /// [`IndexError`] if the bytes are too few or make no sense.
     pub fn decode(&self, bytes: &[u8], lcn: Lcn) -> Result<LclusterIndex, IndexError> {
         match &self.form {
@@ -97,7 +93,6 @@ impl IndexTable {
     /// Where an inline pcluster begins in the metadata space: after the index of the file's last byte.
     ///
     /// # Errors
-    ///
     /// [`IndexError::BeyondTable`] if the file is empty.
     pub fn inline_at(&self) -> Result<u64, IndexError> {
         // The whole table was found to end below 2^64.
@@ -113,33 +108,6 @@ pub trait IndexSource {
     /// The index of `lcn`, which is within the file.
     ///
     /// # Errors
-    ///
     /// What the source names.
     fn load(&mut self, lcn: Lcn) -> Result<LclusterIndex, Self::Error>;
-}
-
-impl<S: IndexSource + ?Sized> IndexSource for &mut S {
-    type Error = S::Error;
-
-    fn load(&mut self, lcn: Lcn) -> Result<LclusterIndex, Self::Error> {
-        (**self).load(lcn)
-    }
-}
-
-/// A whole table in memory as a source.
-#[derive(Clone, Copy, Debug)]
-pub struct SliceSource<'a> {
-    /// How to read it.
-    pub table: IndexTable,
-    /// Its bytes, from its start on.
-    pub bytes: &'a [u8],
-}
-
-impl IndexSource for SliceSource<'_> {
-    type Error = IndexError;
-
-    fn load(&mut self, lcn: Lcn) -> Result<LclusterIndex, IndexError> {
-        let start = usize::try_from(self.table.range(lcn)?.start).unwrap_or(usize::MAX);
-        self.table.decode(self.bytes.get(start..).unwrap_or_default(), lcn)
-    }
 }

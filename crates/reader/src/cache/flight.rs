@@ -12,15 +12,9 @@ use super::policy::Bytes;
 pub(super) type Slot = Arc<Mutex<Option<Bytes>>>;
 
 /// The loads under way in one shard.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Flights<K> {
     slots: HashMap<K, Slot>,
-}
-
-impl<K> Default for Flights<K> {
-    fn default() -> Self {
-        Self { slots: HashMap::new() }
-    }
 }
 
 impl<K: Hash + Eq + Copy> Flights<K> {

@@ -52,24 +52,13 @@ pub(crate) enum Origin {
     Loaded,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Shard<K> {
     kept: Queues<K>,
     flights: Flights<K>,
     /// Hashes of keys whose pieces were loaded, whether they are kept or not.
     requested: Recent<u64>,
     requested_limit: usize,
-}
-
-impl<K> Default for Shard<K> {
-    fn default() -> Self {
-        Self {
-            kept: Queues::default(),
-            flights: Flights::default(),
-            requested: Recent::default(),
-            requested_limit: 0,
-        }
-    }
 }
 
 /// The result of a look-up.
@@ -79,7 +68,7 @@ enum Found {
     Missing(Slot),
 }
 
-impl<K: Hash + Eq + Copy> Cache<K> {
+impl<K: Hash + Eq + Copy + Default> Cache<K> {
     /// A store of about `budget` bytes in `shards` parts, each with a lock of its own.
     pub(crate) fn new(budget: usize, shards: usize) -> Self {
         let shards = shards.max(1);

@@ -25,7 +25,7 @@ const USES: u8 = 3;
 const GHOSTS: usize = 64;
 
 /// The pieces of one shard, and the queues in which they wait for eviction.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Queues<K> {
     pieces: HashMap<K, Piece>,
     small: VecDeque<K>,
@@ -42,19 +42,6 @@ struct Piece {
     /// Uses since its last turn for eviction.
     uses: u8,
     in_main: bool,
-}
-
-impl<K> Default for Queues<K> {
-    fn default() -> Self {
-        Self {
-            pieces: HashMap::new(),
-            small: VecDeque::new(),
-            main: VecDeque::new(),
-            ghosts: Recent::default(),
-            small_bytes: 0,
-            bytes: 0,
-        }
-    }
 }
 
 impl<K: Hash + Eq + Copy> Queues<K> {

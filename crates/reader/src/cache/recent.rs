@@ -6,17 +6,11 @@ use std::{
 };
 
 /// The keys added last.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Recent<K> {
     /// The oldest first.
     order: VecDeque<K>,
     known: HashSet<K>,
-}
-
-impl<K> Default for Recent<K> {
-    fn default() -> Self {
-        Self { order: VecDeque::new(), known: HashSet::new() }
-    }
 }
 
 impl<K: Hash + Eq + Copy> Recent<K> {

@@ -2,7 +2,7 @@
 
 use lith_format::device_table::DevicePa;
 
-use super::source::{Content, advance};
+use super::{Content, advance};
 use crate::{
     cache::Bytes,
     decode::Stream,

@@ -1,6 +1,6 @@
 //! Reads the content of an inode, and decodes it ahead into the cache.
 
-use super::{plan::Parts, serve::Serving, source::Content};
+use super::{Content, plan::Parts, serve::Serving};
 use crate::{
     cache::Origin,
     decode::Stream,
@@ -56,23 +56,23 @@ impl Content<'_> {
     fn fill_by_runs(&self, buf: &mut [u8], position: u64) -> Result<(), Fault> {
         let (image, read) = (self.image, buf.len());
         let mut parts = Parts::new(*self, position, read);
-        let mut lease = image.pool.lease();
-        let Scratch { stored, window } = &mut *lease;
-        let mut rest = buf;
-        while !rest.is_empty() {
-            let run = parts.next_run()?;
-            let fetch = run
-                .stored
-                .map(|run| Fetch::new(image.source(), &mut *stored, run.start, run.length));
-            let mut serving = Serving { fetch, window: &mut *window, read };
-            for part in &run.parts {
-                self.serve(part, rest, &mut serving)?;
-                rest = rest
-                    .get_mut(part.len..)
-                    .expect("the parts of a read are as long as its buffer");
+        image.pool.lend(|Scratch { stored, window }| {
+            let mut rest = buf;
+            while !rest.is_empty() {
+                let run = parts.next_run()?;
+                let fetch = run
+                    .stored
+                    .map(|run| Fetch::new(image.source(), &mut *stored, run.start, run.length));
+                let mut serving = Serving { fetch, window: &mut *window, read };
+                for part in &run.parts {
+                    self.serve(part, rest, &mut serving)?;
+                    rest = rest
+                        .get_mut(part.len..)
+                        .expect("the parts of a read are as long as its buffer");
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Decodes the extents that hold the `length` bytes from `position` on into the cache, up to the end of the file.
@@ -104,21 +104,16 @@ impl Content<'_> {
         if length > cache.longest() || cache.get(stream.key(), length).is_some() {
             return Ok(());
         }
-        let mut lease = image.pool.lease();
-        let Scratch { stored, window } = &mut *lease;
-        let fetch = match stream.extent.place {
-            Place::Device(at) => {
-                Some(Fetch::new(image.source(), stored, at, memory::length(stream.extent.plen)))
-            }
-            _ => None,
-        };
-        let mut serving = Serving { fetch, window, read: length };
-        let (_, origin) = cache.at_least(
-            stream.key(),
-            length,
-            |_| length,
-            |out| self.decode(stream, Way::Buffered, out, &mut serving),
-        )?;
+        let (_, origin) = image.pool.lend(|Scratch { stored, window }| {
+            let plen = memory::length(stream.extent.plen);
+            let fetch = match stream.extent.place {
+                Place::Device(at) => Some(Fetch::new(image.source(), stored, at, plen)),
+                _ => None,
+            };
+            let mut serving = Serving { fetch, window, read: length };
+            let decode = |out: &mut [u8]| self.decode(stream, Way::Buffered, out, &mut serving);
+            cache.at_least(stream.key(), length, |_| length, decode)
+        })?;
         if origin == Origin::Loaded {
             image.counters.ahead();
         }

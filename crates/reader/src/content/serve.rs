@@ -4,8 +4,8 @@ use lith_codec::Window;
 use lith_format::{device_table::DevicePa, file_type::FileType};
 
 use super::{
+    Content, advance, copy,
     plan::{DIRECT, Part},
-    source::{Content, advance, copy},
 };
 use crate::{
     cache::Origin,

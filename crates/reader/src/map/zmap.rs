@@ -71,7 +71,7 @@ impl Compressed {
                 let table = RecordTable::new(header, sb.block, inode.size, header_at);
                 let table = table.ok_or(Corruption::Address)?;
                 let view = View::new(metadata, inode.space);
-                let anchors = table.anchors(Records { view, start: table.start() })?;
+                let anchors = table.anchors(&mut Records { view, start: table.start() })?;
                 Self::Records(table, Arc::new(anchors))
             }
         })
@@ -132,7 +132,7 @@ impl Walk<'_> {
                 to_extent(metadata, inode, &extent, || Ok(table.inline_at()?))
             }
             Self::Records(table, anchors, source) => {
-                let extent = table.map_with(source, La(la), anchors)?;
+                let extent = table.map(source, La(la), anchors)?;
                 to_extent(metadata, inode, &extent, || Err(beyond()))
             }
         }

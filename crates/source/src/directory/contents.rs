@@ -81,7 +81,6 @@ impl Contents for DirectoryContents {
     }
 }
 
-/// One open file.
 #[derive(Debug)]
 struct FileContent {
     file: File,

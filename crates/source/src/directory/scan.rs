@@ -65,7 +65,6 @@ impl<'a> Scanner<'a> {
         Self { root, options, reader: XattrReader::default(), notes: Notes::default() }
     }
 
-    /// Lists the directory at `path`.
     pub(super) fn scan(&mut self, path: &[u8]) -> Result<Listing, SourceError> {
         let fd =
             self.root.open_beneath(path, LIST).map_err(|errno| self.error(path, "open", errno))?;
@@ -133,7 +132,7 @@ impl<'a> Scanner<'a> {
     fn error(&self, path: &[u8], action: &'static str, errno: Errno) -> SourceError {
         let path = self.root.full_path(path);
         match errno {
-            Errno::NOENT => SourceError::Vanished { path },
+            Errno::NOENT => SourceError::Vanished(path),
             _ => SourceError::Io { path, action, source: io::Error::from(errno) },
         }
     }

@@ -51,7 +51,6 @@ impl Contents for ImageContents {
     }
 }
 
-/// One file of an image.
 #[derive(Debug)]
 struct ImageFile<'a> {
     file: File<'a>,

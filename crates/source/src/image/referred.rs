@@ -15,7 +15,6 @@ use lith_tree::{Elsewhere, ExtraDevice};
 pub(super) struct Referred {
     /// The image itself.
     whole: ExtraDevice,
-    /// Its extra devices.
     slots: Vec<DeviceSlot>,
     block: BlockBits,
 }

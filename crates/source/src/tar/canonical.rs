@@ -2,7 +2,7 @@
 
 use lith_tree::{InodeIndex, Kind, Metadata, Tree, TreeError, Visit, XattrSet};
 
-use super::stored::Stored;
+use super::contents::Stored;
 use crate::Options;
 
 /// Copies a tree in the order of its walk, without excluded files and inodes without a name.

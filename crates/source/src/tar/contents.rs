@@ -1,4 +1,4 @@
-//! Reads the bytes of a tar's members.
+//! Defines where the data of a tar's members are stored, and reads them.
 
 use std::{io, os::unix::ffi::OsStringExt, path::PathBuf};
 
@@ -9,8 +9,30 @@ use lith_tree::{
 use super::{
     input::Store,
     sparse::{Stretch, are_aligned},
-    stored::{SparseData, Stored},
 };
+
+/// Where the data of a file are in the store.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stored {
+    /// Nowhere: it is not a regular file.
+    Nothing,
+    /// Contiguous.
+    Whole {
+        /// Where they start.
+        at: u64,
+    },
+    /// In the stretches of a map.
+    Sparse {
+        /// The map's index.
+        map: usize,
+    },
+}
+
+pub(super) struct SparseData {
+    /// Where they start in the store.
+    pub(super) at: u64,
+    pub(super) stretches: Vec<Stretch>,
+}
 
 /// Opens the data of a tar's members.
 pub(super) struct TarContents {
@@ -57,7 +79,6 @@ enum Data<'a> {
     Sparse(&'a SparseData),
 }
 
-/// The data of one member.
 struct MemberContent<'a> {
     store: &'a Store,
     path: PathBuf,

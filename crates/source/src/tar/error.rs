@@ -204,22 +204,3 @@ pub enum Refusal {
     #[error("it cannot be added to the tree")]
     Tree(#[source] TreeError),
 }
-
-/// What is wrong with a member, without its position.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Flaw {
-    Damage(Damage),
-    Refusal(Refusal),
-}
-
-impl From<Damage> for Flaw {
-    fn from(damage: Damage) -> Self {
-        Self::Damage(damage)
-    }
-}
-
-impl From<Refusal> for Flaw {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refusal(refusal)
-    }
-}

@@ -9,7 +9,6 @@ use crate::limits;
 /// Bytes in a tar's block.
 pub(super) const BLOCK: usize = 512;
 
-/// One block of a tar.
 pub(super) type Block = [u8; BLOCK];
 
 /// The header of a member with a verified checksum.
@@ -17,12 +16,7 @@ pub(super) struct MemberHeader(Header);
 
 /// Whether a block is a member's header, by its checksum.
 pub(crate) fn is_header(block: &[u8]) -> bool {
-    let mut header = Header::new_old();
-    if block.len() != BLOCK {
-        return false;
-    }
-    header.as_mut_bytes().copy_from_slice(block);
-    is_sound(&header)
+    block.try_into().is_ok_and(|block| MemberHeader::new(block).is_ok())
 }
 
 impl MemberHeader {

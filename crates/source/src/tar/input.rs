@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, Read},
+    io::{self, BufReader, Read},
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
@@ -42,16 +42,8 @@ pub(super) struct Input<'a> {
 }
 
 enum From<'a> {
-    File(FileInput),
+    File { store: FileStore, reader: BufReader<File> },
     Stream { reader: Box<dyn Read + 'a>, compression: Option<Compression>, spool: Option<Spool> },
-}
-
-/// A tar in a regular file.
-struct FileInput {
-    store: FileStore,
-    /// Bytes of the tar from `window_at` on.
-    window: Vec<u8>,
-    window_at: u64,
 }
 
 /// Where the data of members are after the tar was read.
@@ -64,7 +56,6 @@ pub(super) enum Store {
     Gone,
 }
 
-/// A tar's file.
 pub(super) struct FileStore {
     file: File,
     path: PathBuf,
@@ -75,7 +66,7 @@ pub(super) struct FileStore {
 }
 
 impl<'a> Input<'a> {
-    /// A regular file, from `start` on.
+    /// A regular file, from `start` on, which is its current position.
     pub(super) fn file(path: &'a Path, file: File, start: u64) -> Result<Self, SourceError> {
         let attributes = fstat(&file).map_err(io::Error::from);
         let attributes = attributes.map_err(cannot("read the attributes", path))?;
@@ -86,11 +77,9 @@ impl<'a> Input<'a> {
             size: size_of(&attributes),
             seen: Seen::new(&attributes),
         };
-        Ok(Self {
-            path,
-            position: 0,
-            from: From::File(FileInput { store, window: Vec::with_capacity(WINDOW), window_at: 0 }),
-        })
+        let file = store.file.try_clone().map_err(cannot("open", path))?;
+        let reader = BufReader::with_capacity(WINDOW, file);
+        Ok(Self { path, position: 0, from: From::File { store, reader } })
     }
 
     /// A stream that is read once; the data of its members are stored in `spool`, or skipped.
@@ -174,12 +163,13 @@ impl<'a> Input<'a> {
     }
 
     fn pass(&mut self, length: u64) -> Result<(), InputError> {
-        if let From::File(file) = &self.from {
-            let end = self.position.checked_add(length);
-            let available = file.store.length();
-            let ended = end.is_none_or(|end| end > available);
-            self.position = end.unwrap_or(available).min(available);
-            return if ended { Err(InputError::Ended) } else { Ok(()) };
+        if let From::File { store, reader } = &mut self.from {
+            let left = store.length() - self.position;
+            let skipped = length.min(left);
+            let sought = reader.seek_relative(skipped.cast_signed());
+            sought.map_err(|source| InputError::Source(cannot("read", self.path)(source)))?;
+            self.position += skipped;
+            return if length > left { Err(InputError::Ended) } else { Ok(()) };
         }
         let mut left = length;
         let mut buffer = [0; 8192];
@@ -201,7 +191,7 @@ impl<'a> Input<'a> {
         loop {
             let got = self.take(&mut buffer)?;
             found |= buffer.iter().take(got).any(|byte| *byte != 0);
-            let in_place = matches!(self.from, From::File(_));
+            let in_place = matches!(self.from, From::File { .. });
             if got < buffer.len() || found && in_place {
                 return Ok(found);
             }
@@ -211,7 +201,11 @@ impl<'a> Input<'a> {
     /// Fills `buf` and returns how many bytes there were.
     fn take(&mut self, buf: &mut [u8]) -> Result<usize, InputError> {
         let (got, compression) = match &mut self.from {
-            From::File(file) => (file.take(buf, self.position), None),
+            From::File { store, reader } => {
+                let left = usize::try_from(store.length() - self.position);
+                let length = left.map_or(buf.len(), |left| left.min(buf.len()));
+                (reader.read_exact(buf.split_at_mut(length).0).map(|()| length), None)
+            }
             From::Stream { reader, compression, .. } => (fill(reader, buf), *compression),
         };
         let got =
@@ -223,9 +217,9 @@ impl<'a> Input<'a> {
     /// Where the data of members are, and the length of the tar, which was read to its end.
     pub(super) fn into_store(self) -> (Store, u64) {
         match self.from {
-            From::File(file) => {
-                let length = file.store.length();
-                (Store::File(file.store), length)
+            From::File { store, .. } => {
+                let length = store.length();
+                (Store::File(store), length)
             }
             From::Stream { spool, .. } => {
                 let store = spool.map_or(Store::Gone, |mut spool| {
@@ -238,46 +232,10 @@ impl<'a> Input<'a> {
     }
 }
 
-impl FileInput {
-    fn take(&mut self, buf: &mut [u8], position: u64) -> io::Result<usize> {
-        if buf.len() > WINDOW {
-            return self.store.read(buf, position);
-        }
-        if self.window_from(position).len() < buf.len() {
-            self.window.resize(WINDOW, 0);
-            let got = self.store.read(&mut self.window, position)?;
-            self.window.truncate(got);
-            self.window_at = position;
-        }
-        let known = self.window_from(position);
-        let got = known.len().min(buf.len());
-        for (to, from) in buf.iter_mut().zip(known) {
-            *to = *from;
-        }
-        Ok(got)
-    }
-
-    /// The bytes of the window from `position` on.
-    fn window_from(&self, position: u64) -> &[u8] {
-        let start = position.checked_sub(self.window_at);
-        let start = start.and_then(|start| usize::try_from(start).ok());
-        start.and_then(|start| self.window.get(start..)).unwrap_or_default()
-    }
-}
-
 impl FileStore {
     /// The length of the tar in bytes.
     const fn length(&self) -> u64 {
         self.size.saturating_sub(self.start)
-    }
-
-    /// Fills `buf` from `position` in the tar on, and returns how many bytes there were.
-    fn read(&self, buf: &mut [u8], position: u64) -> io::Result<usize> {
-        let left = usize::try_from(self.length().saturating_sub(position));
-        let length = left.map_or(buf.len(), |left| left.min(buf.len()));
-        let (buf, _) = buf.split_at_mut(length);
-        self.file.read_exact_at(buf, self.start + position)?;
-        Ok(length)
     }
 }
 

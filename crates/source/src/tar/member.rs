@@ -8,19 +8,21 @@
 
 use std::{mem, path::Path};
 
-use lith_tree::{Kind, Metadata, Xattr};
+use lith_tree::{Kind, Metadata, Rdev, Timestamp, Xattr};
 
 use super::{
-    error::{Damage, Flaw, Part, Refusal, TarError},
-    fields::{metadata, rdev, stored_size, target, xattrs},
+    acl,
+    error::{Damage, Part, Refusal, TarError},
     header::{BLOCK, Block, MemberHeader},
     input::{Input, InputError, Store},
     overrides::Overrides,
     sparse::{Lines, SparseMap, gnu_pairs, pairs},
 };
-use crate::{Data, Options, SourceError, TarEnd, limits};
+use crate::{
+    Data, Options, SourceError, TarEnd, limits,
+    namespace::{ACL_ACCESS, ACL_DEFAULT},
+};
 
-/// One member of a tar.
 #[derive(Debug)]
 pub(super) struct Member {
     /// As it is in the tar.
@@ -31,7 +33,6 @@ pub(super) struct Member {
     pub(super) xattrs: Vec<Xattr>,
 }
 
-/// The type of a member.
 #[derive(Debug)]
 pub(super) enum MemberKind {
     Directory,
@@ -86,7 +87,8 @@ struct Extensions {
 /// Why a member can't be read.
 enum MemberError {
     Input(InputError),
-    Flaw(Flaw),
+    Damage(Damage),
+    Refusal(Refusal),
 }
 
 impl From<InputError> for MemberError {
@@ -95,9 +97,15 @@ impl From<InputError> for MemberError {
     }
 }
 
-impl<F: Into<Flaw>> From<F> for MemberError {
-    fn from(flaw: F) -> Self {
-        Self::Flaw(flaw.into())
+impl From<Damage> for MemberError {
+    fn from(damage: Damage) -> Self {
+        Self::Damage(damage)
+    }
+}
+
+impl From<Refusal> for MemberError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refusal(refusal)
     }
 }
 
@@ -129,7 +137,7 @@ impl<'a> Members<'a> {
         member.map(Some).map_err(|error| {
             let part = match error {
                 MemberError::Input(_) => Part::Data,
-                MemberError::Flaw(_) => Part::Header,
+                _ => Part::Header,
             };
             self.error(error, part, start)
         })
@@ -384,13 +392,67 @@ impl<'a> Members<'a> {
                 part: if position == start { Part::EndMarker } else { part },
                 member,
             },
-            MemberError::Flaw(Flaw::Damage(source)) => {
+            MemberError::Damage(source) => {
                 TarError::Damaged { position: start, part, member, source }
             }
-            MemberError::Flaw(Flaw::Refusal(source)) => TarError::Refused { member, source },
+            MemberError::Refusal(source) => TarError::Refused { member, source },
         };
         SourceError::Tar { path: self.path.to_owned(), source }
     }
+}
+
+/// The attributes that files of every type have.
+fn metadata(header: &MemberHeader, overrides: &Overrides) -> Result<Metadata, Damage> {
+    let uid = overrides.uid.map_or_else(|| header.uid(), Ok)?;
+    let gid = overrides.gid.map_or_else(|| header.gid(), Ok)?;
+    let mtime: Result<Timestamp, _> = overrides.mtime.map_or_else(|| header.mtime(), Ok);
+    Ok(Metadata {
+        permissions: header.permissions()?,
+        uid,
+        gid,
+        mtime: mtime?,
+        ..Metadata::default()
+    })
+}
+
+/// Checks the target of a symbolic link.
+fn target(target: Vec<u8>) -> Result<Box<[u8]>, Refusal> {
+    if target.is_empty() || target.contains(&0) {
+        return Err(Refusal::SymlinkTarget(target.into()));
+    }
+    Ok(target.into())
+}
+
+/// The number of a device.
+fn rdev(header: &MemberHeader, overrides: &Overrides) -> Result<Rdev, Damage> {
+    let rdev = header.rdev()?;
+    Ok(Rdev {
+        major: overrides.major.unwrap_or(rdev.major),
+        minor: overrides.minor.unwrap_or(rdev.minor),
+    })
+}
+
+/// Bytes of data that follow.
+fn stored_size(header: &MemberHeader, overrides: &Overrides) -> Result<u64, Damage> {
+    overrides.size.map_or_else(|| header.size(), Ok)
+}
+
+/// The extended attributes. An ACL's text is used only without an attribute of that ACL.
+fn xattrs(overrides: &mut Overrides) -> Result<Vec<Xattr>, Refusal> {
+    let mut xattrs = mem::take(&mut overrides.xattrs);
+    let has = |xattrs: &[Xattr], name: &[u8]| xattrs.iter().any(|xattr| *xattr.name == *name);
+    let texts = [
+        (ACL_ACCESS, overrides.acl_access.take(), acl::access as fn(&_) -> _),
+        (ACL_DEFAULT, overrides.acl_default.take(), acl::default),
+    ];
+    for (name, text, parse) in texts {
+        let Some(text) = text.filter(|_| !has(&xattrs, name)) else {
+            continue;
+        };
+        let value: Option<Box<[u8]>> = parse(&text)?;
+        xattrs.extend(value.map(|value| Xattr { name: name.into(), value }));
+    }
+    Ok(xattrs)
 }
 
 /// The path: that of a sparse member's records, else of an extended header, else of a long name, else of the header.

@@ -12,7 +12,6 @@ mod canonical;
 mod contents;
 mod decompress;
 mod error;
-mod fields;
 mod header;
 mod input;
 mod member;
@@ -22,13 +21,11 @@ mod place;
 mod raw_copy;
 mod sparse;
 mod spool;
-mod stored;
 mod xattr;
 
 use std::{
     fs::File,
-    io::{self, Cursor, Read, Seek},
-    os::unix::fs::FileExt,
+    io::{self, Cursor, Read, Seek, SeekFrom},
     path::Path,
 };
 
@@ -42,7 +39,6 @@ use contents::TarContents;
 use input::Input;
 use member::{End, Members};
 use place::Placer;
-use raw_copy::RawCopy;
 use spool::Spool;
 
 pub use error::{Damage, Part, Refusal, TarError};
@@ -79,27 +75,18 @@ pub fn tar_stream(
     path: &Path,
     options: &Options,
 ) -> Result<Source, SourceError> {
-    let mut head = vec![0; detect::NEEDED];
-    let got = spool::fill(&mut reader, &mut head).map_err(cannot("read", path))?;
-    head.truncate(got);
+    let mut head = Vec::new();
+    let start = reader.by_ref().take(detect::NEEDED as u64).read_to_end(&mut head);
+    start.map_err(cannot("read", path))?;
     let compression = compression(&head, path)?;
     stream(Cursor::new(head).chain(reader), compression, path, options)
 }
 
 /// Up to `length` bytes of a file from its current position on, which does not change.
 pub(crate) fn first_bytes(mut file: &File, length: usize) -> io::Result<Vec<u8>> {
-    let start = file.stream_position()?;
-    let mut bytes = vec![0; length];
-    let mut got = 0;
-    while let Some(rest) = bytes.get_mut(got..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, start + got as u64) {
-            Ok(0) => break,
-            Ok(more) => got += more,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    bytes.truncate(got);
+    let (start, mut bytes) = (file.stream_position()?, Vec::new());
+    file.take(length as u64).read_to_end(&mut bytes)?;
+    file.seek(SeekFrom::Start(start))?;
     Ok(bytes)
 }
 
@@ -131,7 +118,7 @@ fn stream(
     };
     if let Some(copy) = &options.raw_copy {
         let file = File::create(copy).map_err(cannot("create", copy))?;
-        reader = Box::new(RawCopy::new(reader, file, copy));
+        reader = Box::new(raw_copy::copying(reader, file, copy));
     }
     let input = Input::stream(path, reader, compression, spool);
     read(Members::new(path, input, options), path, options)

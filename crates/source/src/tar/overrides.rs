@@ -38,7 +38,6 @@ impl Overrides {
         Ok(())
     }
 
-    /// Applies the records of a global header.
     pub(super) fn apply_global(&mut self, records: &[u8]) -> Result<(), Damage> {
         for record in Records::new(records) {
             let (key, value) = record?;

@@ -6,10 +6,10 @@ use lith_transform::make_opaque;
 use lith_tree::{InodeIndex, Kind, Metadata, Name, Rdev, Tree, Xattr, push_name};
 
 use super::{
+    contents::{SparseData, Stored},
     error::Refusal,
     member::{Member, MemberKind},
     sparse::SparseMap,
-    stored::{SparseData, Stored},
 };
 use crate::{
     Options, namespace,
@@ -73,20 +73,23 @@ impl<'a> Placer<'a> {
         if self.options.aufs && self.place_whiteout(&path, &member.kind, metadata)? {
             return Ok(());
         }
-        match member.kind {
-            MemberKind::Nothing(flag) => self.notes.add(NoteKind::MemberSkipped(flag), &path),
-            MemberKind::Directory => self.place_directory(&path, metadata)?,
-            MemberKind::HardLink(target) => self.place_link(path, &target)?,
-            MemberKind::Special(kind) => self.place_file(&path, metadata, kind, Stored::Nothing)?,
+        let (kind, stored) = match member.kind {
+            MemberKind::Nothing(flag) => {
+                self.notes.add(NoteKind::MemberSkipped(flag), &path);
+                return Ok(());
+            }
+            MemberKind::Directory => return self.place_directory(&path, metadata),
+            MemberKind::HardLink(target) => return self.place_link(path, &target),
+            MemberKind::Special(kind) => (kind, Stored::Nothing),
             MemberKind::Regular { size, at, map, unknown } => {
                 if let Some(flag) = unknown {
                     self.notes.add(NoteKind::MemberAsFile(flag), &path);
                 }
-                let stored = self.stored_at(at, map);
-                self.place_file(&path, metadata, Kind::Regular { size }, stored)?;
+                (Kind::Regular { size }, self.stored_at(at, map))
             }
-        }
-        Ok(())
+        };
+        self.waiting.remove(&path);
+        self.replace(&path, metadata, kind, stored)
     }
 
     /// The attributes that the format can store.
@@ -132,17 +135,6 @@ impl<'a> Placer<'a> {
         self.tree.link(parent, name, inode).map_err(Refusal::Tree)
     }
 
-    fn place_file(
-        &mut self,
-        path: &[u8],
-        metadata: Metadata,
-        kind: Kind,
-        stored: Stored,
-    ) -> Result<(), Refusal> {
-        self.waiting.remove(path);
-        self.replace(path, metadata, kind, stored)
-    }
-
     fn stored_at(&mut self, at: u64, map: Option<SparseMap>) -> Stored {
         let Some(SparseMap { stretches, .. }) = map else {
             return Stored::Whole { at };
@@ -160,23 +152,9 @@ impl<'a> Placer<'a> {
         stored: Stored,
     ) -> Result<(), Refusal> {
         let (parent, name) = self.free_name(path)?;
-        self.add(parent, name, metadata, kind)?;
-        if let Some(last) = self.stored.last_mut() {
-            *last = stored;
-        }
+        self.tree.add(parent, name, metadata, kind).map_err(Refusal::Tree)?;
+        self.stored.push(stored);
         Ok(())
-    }
-
-    fn add(
-        &mut self,
-        parent: InodeIndex,
-        name: Name,
-        metadata: Metadata,
-        kind: Kind,
-    ) -> Result<InodeIndex, Refusal> {
-        let inode = self.tree.add(parent, name, metadata, kind).map_err(Refusal::Tree)?;
-        self.stored.push(Stored::Nothing);
-        Ok(inode)
     }
 
     /// Removes the name at a path, and adds missing directories above it.
@@ -211,7 +189,9 @@ impl<'a> Placer<'a> {
                 inode
             } else {
                 let name = Name::new(name).map_err(Refusal::Name)?;
-                self.add(at, name, IMPLIED, Kind::directory())?
+                let added = self.tree.add(at, name, IMPLIED, Kind::directory());
+                self.stored.push(Stored::Nothing);
+                added.map_err(Refusal::Tree)?
             };
             if self.tree.get(at).as_directory().is_none() {
                 return Err(Refusal::NotADirectory(passed.into()));

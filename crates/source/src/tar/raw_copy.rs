@@ -9,16 +9,12 @@ use std::{
 /// Bytes read and written at once.
 const BUFFER: usize = 128 << 10;
 
-/// A reader that writes everything it reads to a file.
-pub(super) struct RawCopy<R>(BufReader<Tee<R>>);
-
 struct Tee<R> {
     reader: R,
     file: File,
     path: PathBuf,
 }
 
-/// The copy can't be written.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: cannot write the copy of the tar", path.display())]
 struct CopyError {
@@ -26,17 +22,9 @@ struct CopyError {
     source: io::Error,
 }
 
-impl<R: Read> RawCopy<R> {
-    /// Copies `reader` to `file`, which is at `path`.
-    pub(super) fn new(reader: R, file: File, path: &Path) -> Self {
-        Self(BufReader::with_capacity(BUFFER, Tee { reader, file, path: path.to_owned() }))
-    }
-}
-
-impl<R: Read> Read for RawCopy<R> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buf)
-    }
+/// A reader that writes everything it reads of `reader` to `file`, which is at `path`.
+pub(super) fn copying(reader: impl Read, file: File, path: &Path) -> impl Read {
+    BufReader::with_capacity(BUFFER, Tee { reader, file, path: path.to_owned() })
 }
 
 impl<R: Read> Read for Tee<R> {

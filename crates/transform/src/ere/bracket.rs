@@ -2,7 +2,6 @@
 
 use super::{byte::push_byte, error::RegexError};
 
-/// A set of bytes.
 #[derive(Debug)]
 pub(super) struct ByteSet {
     members: [bool; 256],

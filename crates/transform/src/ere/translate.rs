@@ -25,7 +25,6 @@ enum Last {
     Repetition(usize),
 }
 
-/// Translates a whole pattern.
 pub(super) fn translate(pattern: &[u8]) -> Result<String, RegexError> {
     let out = String::with_capacity(pattern.len() * 2);
     let mut translator =

@@ -18,11 +18,8 @@ pub enum LabelError {
         source: io::Error,
     },
     /// It is in the binary form that `sefcontext_compile` writes.
-    #[error("{}: is compiled; the text that it was compiled from is expected", path.display())]
-    Compiled {
-        /// The file.
-        path: PathBuf,
-    },
+    #[error("{}: is compiled; the text that it was compiled from is expected", .0.display())]
+    Compiled(PathBuf),
     /// A line is not a rule.
     #[error("{}:{line}: not a rule for labels", path.display())]
     Rule {
@@ -40,7 +37,7 @@ impl LabelError {
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
-            Self::Read { path, .. } | Self::Compiled { path } | Self::Rule { path, .. } => path,
+            Self::Read { path, .. } | Self::Compiled(path) | Self::Rule { path, .. } => path,
         }
     }
 }

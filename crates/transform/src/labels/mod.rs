@@ -41,7 +41,7 @@ impl FileContexts {
         let text =
             fs::read(path).map_err(|source| LabelError::Read { path: path.to_owned(), source })?;
         if text.starts_with(COMPILED) {
-            return Err(LabelError::Compiled { path: path.to_owned() });
+            return Err(LabelError::Compiled(path.to_owned()));
         }
         Self::parse(&text).map_err(|(line, source)| LabelError::Rule {
             path: path.to_owned(),

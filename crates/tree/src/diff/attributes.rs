@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, iter::Peekable, slice};
 
-use super::{Change, sides::Sides};
+use super::{Change, pairs::Sides};
 use crate::{Inode, InodeIndex, Kind, Tree, Xattr};
 
 /// Reports all differences in attributes of two inodes at one path.

@@ -121,12 +121,18 @@ impl fmt::Display for Change {
             Self::Permissions(left, right) => write!(f, "mode {left:04o} -> {right:04o}"),
             Self::Uid(left, right) => write!(f, "uid {left} -> {right}"),
             Self::Gid(left, right) => write!(f, "gid {left} -> {right}"),
-            Self::Mtime(left, right) => write!(f, "mtime {} -> {}", Time(left), Time(right)),
+            Self::Mtime(left, right) => {
+                write!(f, "mtime {}.{:09} -> ", left.sec, left.nsec)?;
+                write!(f, "{}.{:09}", right.sec, right.nsec)
+            }
             Self::Nlink(left, right) => write!(f, "nlink {left} -> {right}"),
             Self::Links(left, right) => {
                 write!(f, "same file as /{} -> /{}", DisplayPath(left), DisplayPath(right))
             }
-            Self::Rdev(left, right) => write!(f, "rdev {} -> {}", Device(left), Device(right)),
+            Self::Rdev(left, right) => {
+                write!(f, "rdev {}:{} -> ", left.major, left.minor)?;
+                write!(f, "{}:{}", right.major, right.minor)
+            }
             Self::Target(left, right) => {
                 write!(f, "target {} -> {}", DisplayPath(left), DisplayPath(right))
             }
@@ -140,22 +146,6 @@ impl fmt::Display for Change {
                 write!(f, "xattr {} {} -> {}", DisplayPath(name), Value(left), Value(right))
             }
         }
-    }
-}
-
-struct Time<'a>(&'a Timestamp);
-
-impl fmt::Display for Time<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:09}", self.0.sec, self.0.nsec)
-    }
-}
-
-struct Device<'a>(&'a Rdev);
-
-impl fmt::Display for Device<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.0.major, self.0.minor)
     }
 }
 

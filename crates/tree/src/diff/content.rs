@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Change, DiffError, sides::Sides};
+use super::{Change, DiffError, pairs::Sides};
 use crate::{Content, DataRange, Filesystem, InodeIndex};
 
 /// A range of two files of the same size, to be compared.

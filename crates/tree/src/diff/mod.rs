@@ -7,13 +7,12 @@ mod error;
 mod options;
 mod pairs;
 mod parallel;
-mod sides;
 mod walk;
 
 use lith_observer::Observer;
 
 use crate::Filesystem;
-use sides::Sides;
+use pairs::Sides;
 
 pub use change::{Aspects, Change, Difference};
 pub use error::{DiffError, Side};

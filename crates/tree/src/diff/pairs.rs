@@ -1,9 +1,15 @@
-//! Defines [`Pairs`], which walks the paths of two trees at once.
+//! Defines [`Sides`], values of two trees, and [`Pairs`], which walks the paths of both at once.
 
 use std::{cmp::Ordering, collections::btree_map, iter::Peekable};
 
-use super::sides::Sides;
 use crate::{Directory, InodeIndex, Name, Tree};
+
+/// One value for the left tree and one for the right.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Sides<T> {
+    pub(super) left: T,
+    pub(super) right: T,
+}
 
 /// The inodes at a path, by the trees that have it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

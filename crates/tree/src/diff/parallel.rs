@@ -17,7 +17,7 @@ use lith_observer::{Observer, Phase};
 use super::{
     DiffError, DiffOptions, Difference,
     content::{self, Buffers},
-    sides::Sides,
+    pairs::Sides,
     walk::{Found, Walk, bytes_to_compare},
 };
 use crate::{Filesystem, InodeIndex};

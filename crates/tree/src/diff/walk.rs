@@ -8,8 +8,7 @@ use std::{
 use super::{
     Aspects, Change, Difference, attributes,
     content::Segment,
-    pairs::{Pair, Pairs},
-    sides::Sides,
+    pairs::{Pair, Pairs, Sides},
 };
 use crate::{InodeIndex, Kind, Tree};
 

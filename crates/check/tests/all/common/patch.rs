@@ -98,7 +98,7 @@ impl Patch {
         for start in (0..inode.size - size).step_by(bytes.len()) {
             file.read_at(&mut bytes, start).unwrap();
             let block = DirBlock::parse(&bytes).unwrap();
-            let names: usize = block.iter().map(|dirent| dirent.unwrap().name.len()).sum();
+            let names: usize = block.dirents().map(|dirent| dirent.unwrap().name.len()).sum();
             let end = block.len() * DIRENT_SIZE + names;
             // A byte directly after the last name would make it longer.
             if end + 1 < bytes.len() {
@@ -118,7 +118,7 @@ impl Patch {
             file.read_at(&mut bytes, start).unwrap();
             let block = DirBlock::parse(&bytes).unwrap();
             let mut at = block.len() * DIRENT_SIZE;
-            for (index, dirent) in block.iter().enumerate() {
+            for (index, dirent) in block.dirents().enumerate() {
                 let dirent = dirent.unwrap();
                 if dirent.name == name {
                     let base = self.content(directory, start);

@@ -18,7 +18,6 @@ use super::{
 /// follows the packs directly.
 ///
 /// # Errors
-///
 /// [`EncodeError`] if the extents break a rule of the format or need full indexes.
 pub fn encode_compact(
     extents: &[EncodedExtent],
@@ -39,13 +38,12 @@ pub fn encode_compact(
 }
 
 /// Packs indexes bit by bit. `counter` is the block that the next pcluster is thought to begin at; its value
-/// at the start of a pack is the pack's base (format/04 section 4.5).
+/// at the start of a pack is the pack's base.
 struct CompactWriter {
     out: Vec<u8>,
     layout: CompactLayout,
     lobits: u8,
     big: bool,
-    /// The next lcluster.
     lcn: u64,
     /// Entries written to the current pack, and how many it holds.
     filled: u8,
@@ -57,12 +55,10 @@ struct CompactWriter {
     base: u32,
     /// The index before this one is a HEAD, so its pcluster is not yet counted.
     after_head: bool,
-    /// The current pack holds a HEAD.
     pack_has_head: bool,
 }
 
 impl CompactWriter {
-    /// Appends to `out` the packs of a table split like `layout`.
     fn new(out: Vec<u8>, layout: CompactLayout, params: &EncodeParams) -> Self {
         // Only a file without extents in blocks may have a start beyond 32 bits: nothing is at it.
         let start = u32::try_from(params.start.0).unwrap_or(0);
@@ -95,10 +91,6 @@ impl CompactWriter {
         self.pack_has_head = false;
     }
 
-    fn is_last_entry(&self) -> bool {
-        self.filled + 1 == self.entries
-    }
-
     fn push(&mut self, kind: u16, lo: u16) {
         let entry = u32::from(kind) << self.lobits | u32::from(lo);
         self.pending |= entry << self.pending_bits;
@@ -116,7 +108,6 @@ impl CompactWriter {
         }
     }
 
-    /// The bytes written, the last pack filled up.
     fn finish(mut self) -> Vec<u8> {
         while self.filled != 0 {
             self.push(0, 0);
@@ -147,7 +138,7 @@ impl IndexWriter for CompactWriter {
                 self.counter = self.counter.wrapping_add(blocks.into());
                 CBLKCNT | blocks
             }
-            None if self.is_last_entry() => saturated(step.delta1),
+            None if self.filled + 1 == self.entries => saturated(step.delta1),
             None => saturated(step.delta0),
         };
         self.push(NONHEAD, lo);

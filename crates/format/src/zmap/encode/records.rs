@@ -24,7 +24,6 @@ use crate::{
 /// extent, not for each lcluster.
 ///
 /// # Errors
-///
 /// [`EncodeError`] if the extents break a rule of the format, or the tail is inline.
 pub fn encode_records(
     extents: &[EncodedExtent],

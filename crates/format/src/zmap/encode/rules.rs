@@ -3,10 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{
-    super::{
-        index::HeadKind,
-        limits::{MAX_EXTENT_LEN, MAX_PCLUSTER_BLOCKS, MAX_PCLUSTER_SIZE},
-    },
+    super::{MAX_EXTENT_LEN, MAX_PCLUSTER_BLOCKS, MAX_PCLUSTER_SIZE, index::HeadKind},
     params::{EncodeParams, EncodedExtent, Tail},
 };
 use crate::addr::Blkaddr;
@@ -152,7 +149,7 @@ pub enum NeedsFull {
     FragmentOffset,
 }
 
-/// The rules that hold for all forms (format/04 sections 4.4, 4.6, 6, 9 and 11).
+/// The rules that hold for all forms.
 pub(super) fn check(extents: &[EncodedExtent], params: &EncodeParams) -> Result<(), EncodeError> {
     let mut start = 0_u64;
     let last = extents.len().checked_sub(1);

@@ -14,8 +14,6 @@ pub(super) struct HeadStep {
     pub(super) extent: Option<usize>,
     pub(super) kind: HeadKind,
     pub(super) clusterofs: u16,
-    /// Blocks of the extent's pcluster.
-    pub(super) blocks: u16,
     pub(super) partial: bool,
 }
 
@@ -53,7 +51,7 @@ pub(super) fn walk(
         let end = start + u64::from(extent.llen);
         let (head, next) = (start >> bits, end >> bits);
         let (kind, partial, clusterofs) = (extent.kind, extent.partial, within(start));
-        writer.head(&HeadStep { extent: Some(k), kind, clusterofs, blocks, partial });
+        writer.head(&HeadStep { extent: Some(k), kind, clusterofs, partial });
         for delta0 in 1..next.saturating_sub(head) {
             let cblkcnt = (delta0 == 1 && advise.big_pcluster(kind)).then_some(blocks);
             let delta1 = next - head - delta0;
@@ -62,7 +60,7 @@ pub(super) fn walk(
         // The last lcluster is never NONHEAD when the file fills only a part of it.
         if k + 1 == extents.len() && next > head && within(end) != 0 {
             let (kind, clusterofs) = (HeadKind::Plain, within(end));
-            writer.head(&HeadStep { extent: None, kind, clusterofs, blocks: 0, partial: false });
+            writer.head(&HeadStep { extent: None, kind, clusterofs, partial: false });
         }
         start = end;
     }

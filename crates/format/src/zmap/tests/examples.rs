@@ -23,7 +23,7 @@ fn compact(bytes: &[u8], size: u64) -> (IndexMap, IndexTable, SliceSource<'_>) {
 }
 
 fn list(map: &IndexMap, source: SliceSource<'_>) -> Vec<(u64, u64, Location, ExtentKind)> {
-    let all = map.extents(source).map(Result::unwrap);
+    let all = map.extents_from(source, La(0)).map(Result::unwrap);
     all.map(|e| (e.la.0, e.llen, e.location, e.kind)).collect()
 }
 
@@ -201,8 +201,8 @@ fn records_of_16_bytes() {
     let table = RecordTable::new(records, B, 43_893, 0x520).unwrap();
     assert_eq!((table.start(), table.size()), (0x530, 48));
 
-    let slice = &bytes[16..];
-    let found: Vec<_> = table.extents(slice).map(Result::unwrap).collect();
+    let mut slice = &bytes[16..];
+    let found = record_extents(&table, slice, 43_893).unwrap();
     let plain = ExtentKind::Plain { interlaced: false };
     let expected = [
         (0, 20_754, 0x1000, 16384, LZ4),
@@ -213,7 +213,7 @@ fn records_of_16_bytes() {
     for (e, (la, llen, pa, plen, kind)) in found.iter().zip(expected) {
         assert_eq!((e.la, e.llen, e.location, e.kind), (La(la), llen, blocks(pa, plen), kind));
         for at in [la, la + llen / 2, la + llen - 1] {
-            assert_eq!(table.map(slice, La(at)).as_ref(), Ok(e));
+            assert_eq!(table.map(&mut slice, La(at), &Anchors::default()).as_ref(), Ok(e));
         }
     }
     let mut again = Vec::new();

@@ -34,7 +34,7 @@ pub(super) struct Content<'a> {
 impl Content<'_> {
     pub(super) fn compare_all(
         &self,
-        files: Vec<(InodeIndex, Nid)>,
+        files: &[(InodeIndex, Nid)],
         workers: NonZeroUsize,
     ) -> Result<(), Error> {
         let sizes = files.iter().map(|(index, _)| self.size(*index));

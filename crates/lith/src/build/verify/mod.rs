@@ -45,7 +45,7 @@ pub(super) fn verify(verification: Verification<'_>) -> Result<(), Error> {
     if has_content {
         unread.iter().try_for_each(|file| places::compare(fs, image, *file))?;
     }
-    Content { tree: fs.tree, image, digests: &built.digests, observer }.compare_all(read, workers)
+    Content { tree: fs.tree, image, digests: &built.digests, observer }.compare_all(&read, workers)
 }
 
 fn open(devices: Vec<File>, start: u64) -> Result<Image, Mismatch> {

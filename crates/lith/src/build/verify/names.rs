@@ -2,7 +2,6 @@
 
 use lith_format::{
     addr::Nid,
-    file_type::FileType,
     inode::{InodeData, InodeForm},
 };
 use lith_reader::{Image, Inode};
@@ -78,7 +77,7 @@ impl<'a> Names<'a> {
         let node = self.tree.get(index);
         let metadata = &node.metadata;
         let differing = [
-            ("kind", inode.file_type != file_type(&node.kind)),
+            ("kind", inode.file_type != lith_builder::file_type(&node.kind)),
             ("mode", inode.mode & 0o7777 != metadata.permissions),
             ("owner", (inode.uid, inode.gid) != (metadata.uid, metadata.gid)),
             ("modification time", !self.has_right_time(inode, metadata.mtime)),
@@ -145,17 +144,5 @@ impl<'a> Names<'a> {
             None => Ok(leads),
             Some(_) => Err(self.differs(index, "list of names")),
         }
-    }
-}
-
-const fn file_type(kind: &Kind) -> FileType {
-    match kind {
-        Kind::Directory(_) => FileType::Directory,
-        Kind::Regular { .. } => FileType::Regular,
-        Kind::Symlink(_) => FileType::Symlink,
-        Kind::CharDevice(_) => FileType::CharDevice,
-        Kind::BlockDevice(_) => FileType::BlockDevice,
-        Kind::Fifo => FileType::Fifo,
-        Kind::Socket => FileType::Socket,
     }
 }
