@@ -9,6 +9,9 @@
 #   linuxtar      the same as one tar file; needs the corpus linux
 #   text          the same as one text file of 1 GB; needs the corpus linux
 #   site          Python packages: a deep tree of tiny files
+#   gosrc         the Go toolchain: source files and large programs; needs go
+#   node          a large node_modules: 100,000 small files; needs npm
+#   tiny          a million files of about 400 bytes
 #   random        files that don't compress
 set -eu
 # shellcheck source=bench/common.sh
@@ -103,6 +106,40 @@ make_site() {
         --no-compile --only-binary=:all: --target "$1" plotly==5.24.1 Django==4.2.16 sympy==1.12 kubernetes==29.0.0 >&2
 }
 
+make_gosrc() {
+    command -v go >/dev/null || die "gosrc: go is not installed"
+    cp -a "$(go env GOROOT)/." "$1"
+}
+
+make_node() {
+    command -v npm >/dev/null || die "node: npm is not installed"
+    (
+        cd "$1"
+        npm init -y >/dev/null
+        npm install --silent --ignore-scripts --legacy-peer-deps next react typescript webpack eslint @babel/core \
+            @babel/preset-env vite playwright-core antd lodash rxjs @mui/material @mui/icons-material three d3 \
+            date-fns >&2
+    )
+}
+
+make_tiny() {
+    python3 - "$1" <<'END'
+import os, random, sys
+chance = random.Random(20240301)
+words = [bytes(chance.choices(b"abcdefghijklmnopqrstuvwxyz", k=chance.randrange(3, 10))).decode() for _ in range(2000)]
+for folder in range(1000):
+    path = os.path.join(sys.argv[1], f"{folder:03}")
+    os.mkdir(path)
+    for number in range(1000):
+        tags = ", ".join(f'"{word}"' for word in chance.choices(words, k=8))
+        text = f'{{"id": {folder * 1000 + number}, "name": "{chance.choice(words)}", "score": {chance.random()}, '
+        text += f'"digest": "{chance.getrandbits(256):064x}", "tags": [{tags}], "note": "'
+        text += " ".join(chance.choices(words, k=20)) + '"}\n'
+        with open(os.path.join(path, f"{number:03}.json"), "w") as file:
+            file.write(text)
+END
+}
+
 make_random() {
     python3 - "$1" <<'END'
 import os, random, sys
@@ -116,11 +153,11 @@ for number in range(2000):
 END
 }
 
-[ $# -gt 0 ] || set -- debian libreoffice office silesia7 linux linuxtar text site random
+[ $# -gt 0 ] || set -- debian libreoffice office silesia7 linux linuxtar text site gosrc node tiny random
 for name; do
     case $name in
     debian | office) need_root ;;
-    libreoffice | silesia7 | linux | linuxtar | text | site | random) ;;
+    libreoffice | silesia7 | linux | linuxtar | text | site | gosrc | node | tiny | random) ;;
     *) die "no corpus is called $name" ;;
     esac
     make_whole "$name" "make_$name"

@@ -21,6 +21,8 @@ const ANYWHERE: &str = "/usr/bin";
 pub(crate) struct Names {
     /// Trees of programs and their data.
     pub(crate) trees: Vec<String>,
+    /// These and others, for choices that must hold for all.
+    pub(crate) many_trees: Vec<String>,
     /// A tree of very many small files.
     pub(crate) many: String,
     /// A folder with one large file of text.
@@ -74,6 +76,7 @@ impl Corpora {
         let (tree, file) = (tree.to_string(), format!("{tree}.tar"));
         Names {
             trees: vec![tree.clone()],
+            many_trees: vec![tree.clone()],
             many: tree.clone(),
             text: file.clone(),
             mixed: file.clone(),
@@ -112,6 +115,7 @@ impl Names {
     pub(crate) fn known() -> Self {
         Self {
             trees: vec!["debian".into(), "libreoffice".into()],
+            many_trees: ["debian", "libreoffice", "linux", "gosrc", "node"].map(Into::into).into(),
             many: "linux".into(),
             text: "text".into(),
             mixed: "silesia7".into(),

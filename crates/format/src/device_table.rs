@@ -170,7 +170,7 @@ impl DeviceMap {
         u16::try_from(ids - 1).unwrap_or(u16::MAX)
     }
 
-    /// Where byte `pa` of `device` is stored. Device 0 stands for the unified address space, so the byte
+    /// Where byte `pa` of `device` is stored. Device 0 is the unified address space, so the byte
     /// may be on any device.
     ///
     /// # Errors

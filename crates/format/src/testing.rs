@@ -31,7 +31,7 @@ const WORDS: &[(usize, &str)] = &[
     (0x640, "6e657374 65640a"),
 ];
 
-/// The bytes that a string of hexadecimal digits, with blanks anywhere, stands for.
+/// The bytes of a string of hexadecimal digits, with blanks anywhere.
 pub(crate) fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
     digits.chunks(2).map(|pair| u8::try_from(pair[0] << 4 | pair[1]).unwrap()).collect()

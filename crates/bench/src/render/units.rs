@@ -31,7 +31,7 @@ fn described(metric: Metric) -> (&'static str, Unit) {
         Metric::KernelMemory => ("memory of the kernel", Unit::Megabytes),
         Metric::Fetched => ("fetched", Unit::Megabytes),
         Metric::Requests => ("requests", Unit::Count),
-        Metric::Amplification => ("fetched / asked for", Unit::Times),
+        Metric::Amplification => ("fetched / requested", Unit::Times),
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) fn build(corpora: &Names) -> Suite {
         name: "build",
         title: "Builds with the same options",
         about: "lith and mkfs.erofs make the same images with as many workers as there are processors. lith reads each \
-                back and compares it, unless it is told not to.",
+                back and compares it, unless that is switched off.",
         tables,
     }
 }

@@ -4,6 +4,7 @@ mod build;
 mod erofs;
 mod gentle;
 mod paper;
+mod presets;
 mod read;
 mod shared;
 mod start;
@@ -16,7 +17,7 @@ use crate::{corpus::Names, suite::Suite};
 type Make = fn(&Names) -> Suite;
 
 /// All suites: those that repeat published comparisons, then those with targets for lith.
-const ALL: [(&str, Make); 17] = [
+const ALL: [(&str, Make); 18] = [
     ("erofs", erofs::suite),
     ("paper", paper::suite),
     ("gentle", gentle::suite),
@@ -26,6 +27,7 @@ const ALL: [(&str, Make); 17] = [
     ("pack", build::pack),
     ("smallest", build::smallest),
     ("squash", build::squash),
+    ("presets", presets::suite),
     ("check", whole::check),
     ("extract", whole::extract),
     ("seq", read::sequential),

@@ -61,7 +61,7 @@ pub(super) fn suite(corpora: &Names) -> Suite {
                 2019) measures, on this machine: throughput of sequential, random and stride reads of one large text \
                 with the I/O issued and the memory that is gone afterwards, compressed size by cluster size, \
                 throughput by space saving, and the ways to decompress. The paper's text is enwik9; a text of the same \
-                size stands for it.",
+                size is compared instead.",
         tables,
     }
 }

@@ -191,7 +191,7 @@ pub(super) fn amplification(corpora: &Names) -> Suite {
     });
     Suite {
         name: "amplification",
-        title: "What is fetched for what is asked for",
+        title: "Bytes fetched for each byte requested",
         about: "Bytes that the device below the image delivers, read-ahead of the page cache included.",
         tables: tables.into(),
     }

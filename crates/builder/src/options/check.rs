@@ -81,7 +81,7 @@ mod tests {
         let refused = options.check().unwrap_err().to_string();
         assert_eq!(
             refused,
-            "the combination (fragments: 6.1, zstd: 6.10) needs Linux 6.10, but the target kernel is Linux 5.15"
+            "the combination (a packed inode: 6.1, zstd compression: 6.10) needs Linux 6.10, but the target kernel is Linux 5.15"
         );
         let needs = options.raise_kernel().unwrap();
         assert_eq!((needs.len(), options.kernel), (2, KernelVersion::new(6, 10)));

@@ -89,7 +89,7 @@ impl Options {
     }
 }
 
-/// HEAD1 and HEAD2 stand for two algorithms: levels of the same algorithm can't be told apart.
+/// HEAD1 and HEAD2 select one of two algorithms: levels of the same algorithm have the same type.
 fn check_second(rule: &Rule) -> Result<(), BuildError> {
     let first = rule.compression.map(|compression| algorithm_of(compression.compressor));
     match rule.second {

@@ -54,7 +54,7 @@ fn first_field(line: &str) -> (&str, &str) {
     (field, rest.trim_start())
 }
 
-/// The compression of a line; size 0 stands for none.
+/// The compression of a line; size 0 means none.
 fn compression(
     size: &str,
     number: Option<&str>,

@@ -327,7 +327,7 @@ fn put_code(writer: &mut Writer<'_>, codes: &[u16], lengths: &[u8], symbol: usiz
     writer.put((*code).into(), (*length).into());
 }
 
-/// A block with what it stands for.
+/// A block and the bytes that it encodes.
 pub(super) struct Block<'a> {
     pub(super) tokens: &'a [Token],
     /// The bytes of the tokens.

@@ -16,7 +16,7 @@ pub(super) struct Gatherer {
     /// Tokens of the newest stretch.
     stretch: Vec<Token>,
     tokens: Vec<Token>,
-    /// Bytes that `tokens` stand for.
+    /// Bytes that `tokens` encode.
     covered: usize,
     /// About how many bits the library took for them.
     bits: u64,
@@ -46,7 +46,7 @@ impl Gatherer {
         &self.tokens
     }
 
-    /// Bytes that the tokens stand for.
+    /// Bytes that the tokens encode.
     pub(super) const fn covered(&self) -> usize {
         self.covered
     }

@@ -118,7 +118,7 @@ mod tests {
     use crate::ffi::deflate::Compressor;
     use proptest::prelude::*;
 
-    /// What tokens stand for.
+    /// The bytes that tokens encode.
     fn expand(tokens: &[Token]) -> Vec<u8> {
         let mut bytes = Vec::new();
         for token in tokens {

@@ -93,7 +93,7 @@ fn best(unions: &mut [Option<Union>]) -> Option<(usize, Union)> {
 /// Appends the tokens of `group` to `cheaper`, with literals where those cost less than a short match; the
 /// group changes with them.
 ///
-/// `content` begins with what the tokens stand for.
+/// `content` begins with the bytes that the tokens encode.
 pub(super) fn spell(group: &mut Group, tokens: &[Token], content: &[u8], cheaper: &mut Vec<Token>) {
     let codes = Codes::of(&group.histogram);
     let before = cheaper.len();

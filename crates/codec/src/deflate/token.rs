@@ -60,7 +60,7 @@ impl Token {
         (self.0 & 0xFF) as usize
     }
 
-    /// Bytes that the token stands for.
+    /// Bytes that the token encodes.
     #[inline]
     pub(super) const fn len(self) -> usize {
         match self.as_match() {

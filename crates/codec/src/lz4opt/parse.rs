@@ -15,7 +15,7 @@ pub(crate) const MATCH_MARGIN: usize = 12;
 const SAFE_LITERALS: usize = MATCH_MARGIN - MIN_MATCH;
 /// Most literals that a token counts by itself.
 const SHORT_RUN: usize = 14;
-/// Most input bytes that one output byte can stand for.
+/// Most input bytes that one output byte can encode.
 pub(crate) const MAX_RATIO: usize = 255;
 /// Ends of matches to choose from at the end of the output.
 const CUTS: usize = 16;

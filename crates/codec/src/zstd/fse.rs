@@ -33,7 +33,7 @@ struct Counts {
 }
 
 impl Table {
-    /// The table that `counts` stands for, one of those the format predefines.
+    /// The table of `counts`, one of those that the format predefines.
     pub(crate) fn predefined(log: u32, counts: &[i16]) -> Option<Self> {
         let mut all = Counts { log, of: [0; MAX_SYMBOLS], len: 0 };
         counts.iter().try_for_each(|&count| all.push(count))?;

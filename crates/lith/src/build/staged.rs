@@ -33,7 +33,7 @@ enum Form {
 }
 
 impl Staged {
-    /// Begins a file that shall become `target`.
+    /// Creates a file that will replace `target`.
     pub(crate) fn create(target: &Path) -> io::Result<Self> {
         // A link is followed, so that what it points to is replaced and not the link.
         let target = fs::canonicalize(target).unwrap_or_else(|_new| target.to_owned());
@@ -101,7 +101,7 @@ impl Staged {
             return Ok(());
         };
         fs::rename(&hidden, &self.target).inspect_err(|_failed| {
-            // What failed is told; that the leftover can't be removed either adds nothing.
+            // The first error is reported; that the leftover can't be removed either adds nothing.
             let _ = fs::remove_file(&hidden);
         })?;
         File::open(directory_of(&self.target))?.sync_all()

@@ -29,7 +29,7 @@ const LEVELS: usize = 7;
 /// The fewest characters that a label is cut to.
 const SHORTEST: usize = 5;
 
-/// Which bytes areas stand for.
+/// Which bytes determine the areas.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum By {
     /// Bytes of files.

@@ -5,9 +5,11 @@
     reason = "in tests failures should be loud"
 )]
 
-use std::{fs, path::Path, sync::Arc, thread};
+use std::{fs, num::NonZeroUsize, path::Path, sync::Arc, thread};
 
 use lith::{
+    builder::Fragments,
+    codec::Compressor,
     device::MemoryDevice,
     reader::{File, Image, Options, ReadAhead, Stats, Way},
     source::Source,
@@ -137,5 +139,55 @@ fn threads_share_what_one_decodes_and_read_ahead_changes_nothing() {
             }
         });
         println!("{name}: {:?}", image.stats());
+    }
+}
+
+#[test]
+fn all_files_are_read_with_each_extent_decoded_about_once_in_any_order() {
+    const FILES: usize = 1600;
+    let folder = place::folder();
+    let tree = folder.path().join("tree");
+    fs::create_dir(&tree).unwrap();
+    // More than is kept in memory.
+    for number in 0..FILES {
+        let bytes = noise::bytes(Texture::Text, number as u64, 30_000);
+        fs::write(tree.join(number.to_string()), bytes).unwrap();
+    }
+    let source = image::directory(&tree);
+    let options = image::compressed(Compressor::Zstd { level: 1, window: None }, 64 << 10);
+    let options = image::with_packing(options, Fragments::All, false);
+    let bytes = image::build(source.filesystem(), &options);
+    let files = files(&source);
+    for threads in [1, 3] {
+        let image = open(&bytes, None, 16 << 20);
+        image.expect_all_files(NonZeroUsize::new(threads).unwrap());
+        let read = |thread: usize| {
+            for number in (thread..FILES).step_by(threads) {
+                let (inode, size) = files[number * 773 % FILES];
+                let found = image.resolve(source.tree.path(inode)).unwrap();
+                let file = image.file(&found).unwrap();
+                let size = usize::try_from(size).unwrap();
+                assert_range(&file, (&source, inode), (0, size));
+            }
+        };
+        thread::scope(|scope| {
+            (0..threads).for_each(|thread| {
+                _ = scope.spawn({
+                    let read = &read;
+                    move || read(thread)
+                })
+            });
+        });
+        let content: u64 = files.iter().map(|(_, size)| size).sum();
+        let decoded = image.stats().decoded;
+        assert!((content..content + content / 50).contains(&decoded), "{threads}: {decoded}");
+        let nids: Vec<_> = files
+            .iter()
+            .map(|(inode, _)| image.resolve(source.tree.path(*inode)).unwrap().nid)
+            .collect();
+        let groups = image.reading_order(&nids).unwrap();
+        let mut all = groups.concat();
+        all.sort_unstable();
+        assert!(groups.len() > 20 && all.into_iter().eq(0..FILES));
     }
 }

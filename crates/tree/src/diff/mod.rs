@@ -21,7 +21,7 @@ pub use options::DiffOptions;
 /// Passes every difference between two trees to `visit`, in the order in which [`Tree::walk`](crate::Tree::walk) visits the
 /// paths of both, whatever the number of workers.
 ///
-/// Bytes of two regular files are compared if their sizes are equal; holes in both are skipped. `observer` is told the bytes
+/// Bytes of two regular files are compared if their sizes are equal; holes in both are skipped. `observer` gets the number of bytes
 /// to compare, and those compared so far.
 ///
 /// # Errors

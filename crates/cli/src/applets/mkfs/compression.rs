@@ -125,7 +125,7 @@ fn own_option(name: &str, key: &str, value: &str) -> Result<Option<String>, Stri
         },
         ("lzma" | "zstd", "dictsize") => {
             let bytes = c_number::bytes(value).map_err(|_no_number| invalid())?;
-            // 0 stands for a size that follows from the pclusters, the default here.
+            // 0 means a size that follows from the pclusters, the default here.
             Ok((bytes > 0).then(|| format!("dictsize={bytes}")))
         }
         _ => Ok(Some(format!("{key}={value}"))),

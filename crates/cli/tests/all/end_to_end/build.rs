@@ -199,6 +199,27 @@ fn the_result_is_text_or_json() {
 }
 
 #[test]
+fn requested_features_raise_the_oldest_kernel_unless_it_is_given() {
+    let sample = Sample::new();
+    let image = sample.path("image");
+    let oldest = |image: &Path| json(args!["info", "--json", image])["kernel"]["oldest"].clone();
+    let report = json(args!["build", "--json", "-z", "zstd,3", sample.src(), image]);
+    assert_eq!(report["notes"][0], "mounts on Linux 6.10 and later: zstd compression");
+    assert_eq!(oldest(&image), "6.10");
+    let output =
+        lith(args!["build", "-z", "zstd,3", "-E", "48bit", "--kernel", "6.1", sample.src(), image]);
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("needs Linux 6.15, but the target kernel is Linux 6.1"), "{text}");
+    let report = json(args!["build", "--json", "--preset", "small", sample.src(), image]);
+    assert_eq!(report["notes"][0], "the preset small makes smaller images with --kernel 6.17");
+    assert_eq!(oldest(&image), "6.1");
+    for kernel in ["host", "6.1.0-13-amd64"] {
+        printed(args!["build", "-q", "--kernel", kernel, sample.src(), image]);
+    }
+}
+
+#[test]
 fn devices_and_owners_are_kept() {
     if !is_root("devices_and_owners_are_kept") {
         return;
