@@ -170,13 +170,11 @@ fn all_files_are_read_with_each_extent_decoded_about_once_in_any_order() {
                 assert_range(&file, (&source, inode), (0, size));
             }
         };
+        let read = &read;
         thread::scope(|scope| {
-            (0..threads).for_each(|thread| {
-                _ = scope.spawn({
-                    let read = &read;
-                    move || read(thread)
-                })
-            });
+            for number in 0..threads {
+                scope.spawn(move || read(number));
+            }
         });
         let content: u64 = files.iter().map(|(_, size)| size).sum();
         let decoded = image.stats().decoded;
