@@ -8,6 +8,7 @@ use crate::{
     extent::Place,
     fragments::Fragments,
     image::Image,
+    inode::Inode,
     map::{Extents, Map},
 };
 
@@ -16,6 +17,9 @@ const TEMPORARY_FACTOR: u64 = 64;
 
 /// Bytes after which a group of files ends, unless they share an extent.
 const GROUP: u64 = 1 << 20;
+
+/// From this size on a file has work for several threads.
+const LARGE: u64 = 4 << 20;
 
 impl Image {
     /// Prepares for reading all files from start to end, with so many threads: from now on each extent is decoded whole
@@ -42,8 +46,8 @@ impl Image {
     }
 
     /// Groups of `files`, by their indices, that are best read one after another, each by one thread: groups share few
-    /// extents of the packed inode, and each of these is needed for a short time only. Files that don't begin there come
-    /// in one group at the end. `None` if the order makes no difference, in particular without
+    /// extents of the packed inode, and each of these is needed for a short time only. Files without a fragment and large
+    /// ones come in one group at the end. `None` if the order makes no difference, in particular without
     /// [`Self::expect_all_files`].
     #[must_use]
     pub fn reading_order(&self, files: &[Nid]) -> Option<Vec<Vec<usize>>> {
@@ -69,15 +73,16 @@ impl Image {
         Some(groups)
     }
 
-    /// Where the first bytes of a file are in the packed inode; the greatest number if they aren't, or after an error,
-    /// which reading the file reports.
+    /// Where the fragment of a file is in the packed inode; the greatest number if the file is large or has none, or after
+    /// an error, which reading the file reports.
     fn fragment_of(&self, nid: Nid) -> u64 {
-        let first = self.inode(nid).and_then(|inode| self.extents(&inode)?.next().transpose());
-        match first {
-            Ok(Some(extent)) => match extent.place {
-                Place::Packed { offset } => offset,
-                _ => u64::MAX,
-            },
+        let place_of = |inode: Inode| {
+            let last = inode.size.checked_sub(1).filter(|last| *last < LARGE)?;
+            let extent = self.file(&inode).ok()?.extents_from(last).next()?;
+            Some(extent.ok()?.place)
+        };
+        match self.inode(nid).ok().and_then(place_of) {
+            Some(Place::Packed { offset }) => offset,
             _ => u64::MAX,
         }
     }
