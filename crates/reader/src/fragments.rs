@@ -21,7 +21,7 @@ use crate::{error::Fault, lock::lock};
 const MEMORY: u64 = 32 << 20;
 
 /// Extents that are known at most: an image can have any number of them.
-const EXTENTS: usize = 1 << 22;
+const EXTENTS: usize = 1 << 20;
 
 /// The extents of the packed inode.
 #[derive(Debug)]
@@ -175,13 +175,16 @@ impl Fragments {
             let Some(extent) = oldest.and_then(|oldest| self.extents.get(oldest)) else { break };
             let mut state = lock(&extent.state);
             let Stored::InMemory(bytes) = &state.bytes else { continue };
-            let at = self.kept().remove(bytes.len());
+            let place = self.kept().remove(bytes.len());
             let write =
                 |at: &u64| self.file().is_some_and(|file| file.write_all_at(bytes, *at).is_ok());
-            match at.filter(write) {
-                Some(at) => state.bytes = Stored::InFile(at),
-                None => *state = State::default(),
+            let written = place.filter(write);
+            if written.is_none() {
+                // A full disk is not filled further.
+                self.kept().file_limit = 0;
             }
+            state.bytes = written.map_or(Stored::Encoded, Stored::InFile);
+            state.read = 0;
         }
     }
 
