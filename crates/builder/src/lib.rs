@@ -62,7 +62,7 @@ use crate::{
     place::{Ends, Placement, SizedInodes, place, place_apart, place_in_metabox},
     plan::{Geometry, Plan, plan},
     scan::{Analysis, scan},
-    store::{Destination, FileData, StoredFiles, Tail, refer_to_fragments, store},
+    store::{Destination, FileData, StoredFiles, refer_to_fragments, store},
     temporary::Temporary,
     write::{Image, Metadata, Sink, complete},
 };
@@ -106,8 +106,7 @@ pub fn build<'a>(
     let stored = store(geometry, &analysis, destination, stored)?;
     let Analysis { files, fragments, duplicates, unread, .. } = analysis;
     let (stored, tails) = stored.without_tails();
-    let fragments = Tail::in_order(&files, fragments, tails);
-    let (stored, packing) = match pack(geometry, fragments)? {
+    let (stored, packing) = match pack(geometry, &files, fragments, tails)? {
         Some((packing, parts)) => (refer_to_fragments(geometry, parts, stored)?, Some(packing)),
         None => (stored, None),
     };

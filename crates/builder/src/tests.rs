@@ -18,7 +18,7 @@ use crate::{
     place::{Ends, SizedInodes, place},
     plan::{Geometry, Plan, plan},
     scan::{Analysis, Unread, scan},
-    store::{Destination, FileData, StoredFiles, Tail, store},
+    store::{Destination, FileData, StoredFiles, store},
 };
 
 /// A tree of regular files, and their bytes.
@@ -222,10 +222,9 @@ fn fragments_of_equal_bytes_are_packed_once() {
     let plan = plan(files.input(), &options, &context()).unwrap();
     let geometry = Geometry { input: files.input(), plan: &plan };
     let analysis = scanned(files.input(), &plan);
-    let fragments = Tail::in_order(&analysis.files, analysis.fragments, Vec::new());
-    let (packing, parts) = pack(geometry, fragments).unwrap().unwrap();
-    let mut positions: Vec<_> =
-        parts.fragments.iter().map(|(tail, at)| (tail.fragment.inode, *at)).collect();
+    let packed = pack(geometry, &analysis.files, analysis.fragments, Vec::new());
+    let (packing, parts) = packed.unwrap().unwrap();
+    let mut positions: Vec<_> = parts.files.iter().map(|(inode, _, at)| (*inode, *at)).collect();
     positions.sort_unstable();
     assert_eq!(positions[0].1, positions[2].1);
     let packed = packing.inode(geometry, None);

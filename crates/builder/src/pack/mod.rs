@@ -36,43 +36,69 @@ pub(crate) struct Packing {
     size: u64,
 }
 
-/// Orders the fragments by similarity, with those of equal bytes stored once, and directories after them. Returns the
-/// packed inode, and where it holds each of them; `None` if there is nothing to pack.
+/// Orders fragments by similarity, with those of equal bytes stored once, and directories after them: the ones that are
+/// whole files, and the tails of others, each in the order of `files`. Returns the packed inode, and where it holds each
+/// of them; `None` if there is nothing to pack.
 ///
 /// # Errors
 /// [`BuildError`] if fragments that may be equal can't be read.
 pub(crate) fn pack(
     geometry: Geometry<'_>,
-    fragments: Vec<Tail>,
+    files: &[InodeIndex],
+    whole: Vec<Fragment>,
+    tails: Vec<Tail>,
 ) -> Result<Option<(Packing, PackedParts)>, BuildError> {
     let Geometry { input, plan } = geometry;
     let directories = geometry.packed_directories();
-    if fragments.is_empty() && directories.is_empty() {
+    if whole.is_empty() && tails.is_empty() && directories.is_empty() {
         return Ok(None);
     }
     let is_plain = plan.has_plain_prefixes(true);
     let prefixes = if is_plain { Vec::new() } else { plan.xattrs.prefixes.encode() };
+    let fragments = in_order(files, &whole, &tails);
     let (parts, positions, mut size) = place(input, plan, &fragments, prefixes.len() as u64)?;
+    let (mut of_whole, mut of_tails) = (Vec::with_capacity(whole.len()), Vec::new());
+    let mut next = whole.iter().map(|fragment| fragment.inode).peekable();
+    for (fragment, position) in fragments.into_iter().zip(positions) {
+        let is_whole = next.next_if_eq(&fragment.inode).is_some();
+        if is_whole { &mut of_whole } else { &mut of_tails }.push(position);
+    }
     let directories_start = size;
     let mut place_directory = |(inode, bytes): (InodeIndex, u64)| {
         size += bytes;
         (inode, size - bytes)
     };
     let directories = directories.into_iter().map(&mut place_directory).collect();
-    let fragments = fragments.into_iter().zip(positions).collect();
+    let of_file = |(file, position): (Fragment, u64)| (file.inode, file.digest, position);
+    let files = whole.into_iter().zip(of_whole).map(of_file).collect();
+    let tails = tails.into_iter().zip(of_tails).collect();
     let packing = Packing { prefixes, parts, directories_start, size };
-    Ok(Some((packing, PackedParts { fragments, directories })))
+    Ok(Some((packing, PackedParts { files, tails, directories })))
+}
+
+/// Whole files and the tails of others, in the order of the files.
+fn in_order<'a>(
+    files: &[InodeIndex],
+    whole: &'a [Fragment],
+    tails: &'a [Tail],
+) -> Vec<&'a Fragment> {
+    let mut whole = whole.iter().peekable();
+    let mut tails = tails.iter().map(|tail| &tail.fragment).peekable();
+    let next = |inode: &InodeIndex| {
+        let is_of = |fragment: &&Fragment| fragment.inode == *inode;
+        whole.next_if(is_of).or_else(|| tails.next_if(is_of))
+    };
+    files.iter().filter_map(next).collect()
 }
 
 /// The parts of the packed inode from byte `start` on, the position of each fragment, and the end of all.
 fn place(
     input: Input<'_>,
     plan: &Plan<'_>,
-    tails: &[Tail],
+    fragments: &[&Fragment],
     start: u64,
 ) -> Result<(Vec<Part>, Vec<u64>, u64), BuildError> {
-    let fragments: Vec<&Fragment> = tails.iter().map(|tail| &tail.fragment).collect();
-    let originals = originals(input, plan, &fragments)?;
+    let originals = originals(input, plan, fragments)?;
     let first: Vec<usize> =
         (0..fragments.len()).filter(|at| originals.get(*at) == Some(at)).collect();
     let sketches: Vec<&Sketch> =

@@ -8,13 +8,15 @@ use super::{
     tables::{Pclusters, Tables},
     tail::Tail,
 };
-use crate::{BuildError, plan::Geometry, scan::Fragment};
+use crate::{BuildError, Digest, plan::Geometry, scan::Fragment};
 
-/// What the packed inode holds, with the position of each there.
+/// What the packed inode holds, with the position of each there. Fragments of equal bytes have the same position.
 #[derive(Debug, Default)]
 pub(crate) struct PackedParts {
-    /// Fragments, in the order of their files. Those of equal bytes have the same position.
-    pub(crate) fragments: Vec<(Tail, u64)>,
+    /// Whole files, with their digests.
+    pub(crate) files: Vec<(InodeIndex, Digest, u64)>,
+    /// Tails of files.
+    pub(crate) tails: Vec<(Tail, u64)>,
     /// Directories, after all fragments.
     pub(crate) directories: Vec<(InodeIndex, u64)>,
 }
@@ -33,7 +35,11 @@ pub(crate) fn refer_to_fragments(
     for (inode, offset) in packed.directories {
         tables.set_fragment(inode, offset)?;
     }
-    for (tail, offset) in packed.fragments {
+    for (inode, digest, offset) in packed.files {
+        tables.files.set_digest(inode, digest);
+        tables.set_fragment(inode, offset)?;
+    }
+    for (tail, offset) in packed.tails {
         refer(&mut tables, tail, offset)?;
     }
     Ok(StoredFiles { table: tables.files, used: tables.used, ..stored })
@@ -41,9 +47,8 @@ pub(crate) fn refer_to_fragments(
 
 fn refer(tables: &mut Tables<'_>, tail: Tail, offset: u64) -> Result<(), BuildError> {
     let Tail { fragment, start, mut extents, mut addresses } = tail;
-    let Fragment { inode, start: begin, len, digest, .. } = fragment;
+    let Fragment { inode, start: begin, len, .. } = fragment;
     if begin == 0 {
-        tables.files.set_digest(inode, digest);
         return tables.set_fragment(inode, offset);
     }
     extents.push(Tables::fragment_extent(len));
