@@ -44,14 +44,18 @@ const INCOMPAT: [(Incompat, &str); 11] = [
 /// Prints the superblock of `image`.
 pub(super) fn write(image: &Image, output: &mut Stdout) -> io::Result<()> {
     let sb = image.superblock();
+    let extra = image.device_map().slots.iter().map(|slot| slot.blocks);
+    write_fields(sb, extra.fold(sb.blocks, u64::saturating_add), output)
+}
+
+fn write_fields(sb: &Superblock, blocks: u64, output: &mut dyn Write) -> io::Result<()> {
     let mut line = |what: &str, value: &dyn fmt::Display| {
         let label = format!("Filesystem {what}:");
         writeln!(output, "{label:<46}{value}")
     };
     line("magic number", &format_args!("0x{MAGIC:04X}"))?;
     line("blocksize", &sb.block.size())?;
-    let extra = image.device_map().slots.iter().map(|slot| slot.blocks);
-    line("blocks", &extra.fold(sb.blocks, u64::saturating_add))?;
+    line("blocks", &blocks)?;
     line("inode metadata start block", &sb.meta_blkaddr)?;
     line("shared xattr metadata start block", &sb.xattr_blkaddr)?;
     line("root nid", &sb.root_nid)?;
@@ -91,4 +95,29 @@ fn oldest_kernel(sb: &Superblock) -> Option<KernelVersion> {
 /// Names with a space after each, the last included, as erofs-utils print them.
 fn spaced<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.flat_map(|name| [name, " "]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use lith::format::compression::AlgorithmSet;
+
+    use super::*;
+
+    #[test]
+    fn the_newest_feature_decides_the_oldest_kernel() {
+        let lines = |sb: &Superblock| {
+            let mut text = Vec::new();
+            write_fields(sb, 7, &mut text).unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        let mut sb = Superblock::default();
+        assert_eq!(oldest_kernel(&sb), None);
+        let end = "UUID:                              00000000-0000-0000-0000-000000000000\n";
+        assert!(lines(&sb).ends_with(end), "{}", lines(&sb));
+        sb.incompat = Incompat::LZ4_0PADDING | Incompat::COMPR_CFGS;
+        sb.algorithms = AlgorithmSet::ZSTD;
+        let lines = lines(&sb);
+        assert!(lines.ends_with("version:       6.10\n"), "{lines}");
+        assert!(lines.contains("Filesystem compr_algs:                        zstd\n"), "{lines}");
+    }
 }
