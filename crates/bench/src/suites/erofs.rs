@@ -1,6 +1,6 @@
 //! Defines the suite that repeats the EROFS project's own comparison with `SquashFS`: docs/PERFORMANCE.md of erofs-utils.
 
-use super::shared::{Kind, TAR, at_most, lith, mkfs, read_writable, series, squashfs, table};
+use super::shared::{CAT, Kind, TAR, at_most, lith, mkfs, read_writable, series, squashfs, table};
 use crate::{
     corpus::Names,
     reading::{List, Order, Pattern, Reading, size_text},
@@ -23,7 +23,6 @@ const FILE: &[Metric] =
 
 // The commands of the original.
 const METADATA: &str = r#"tar -C "$FOLDER" -cf /dev/null ."#;
-const CAT: &str = r#"cd "$FOLDER" && xargs -0 cat <"$LIST" >/dev/null"#;
 const STAT: &str = r#"cd "$FOLDER" && xargs -0 stat <"$LIST" >/dev/null"#;
 const ALL: List = List::Files(usize::MAX);
 

@@ -1,7 +1,7 @@
 //! Defines the comparison that the presets are chosen by: size, time to build and time to read, on many trees.
 
 use super::shared::{
-    self, KERNEL_EROFS, KERNEL_SQUASHFS, TAR, builds, lith, mkfs, reads_by, series, squashfs,
+    self, CAT, KERNEL_EROFS, KERNEL_SQUASHFS, TAR, builds, lith, mkfs, reads_by, series, squashfs,
 };
 use crate::{
     corpus::Names,
@@ -35,12 +35,8 @@ const SQUASHFS: [(&str, &str); 3] =
     [("gzip", ""), ("zstd", "-comp zstd"), ("xz, 1 MiB", "-comp xz -b 1048576")];
 
 pub(super) fn suite(corpora: &Names) -> Suite {
-    let random = Reading::Shell {
-        command: r#"cd "$FOLDER" && xargs -0 cat <"$LIST" >/dev/null"#,
-        list: List::Files(2000),
-        reads_all: false,
-        is_warm: false,
-    };
+    let random =
+        Reading::Shell { command: CAT, list: List::Files(2000), reads_all: false, is_warm: false };
     let tables = corpora.many_trees.iter().flat_map(|tree| {
         let built = images().map(|(series, name, image)| builds(series, name, &image));
         [

@@ -50,6 +50,9 @@ pub(super) const TAR: Reading = Reading::Shell {
     is_warm: false,
 };
 
+/// The files of a list are read.
+pub(super) const CAT: &str = r#"cd "$FOLDER" && xargs -0 cat <"$LIST" >/dev/null"#;
+
 pub(super) const KERNEL_EROFS: Mount = Mount::Kernel("erofs");
 pub(super) const KERNEL_SQUASHFS: Mount = Mount::Kernel("squashfs");
 
