@@ -3,10 +3,7 @@
 mod contents;
 mod referred;
 
-use std::{
-    collections::HashMap, ffi::OsStr, num::NonZeroUsize, os::unix::ffi::OsStrExt, path::Path,
-    sync::Arc, thread, vec,
-};
+use std::{collections::HashMap, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, sync::Arc, vec};
 
 use lith_format::{addr::Nid, file_type::FileType, inode::InodeData};
 use lith_reader::{DirEntry, Image, Inode};
@@ -123,7 +120,7 @@ fn source(
     options: &Options,
     (tree, nids, notes): (Tree, Vec<Nid>, Vec<Note>),
 ) -> Source {
-    image.expect_all_files(thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
+    image.expect_all_files(options.workers);
     let referred = (options.data == Data::Refer).then(|| Referred::new(&image));
     let contents = ImageContents { image, nids, path: path.to_owned(), referred };
     Source { tree, contents: Box::new(contents), notes }

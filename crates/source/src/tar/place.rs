@@ -189,9 +189,10 @@ impl<'a> Placer<'a> {
                 inode
             } else {
                 let name = Name::new(name).map_err(Refusal::Name)?;
-                let added = self.tree.add(at, name, IMPLIED, Kind::directory());
+                let inode = self.tree.add(at, name, IMPLIED, Kind::directory());
+                let inode = inode.map_err(Refusal::Tree)?;
                 self.stored.push(Stored::Nothing);
-                added.map_err(Refusal::Tree)?
+                inode
             };
             if self.tree.get(at).as_directory().is_none() {
                 return Err(Refusal::NotADirectory(passed.into()));
