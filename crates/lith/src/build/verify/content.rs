@@ -54,7 +54,7 @@ impl Content<'_> {
         let digests = try_map(&strides, workers, Vec::new, |buf, stride| {
             stride.iter().map(|piece| self.hash(piece, buf)).collect::<Result<Vec<_>, _>>()
         })?;
-        Ok(self.compare_digests(&strides.concat(), &digests.concat())?)
+        Ok(self.compare_digests(strides.into_iter().flatten(), &digests.concat())?)
     }
 
     fn pieces(&self, index: InodeIndex, nid: Nid) -> impl Iterator<Item = Piece> + use<> {
@@ -89,8 +89,12 @@ impl Content<'_> {
     }
 
     /// Compares the digests of files, made from those of their pieces.
-    fn compare_digests(&self, pieces: &[Piece], digests: &[Digest]) -> Result<(), Mismatch> {
-        let both: Vec<_> = pieces.iter().zip(digests).collect();
+    fn compare_digests<'p>(
+        &self,
+        pieces: impl IntoIterator<Item = &'p Piece>,
+        digests: &[Digest],
+    ) -> Result<(), Mismatch> {
+        let both: Vec<_> = pieces.into_iter().zip(digests).collect();
         for file in both.chunk_by(|(a, _), (b, _)| a.index == b.index) {
             let mut whole = DigestOfPieces::default();
             for (_, digest) in file {
