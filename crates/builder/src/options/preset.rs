@@ -53,7 +53,7 @@ impl Preset {
         }
     }
 
-    /// The kernel from which on the preset uses everything that it can, unless that is older than
+    /// The kernel from which on the preset uses everything that it can; `None` if it does so for
     /// [`KernelVersion::DEFAULT`].
     #[must_use]
     pub fn full_since(self) -> Option<KernelVersion> {
