@@ -13,6 +13,7 @@
 //! new one. File content is compressed and written before anything is placed, since the size of its index decides where
 //! inodes are stored. Equal input and options give equal bytes, for any number of workers.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod coding;
 mod context;

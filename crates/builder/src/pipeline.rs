@@ -26,7 +26,8 @@ pub(crate) trait Worker {
 }
 
 type Numbered<T> = (u64, T);
-type Results<W> = Receiver<Numbered<Result<<W as Worker>::Done, BuildError>>>;
+/// Waits for the next result, of whichever job; `None`: there are no more.
+type Await<'a, W> = dyn FnMut() -> Option<Numbered<Result<<W as Worker>::Done, BuildError>>> + 'a;
 
 /// What may be under way at once, and what is.
 pub(crate) struct Room {
@@ -105,12 +106,20 @@ pub(crate) fn in_order<W: Worker>(
     let (results, finished) = unbounded();
     let worker = &worker;
     thread::scope(move |scope| {
-        for _ in 0..room.workers {
+        let started = (0..room.workers).map_while(|_| {
             let (queue, results) = (queue.clone(), results.clone());
-            scope.spawn(move || serve(worker(), &queue, &results));
-        }
+            lith_parallel::start(scope, move || serve(worker(), &queue, &results))
+        });
+        let await_result: Box<Await<'_, W>> = if started.count() > 0 {
+            Box::new(move || finished.recv().ok())
+        } else {
+            // The system starts no thread: this one does each job when its result is due.
+            let mut worker = worker();
+            let queue = queue.clone();
+            Box::new(move || queue.try_recv().ok().map(|(number, job)| (number, worker.work(job))))
+        };
         drop((queue, results));
-        dispatch::<W>((room, context), (to_workers, finished), next, take)
+        dispatch::<W>((room, context), (to_workers, await_result), next, take)
     })
 }
 
@@ -132,7 +141,7 @@ fn serve<W: Worker>(
 /// Returning drops the channel to the workers, which then end.
 fn dispatch<W: Worker>(
     (mut room, context): (Room, &Context<'_>),
-    (to_workers, finished): (Sender<Numbered<W::Job>>, Results<W>),
+    (to_workers, mut await_result): (Sender<Numbered<W::Job>>, Box<Await<'_, W>>),
     mut next: impl FnMut() -> Result<Option<W::Job>, BuildError>,
     mut take: impl FnMut(W::Done) -> Result<(), BuildError>,
 ) -> Result<(), BuildError> {
@@ -154,7 +163,7 @@ fn dispatch<W: Worker>(
         if context.observer.is_cancelled() {
             return Err(BuildError::Cancelled);
         }
-        let Ok((number, done)) = finished.recv() else { return Ok(()) };
+        let Some((number, done)) = await_result() else { return Ok(()) };
         waiting.insert(number, done);
         while let Some(oldest) = under_way.first_entry()
             && let Some(done) = waiting.remove(oldest.key())

@@ -7,6 +7,7 @@
 //!
 //! Images are untrusted: time and memory stay within what the size of the devices justifies.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod classify;
 mod decode;

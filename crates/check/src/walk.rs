@@ -73,8 +73,9 @@ fn walk_with_workers<'a>(walk: Walk<'a>, decoding: Decoding<'a>, options: &Optio
     let workers = options.workers.get();
     let (sender, batches) = crossbeam_channel::bounded(workers.saturating_mul(WAITING));
     thread::scope(|scope| {
-        let spawn = |_| scope.spawn(|| Decoder::new(decoding).run(&batches));
-        let others: Vec<_> = (1..workers).map(spawn).collect();
+        // With fewer threads than that, this one decodes more.
+        let spawn = |_| lith_parallel::start(scope, || Decoder::new(decoding).run(&batches));
+        let others: Vec<_> = (1..workers).map_while(spawn).collect();
         // Owned by this scope: if the walk panics, the feed is dropped, which ends the other threads.
         let mut walk = walk;
         walk.feed = Some(Feed::new(sender, decoding));

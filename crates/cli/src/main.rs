@@ -1,5 +1,8 @@
 //! How does the `lith` program turn its arguments into an exit code? Dispatches to applets and verbs.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+// These macros panic where standard output or error can't be written; see `output`.
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod applets;
 mod args;
@@ -24,25 +27,16 @@ fn main() -> ExitCode {
     }
     let name = line.get(1).cloned().unwrap_or_default();
     let convention = Convention::of(&name.to_string_lossy());
-    let verb = match args::parse() {
-        Ok(verb) => verb,
-        Err(message) => return print(&message, convention),
+    let result = match args::parse() {
+        Ok(verb) => run(verb),
+        Err(message) if message.use_stderr() => {
+            // If this can't be printed, nobody is left to be told.
+            let _ = message.print();
+            return convention.usage();
+        }
+        Err(message) => error::answer(&message),
     };
-    let mut result = run(verb);
-    match &result {
-        // A reader such as `head` that closes the pipe early got what it wanted.
-        Err(error) if error::is_broken_pipe(error) => result = Ok(Outcome::Success),
-        Err(error) => error::print("lith", error),
-        Ok(_) => {}
-    }
-    convention.code(&result)
-}
-
-/// Prints the parser's message: help, the version, or a usage error.
-fn print(message: &clap::Error, convention: Convention) -> ExitCode {
-    // If the output can't be written, neither can an error about it be reported usefully.
-    let _ = message.print();
-    if message.use_stderr() { convention.usage() } else { ExitCode::SUCCESS }
+    convention.code(&error::conclude("lith", result))
 }
 
 fn run(verb: Verb) -> anyhow::Result<Outcome> {

@@ -4,6 +4,7 @@
 //! pass what could not be kept to an [`ExportObserver`]. [`block_list`], [`source_map`] and [`vmdk_descriptor`] describe the blocks
 //! of an image to other programs.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod block_list;
 mod directory;

@@ -6,6 +6,7 @@
 //!
 //! Each thread has a descriptor of its own, takes one request at a time and decodes for it by itself. Needs Linux 4.5.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod attributes;
 mod backing;

@@ -70,7 +70,7 @@ pub(crate) struct Server {
     attributes: Attributes,
     pub(crate) activity: Arc<Activity>,
     pub(crate) pusher: Arc<Pusher>,
-    pub(crate) ahead: Option<Arc<ReadAhead>>,
+    pub(crate) ahead: Arc<ReadAhead>,
     xattrs: Arc<Presence>,
     backing: Option<Backing>,
     without_open: bool,
@@ -86,8 +86,7 @@ impl Server {
             let part = Part { position: 0, bytes, file_size: inode.size };
             into.push_aside(numbers.number(inode.nid), part);
         });
-        // Without threads for it, everything is decoded when it is requested.
-        let ahead = ReadAhead::new(Arc::clone(&image), Some(deliver)).ok().map(Arc::new);
+        let ahead = Arc::new(ReadAhead::new(Arc::clone(&image), Some(deliver)));
         Self {
             image,
             attributes,
@@ -103,9 +102,7 @@ impl Server {
     }
 
     fn listed(&self, files: &[Nid]) {
-        if let Some(ahead) = &self.ahead {
-            ahead.listed(files);
-        }
+        self.ahead.listed(files);
     }
 
     fn inode(&self, number: INodeNo) -> Result<Inode, Error> {
@@ -132,7 +129,7 @@ impl Server {
         let (position, length) = range;
         let left = inode.size.saturating_sub(position).min(length.into());
         let left = usize::try_from(left).expect("at most `length`, which is a `u32`");
-        let _busy = self.ahead.as_ref().map(|ahead| ahead.begin_read(inode, position, left as u64));
+        let _busy = self.ahead.begin_read(inode, position, left as u64);
         let file = match self.image.file(inode) {
             Ok(file) => file,
             Err(error) => return reply.error(errno::of(&error)),

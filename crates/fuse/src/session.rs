@@ -43,7 +43,7 @@ impl Mounted {
         let directory = directory.canonicalize()?;
         let server = Server::new(image, options);
         let (activity, pusher) = (Arc::clone(&server.activity), Arc::clone(&server.pusher));
-        let ahead = server.ahead.clone();
+        let ahead = Arc::clone(&server.ahead);
         let connection = mount(&directory, options)?;
         let session = Session::from_fd(server, connection, acl(options), config(options));
         let session = session.inspect_err(|_| {
@@ -51,9 +51,7 @@ impl Mounted {
             let _ = unmount(&directory, true);
         })?;
         pusher.begin(session.notifier());
-        if raise_read_ahead(&directory)
-            && let Some(ahead) = ahead
-        {
+        if raise_read_ahead(&directory) {
             ahead.only_files();
         }
         Ok(Self { session, directory, activity, idle: options.idle })

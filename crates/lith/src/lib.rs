@@ -144,6 +144,7 @@
 //! | [`observer`] | progress and cancelling |
 //! | [`codec`], [`format`](mod@format) | algorithms, and the terms of the format |
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod build;
 mod digest;

@@ -1,12 +1,26 @@
-//! Defines [`try_map`], which works on the items of a list in several threads and returns results in the list's order.
+//! Works in several threads, or in fewer where the system starts no more.
+//!
+//! Defines [`try_map`], which works on the items of a list and returns results in the list's order, and [`start`], which all
+//! threads of other crates are started with.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 use std::{
     num::NonZeroUsize,
     panic::resume_unwind,
     sync::atomic::{AtomicUsize, Ordering},
-    thread,
+    thread::{self, Scope, ScopedJoinHandle},
 };
+
+/// Starts a thread in `scope`. `None`: the system starts no more (`RLIMIT_NPROC`, `pids.max`, memory), and the caller goes on
+/// without it.
+#[must_use = "a thread may be missing"]
+pub fn start<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Option<ScopedJoinHandle<'scope, T>> {
+    thread::Builder::new().spawn_scoped(scope, work).ok()
+}
 
 /// Calls `work` for every item, in at most `workers` threads at once, each with its own `state`, and returns the results in
 /// the order of the items.
@@ -44,7 +58,7 @@ where
     };
     let mut done: Vec<_> = thread::scope(|scope| {
         let helpers = workers.get().min(items.len()).saturating_sub(1);
-        let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(run)).collect();
+        let helpers: Vec<_> = (0..helpers).map_while(|_| start(scope, run)).collect();
         let mut done = run();
         for helper in helpers {
             done.extend(helper.join().unwrap_or_else(|payload| resume_unwind(payload)));

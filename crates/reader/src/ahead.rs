@@ -134,10 +134,8 @@ impl Drop for Busy<'_> {
 impl ReadAhead {
     /// Decodes ahead of the readers of `image`. The beginnings of files that are likely to be next go to `deliver` if there
     /// is one, and to the cache otherwise.
-    ///
-    /// # Errors
-    /// If threads can't be started.
-    pub fn new(image: Arc<Image>, deliver: Option<Deliver>) -> std::io::Result<Self> {
+    #[must_use]
+    pub fn new(image: Arc<Image>, deliver: Option<Deliver>) -> Self {
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let most = MOST.min(image.limits().decoded_cache as u64 / 4);
         let scheduler = Arc::new(Scheduler {
@@ -156,9 +154,11 @@ impl ReadAhead {
         for number in 0..cores.saturating_sub(1) {
             let scheduler = Arc::clone(&made.scheduler);
             let builder = thread::Builder::new().name(format!("ahead-{number}"));
-            made.threads.push(builder.spawn(move || scheduler.work())?);
+            // The system may start no more threads; then fewer decode ahead, or none.
+            let Ok(thread) = builder.spawn(move || scheduler.work()) else { break };
+            made.threads.push(thread);
         }
-        Ok(made)
+        made
     }
 
     /// From now on only decodes the next files of a directory: for readers that read ahead within a file already, with

@@ -10,6 +10,7 @@
 //! Files import each other in one direction: `image` defines the state of an open image from what is below it (`cache`,
 //! `devices`, `map`), and the files above it (`content`, `iget`, `dir`, `file`, `open`) add what can be done with it.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod ahead;
 mod cache;

@@ -4,6 +4,7 @@
 //! the bytes of its files. The bytes stay where they are stored, except for tars that can be read only once: the
 //! data of their members are copied to a spool.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod detect;
 mod directory;

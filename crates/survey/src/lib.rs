@@ -5,6 +5,7 @@
 //! size, since a small hostile image can refer to the same bytes again and again. The crate decides nothing: the
 //! checker reports what is wrong, the report counts.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod budget;
 mod ranges;

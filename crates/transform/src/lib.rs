@@ -4,6 +4,7 @@
 //! ([`mark_whiteouts`], [`strip_overlay`]), SELinux labels ([`FileContexts`]), Android's owners and modes ([`FsConfig`]), digests
 //! of content ([`record_digests`]). [`Excludes`] decides which paths a source leaves out while it scans.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod adjust;
 mod digest;

@@ -3,6 +3,7 @@
 //! A [`Tree`] holds names, attributes and links; the bytes of its regular files stay where they are stored, and
 //! [`Contents`] reads them. Both together are a [`Filesystem`], which sources make and builders and exports take.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod content;
 mod diff;

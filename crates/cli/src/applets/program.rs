@@ -11,7 +11,7 @@ use clap::{Arg, ArgAction, Args, Command, FromArgMatches};
 
 use crate::{
     exit::{Convention, Outcome},
-    output::error,
+    output::error::{answer, conclude, tell},
 };
 
 /// The release of erofs-utils whose options the applets have.
@@ -52,21 +52,13 @@ pub(super) fn main<T: FromArgMatches, R>(
         Ok(arguments) => request(arguments),
         Err(message) if message.use_stderr() => Err(first_paragraph(&message)),
         Err(message) => {
-            // If standard output can't be written, neither can an error about it be reported usefully.
-            let _ = message.print();
-            return ExitCode::SUCCESS;
+            return Convention::Usual.code(&conclude(&name, answer(&message)));
         }
     };
     match request {
-        Ok(request) => {
-            let result = run(&name, &request);
-            if let Err(error) = &result {
-                error::print(&name, error);
-            }
-            Convention::Usual.code(&result)
-        }
+        Ok(request) => Convention::Usual.code(&conclude(&name, run(&name, &request))),
         Err(problem) => {
-            eprintln!("{name}: {problem} (try '{name} --help')");
+            tell(format_args!("{name}: {problem} (try '{name} --help')"));
             ExitCode::FAILURE
         }
     }

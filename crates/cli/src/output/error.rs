@@ -1,16 +1,49 @@
 //! Formats errors and paths for messages.
 
-use std::{borrow::Cow, error::Error, fmt, io, path::Path};
+use std::{
+    borrow::Cow,
+    error::Error,
+    fmt::{self, Display},
+    io::{self, Write},
+    path::Path,
+};
 
+use anyhow::Context;
 use lith::{export::TarError, tree::DisplayPath};
+
+use crate::exit::Outcome;
+
+/// Prints a line on standard error. If it can't be written there, nobody is left to be told, and the exit code stays what it
+/// is.
+pub(crate) fn tell(line: impl Display) {
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
+/// Prints help or a version, the parser's answer to who asked for it.
+pub(crate) fn answer(message: &clap::Error) -> anyhow::Result<Outcome> {
+    let printed = message.print().and_then(|()| io::stdout().flush());
+    printed.context("cannot write to standard output")?;
+    Ok(Outcome::Success)
+}
+
+/// Prints the error of a program's result, if it has one. A reader such as `head` that closes the pipe early got what it
+/// wanted, so that is none.
+pub(crate) fn conclude(program: &str, result: anyhow::Result<Outcome>) -> anyhow::Result<Outcome> {
+    match &result {
+        Err(error) if is_broken_pipe(error) => return Ok(Outcome::Success),
+        Err(error) => print(program, error),
+        Ok(_) => {}
+    }
+    result
+}
 
 /// Prints the error of a program on standard error.
 pub(crate) fn print(program: &str, error: &anyhow::Error) {
-    eprintln!("{program}: {}", one_line(error.as_ref()));
+    tell(format_args!("{program}: {}", one_line(error.as_ref())));
 }
 
 /// Whether the error is only that the reader of the output has closed it.
-pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
         kind == Some(io::ErrorKind::BrokenPipe)
@@ -57,7 +90,7 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
 /// A path outside of images, with control characters escaped.
 pub(crate) struct Place<'a>(pub(crate) &'a Path);
 
-impl fmt::Display for Place<'_> {
+impl Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         DisplayPath(self.0.as_os_str().as_encoded_bytes()).fmt(f)
     }

@@ -44,7 +44,7 @@ impl Bar {
             return Self { watcher: None };
         }
         let (stop, stopped) = mpsc::channel::<()>();
-        let watcher = thread::spawn(move || {
+        let watcher = thread::Builder::new().name("progress".to_owned()).spawn(move || {
             if stopped.recv_timeout(DELAY) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
@@ -57,7 +57,8 @@ impl Bar {
             }
             bar.finish_and_clear();
         });
-        Self { watcher: Some((stop, watcher)) }
+        // Without a thread to draw it, there is no bar.
+        Self { watcher: watcher.ok().map(|watcher| (stop, watcher)) }
     }
 }
 

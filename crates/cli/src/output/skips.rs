@@ -13,6 +13,8 @@ use lith::{
     observer::{Observer, Phase, Progress},
 };
 
+use super::error::tell;
+
 /// The most lines to keep; the rest is only counted.
 const LINES: usize = 100;
 
@@ -56,7 +58,10 @@ impl Skips {
 
     /// Prints on standard error what the program of this name skipped.
     pub(crate) fn print(self, program: &str) {
-        eprint!("{}", self.text(program));
+        let text = self.text(program);
+        if !text.is_empty() {
+            tell(text.trim_end());
+        }
     }
 
     fn text(self, program: &str) -> String {

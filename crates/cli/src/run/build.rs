@@ -14,7 +14,13 @@ use super::trees;
 use crate::{
     args::build::Build,
     exit::Outcome,
-    output::{self, Stdout, error::Place, json, notes::NoteLine, progress::Bar},
+    output::{
+        self, Stdout,
+        error::{Place, tell},
+        json,
+        notes::NoteLine,
+        progress::Bar,
+    },
 };
 
 pub(crate) fn run(request: Build) -> anyhow::Result<Outcome> {
@@ -48,7 +54,7 @@ pub(crate) fn run(request: Build) -> anyhow::Result<Outcome> {
         let record = Record { image, report: &report, ratio, seconds, notes };
         json::write_pretty(&mut output, &record)?;
     } else if !quiet {
-        notes.for_each(|note| eprintln!("lith: {note}"));
+        notes.for_each(|note| tell(format_args!("lith: {note}")));
         write_text(&image, &report, seconds, &mut output)?;
     }
     output::finish(output)

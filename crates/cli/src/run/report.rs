@@ -20,7 +20,7 @@ use crate::{
     exit::Outcome,
     output::{
         self, directory_of,
-        error::{Place, one_line},
+        error::{Place, one_line, tell},
         progress::{Bar, Position},
         target::Target,
     },
@@ -93,7 +93,7 @@ fn facts(request: &Report, output: Option<&Path>) -> anyhow::Result<Facts> {
         Err(error) => {
             let place = Place(&request.image.image);
             let error = one_line(error.as_ref());
-            eprintln!("lith: {place}: cannot estimate other presets: {error}");
+            tell(format_args!("lith: {place}: cannot estimate other presets: {error}"));
         }
     }
     Ok(facts)

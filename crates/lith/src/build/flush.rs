@@ -26,7 +26,9 @@ pub(crate) fn beside<T, E>(
 ) -> Result<(T, io::Result<()>), E> {
     let (finished, waiting) = mpsc::channel();
     thread::scope(|scope| {
-        let flusher = scope.spawn(move || flush(file, &waiting));
+        let Some(flusher) = lith_parallel::start(scope, move || flush(file, &waiting)) else {
+            return Ok((work(&|| ())?, file.sync_data()));
+        };
         let done = work(&|| {
             // A flusher that met an error doesn't listen any more.
             let _sent = finished.send(());

@@ -53,7 +53,7 @@ pub(super) fn scan_all(
     thread::scope(|scope| {
         for _ in 1..helpers.get() {
             // Without this thread the others do its work.
-            let _ = thread::Builder::new().spawn_scoped(scope, || queue.work(root, options));
+            let _ = lith_parallel::start(scope, || queue.work(root, options));
         }
         queue.work(root, options);
     });

@@ -126,7 +126,7 @@ fn threads_share_what_one_decodes_and_read_ahead_changes_nothing() {
     for (name, options) in matrix::all(12).into_iter().step_by(31) {
         let bytes = image::build(source.filesystem(), &options);
         let image = open(&bytes, None, 2 << 20);
-        let ahead = ReadAhead::new(Arc::clone(&image), None).unwrap();
+        let ahead = ReadAhead::new(Arc::clone(&image), None);
         let listed: Vec<_> = files(&source)
             .iter()
             .map(|(inode, _)| image.resolve(source.tree.path(*inode)).unwrap().nid)

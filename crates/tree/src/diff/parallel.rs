@@ -42,7 +42,8 @@ pub(super) fn compare(
     };
     thread::scope(|scope| {
         for _ in 1..options.workers.get() {
-            scope.spawn(|| comparison.work());
+            // Without this thread the others do its work.
+            let _ = lith_parallel::start(scope, || comparison.work());
         }
         comparison.work();
     });

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::program::{self, program, version};
 use crate::{
     exit::Outcome,
-    output::{self, Stdout, error::is_broken_pipe},
+    output::{self, Stdout},
     run::{cat, subject::Subject},
 };
 use arguments::Arguments;
@@ -37,10 +37,7 @@ pub(super) fn command() -> Command {
 }
 
 pub(super) fn main(line: &[OsString]) -> ExitCode {
-    program::main(command(), line, Arguments::checked, |_, request| match run(request) {
-        Err(error) if is_broken_pipe(&error) => Ok(Outcome::Success),
-        result => result,
-    })
+    program::main(command(), line, Arguments::checked, |_, request| run(request))
 }
 
 fn run(request: &Arguments) -> anyhow::Result<Outcome> {

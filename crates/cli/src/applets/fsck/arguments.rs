@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::preserve::Preserve;
-use crate::applets::image::{FileArguments, ImageArguments};
+use crate::{
+    applets::image::{FileArguments, ImageArguments},
+    output::error::tell,
+};
 
 /// The image, and what is done with it.
 #[derive(Args, Debug)]
@@ -100,7 +103,7 @@ impl Arguments {
     /// Prints a message at verbosity 3 or above.
     pub(super) fn inform(&self, message: &str) {
         if self.verbosity >= 3 {
-            eprintln!("<I> erofs: {message}");
+            tell(format_args!("<I> erofs: {message}"));
         }
     }
 }

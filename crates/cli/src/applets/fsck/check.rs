@@ -7,7 +7,7 @@ use lith::{
 };
 
 use super::arguments::Arguments;
-use crate::output::error::{Place, harmless};
+use crate::output::error::{Place, harmless, tell};
 
 /// Checks an image, or the inode `start` and everything below it; returns whether it is sound.
 pub(super) fn run(request: &Arguments, start: Option<Nid>) -> anyhow::Result<bool> {
@@ -30,9 +30,9 @@ fn print(request: &Arguments, report: &Report) {
         |finding: &&Finding| finding.severity() != Severity::Warning || request.warns();
     for finding in report.findings.iter().filter(is_printed) {
         let level = if finding.severity() == Severity::Warning { "W" } else { "E" };
-        eprintln!("<{level}> erofs: {}", harmless(&finding.to_string()));
+        tell(format_args!("<{level}> erofs: {}", harmless(&finding.to_string())));
     }
     if report.truncated {
-        eprintln!("<W> erofs: there are more findings than these");
+        tell(format_args!("<W> erofs: there are more findings than these"));
     }
 }

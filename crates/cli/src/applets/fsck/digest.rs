@@ -4,7 +4,10 @@ use anyhow::Context;
 use lith::{DigestState, check_digests, digest_name, tree::DisplayPath};
 
 use super::arguments::Arguments;
-use crate::{args, output::error::Place};
+use crate::{
+    args,
+    output::error::{Place, tell},
+};
 
 /// Compares all files of the image with their digests; returns whether all digests are known and right.
 pub(super) fn check(request: &Arguments) -> anyhow::Result<bool> {
@@ -20,15 +23,17 @@ pub(super) fn check(request: &Arguments) -> anyhow::Result<bool> {
         let path = DisplayPath(&finding.path);
         match finding.state {
             DigestState::Missing if request.warns() => {
-                eprintln!("<W> erofs: /{path}: not verified: it has no digest");
+                tell(format_args!("<W> erofs: /{path}: not verified: it has no digest"));
             }
             DigestState::Right | DigestState::Missing => {}
             DigestState::Wrong => {
-                eprintln!("<E> erofs: /{path}: the content does not match its digest");
+                tell(format_args!("<E> erofs: /{path}: the content does not match its digest"));
                 is_sound = false;
             }
             DigestState::Unknown => {
-                eprintln!("<E> erofs: /{path}: the attribute has no digest of a known algorithm");
+                tell(format_args!(
+                    "<E> erofs: /{path}: the attribute has no digest of a known algorithm"
+                ));
                 is_sound = false;
             }
         }

@@ -13,7 +13,7 @@ use clap::Command;
 use lith::format::addr::Nid;
 
 use super::program::{self, program, version};
-use crate::exit::Outcome;
+use crate::{exit::Outcome, output::error::tell};
 use arguments::Arguments;
 
 const ABOUT: &str = "Checks an EROFS image, or extracts it";
@@ -44,7 +44,7 @@ pub(super) fn main(line: &[OsString]) -> ExitCode {
 fn run(name: &str, request: &Arguments) -> anyhow::Result<Outcome> {
     let start = start(request)?;
     if request.digests && !digest::check(request)? {
-        eprintln!("<E> erofs: {UNSOUND}");
+        tell(format_args!("<E> erofs: {UNSOUND}"));
         return Ok(Outcome::Reported);
     }
     let (is_sound, success, failure) = match request.destination() {
@@ -55,14 +55,14 @@ fn run(name: &str, request: &Arguments) -> anyhow::Result<Outcome> {
         None => (check::run(request, start)?, "No errors found", UNSOUND),
     };
     if !is_sound {
-        eprintln!("<E> erofs: {failure}");
+        tell(format_args!("<E> erofs: {failure}"));
         return Ok(Outcome::Reported);
     }
     request.inform(success);
     if request.ratio && request.verbosity > 0 {
         let ratio = ratio::of(&request.image.open_structure(request.no_checksum)?, start);
         let ratio = ratio.map_err(|error| request.image.about(error))?;
-        eprintln!("<I> erofs: Compression ratio: {ratio}(%)");
+        tell(format_args!("<I> erofs: Compression ratio: {ratio}(%)"));
     }
     Ok(Outcome::Success)
 }

@@ -23,7 +23,11 @@ use super::{
 use crate::{
     applets::program::RELEASE,
     exit::Outcome,
-    output::{self, error::Place, notes::NoteLine},
+    output::{
+        self,
+        error::{Place, tell},
+        notes::NoteLine,
+    },
     run::build,
 };
 
@@ -40,7 +44,7 @@ pub(super) fn run(name: &str, request: &Request) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Success);
     }
     for note in &notes {
-        eprintln!("{name}: {}", NoteLine(note));
+        tell(format_args!("{name}: {}", NoteLine(note)));
     }
     summarise(name, &finished, &report)?;
     Ok(Outcome::Success)

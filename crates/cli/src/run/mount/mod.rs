@@ -12,7 +12,7 @@ use anyhow::Context;
 use crate::{
     args::mount::{Mount, Settings},
     exit::Outcome,
-    output::error::Place,
+    output::error::{Place, tell},
 };
 
 pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
@@ -71,6 +71,6 @@ fn refusal(error: &io::Error) -> String {
 
 fn print(request: &Mount, how: &str) {
     if !request.quiet {
-        eprintln!("lith: {}: {how}", Place(&request.image.image));
+        tell(format_args!("lith: {}: {how}", Place(&request.image.image)));
     }
 }
