@@ -7,6 +7,7 @@ mod applet_mount;
 mod bench;
 mod build;
 mod diff;
+mod environment;
 mod errors;
 mod export;
 mod help;
