@@ -21,7 +21,7 @@ pub enum Error {
     Target {
         /// The image's path.
         path: PathBuf,
-        /// `create`, `put into place`.
+        /// `create`, `put into place`, `sync the directory of what is in place now`.
         action: &'static str,
         /// The operating system's error.
         source: io::Error,

@@ -155,7 +155,7 @@ mod modules;
 
 pub use modules::*;
 
-pub use build::{Builder, Built, temporary_directory};
+pub use build::{Builder, Built, Hidden, remove_hidden, temporary_directory};
 pub use builder::{Options as BuildOptions, Preset};
 pub use digest::{DigestFinding, DigestState, check_digests, digest_name};
 pub use error::Error;

@@ -10,6 +10,7 @@ pub(crate) mod info;
 pub(crate) mod json;
 pub(crate) mod notes;
 pub(crate) mod progress;
+pub(crate) mod signals;
 pub(crate) mod skips;
 pub(crate) mod target;
 

@@ -1,21 +1,21 @@
 //! Defines an output file that replaces an existing one only when it is complete.
 
 use std::{
-    ffi::OsString,
     fs::{self, File},
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
-    process,
 };
 
-use super::directory_of;
+use lith::Hidden;
+
+use super::signals::remove_files_on_signals;
 
 /// A file that is written in the directory of its final path, then renamed.
 #[derive(Debug)]
 pub(crate) struct Target {
     writer: BufWriter<File>,
-    /// The temporary path; `None`: it is renamed already, or written directly.
-    hidden: Option<PathBuf>,
+    /// The temporary name; `None`: it is written directly.
+    hidden: Option<Hidden>,
     path: PathBuf,
 }
 
@@ -27,8 +27,9 @@ impl Target {
         let (file, hidden) = if is_special {
             (File::options().write(true).open(&path)?, None)
         } else {
-            let hidden = hidden_name(&path);
-            (File::create_new(&hidden)?, Some(hidden))
+            remove_files_on_signals();
+            let (file, hidden) = Hidden::create(&path)?;
+            (file, Some(hidden))
         };
         Ok(Self { writer: BufWriter::with_capacity(64 << 10, file), hidden, path })
     }
@@ -36,11 +37,7 @@ impl Target {
     /// Renames the complete file to its path.
     pub(crate) fn commit(mut self) -> io::Result<()> {
         self.writer.flush()?;
-        if let Some(hidden) = &self.hidden {
-            fs::rename(hidden, &self.path)?;
-            self.hidden = None;
-        }
-        Ok(())
+        self.hidden.map_or(Ok(()), |hidden| hidden.rename(&self.path))
     }
 }
 
@@ -52,24 +49,6 @@ impl Write for Target {
     fn flush(&mut self) -> io::Result<()> {
         self.writer.flush()
     }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        if let Some(hidden) = &self.hidden {
-            // The caller reports why the file is incomplete; that its removal failed, too, adds little.
-            let _ = fs::remove_file(hidden);
-        }
-    }
-}
-
-fn hidden_name(path: &Path) -> PathBuf {
-    let mut name = OsString::from(".");
-    // Truncated, so that prefix and suffix don't exceed the longest name that filesystems allow.
-    let full = path.file_name().unwrap_or_default().to_string_lossy();
-    name.push(full.chars().take(50).collect::<String>());
-    name.push(format!(".{}.lith-tmp", process::id()));
-    directory_of(path).join(name)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ use crate::{
         json,
         notes::NoteLine,
         progress::Bar,
+        signals::remove_files_on_signals,
     },
 };
 
@@ -43,11 +44,12 @@ pub(crate) fn run(request: Build) -> anyhow::Result<Outcome> {
         let builder = builder.options(|all| *all = options).adjust(adjust);
         Ok(builder.workers(read.workers).memory(memory).verify(verify))
     };
+    // Nothing shall fail after the image is in place but writing this.
+    let mut output = output::stdout()?;
     let Built { report, notes, .. } = make(open, &image, !quiet)?;
     let seconds = started.elapsed().as_secs_f64();
     let notes = notes.iter().map(|note| NoteLine(note).to_string());
     let notes = kernel_notes.into_iter().chain(notes);
-    let mut output = output::stdout()?;
     if json {
         let ratio = ratio(report.image_bytes, report.content_bytes);
         let (image, notes) = (image.to_string_lossy(), notes.collect());
@@ -66,6 +68,7 @@ pub(crate) fn make<'a>(
     image: &Path,
     is_shown: bool,
 ) -> anyhow::Result<Built> {
+    remove_files_on_signals();
     let progress = Arc::new(Progress::default());
     let _bar = Bar::new(is_shown, &progress);
     progress.begin(Phase::Scanning);

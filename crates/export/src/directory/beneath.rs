@@ -12,7 +12,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{Mode, OFlags, ResolveFlags, openat, openat2},
+    fs::{Dir, Mode, OFlags, ResolveFlags, openat, openat2},
     io::Errno,
 };
 
@@ -41,13 +41,10 @@ impl Beneath {
             move |source| ExtractError::Io { path, action, source }
         };
         let is_new = make(path).map_err(error("create"))?;
-        if existing == Existing::Refuse {
-            let mut entries = fs::read_dir(path).map_err(error("read"))?;
-            if entries.next().is_some() {
-                return Err(ExtractError::NotEmpty(path.to_owned()));
-            }
-        }
         let file = fs::File::open(path).map_err(error("open"))?;
+        if existing == Existing::Refuse && !is_empty(&file).map_err(error("read"))? {
+            return Err(ExtractError::NotEmpty(path.to_owned()));
+        }
         let beneath =
             Self { root: file.into(), path: path.to_owned(), resolves: AtomicBool::new(true) };
         Ok((beneath, is_new))
@@ -99,6 +96,15 @@ fn make(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+fn is_empty(directory: &fs::File) -> io::Result<bool> {
+    for entry in Dir::read_from(directory)? {
+        if !matches!(entry?.file_name().to_bytes(), b"." | b"..") {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Cuts a path at a slash so that the first part has at most `limit` bytes, or is a single name.

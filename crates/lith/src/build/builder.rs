@@ -212,7 +212,8 @@ impl<'a> Builder<'a> {
     /// Builds the image at `path`, in the place of a file that is there.
     ///
     /// # Errors
-    /// [`Error`] names the cause; the file at `path` is unchanged then.
+    /// [`Error`] names the cause. The file at `path` is unchanged then, unless the error is that the new one is in place and
+    /// its directory can't be synced.
     pub fn build_to(self, path: impl AsRef<Path>) -> Result<Built, Error> {
         let Self { input, choices, mut job } = self;
         let path = path.as_ref();

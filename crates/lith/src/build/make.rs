@@ -65,8 +65,14 @@ impl<'p> Blob<'p> {
     }
 
     fn commit(self) -> Result<(), Error> {
-        self.staged.commit().map_err(|source| target(self.path, "put into place", source))
+        commit(self.staged, self.path)
     }
+}
+
+fn commit(staged: Staged, path: &Path) -> Result<(), Error> {
+    let placed = staged.commit().map_err(|source| target(path, "put into place", source))?;
+    let failed = |source| target(path, "sync the directory of what is in place now", source);
+    placed.sync().map_err(failed)
 }
 
 fn target(path: &Path, action: &'static str, source: io::Error) -> Error {
@@ -76,7 +82,7 @@ fn target(path: &Path, action: &'static str, source: io::Error) -> Error {
 /// Makes an image of `source` at `path`.
 ///
 /// The image is written to a file without a name, read back and compared unless that is switched off, synced, and only
-/// then named: after any failure the old file at `path` is still there. A device for chunks is named just before.
+/// then named: after any failure the old file at `path` is still there, unless only syncing its directory failed. A device for chunks is named just before.
 pub(crate) fn make(
     mut source: Source,
     path: &Path,
@@ -118,6 +124,6 @@ pub(crate) fn make(
     if let Some(blob) = blob.map(Blob::prepare).transpose()? {
         blob.commit()?;
     }
-    staged.commit().map_err(failed("put into place"))?;
+    commit(staged, path)?;
     Ok(report)
 }

@@ -2,9 +2,11 @@
 
 mod builder;
 mod flush;
+mod hidden;
 mod make;
 mod staged;
 mod verify;
 
 pub use builder::{Builder, Built};
+pub use hidden::{Hidden, remove_hidden};
 pub use staged::temporary_directory;

@@ -3,15 +3,16 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read},
-    os::{
-        fd::{AsFd, AsRawFd},
-        unix::fs::FileTypeExt,
-    },
+    os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
-    process,
 };
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::{
+    fs::{Mode, OFlags},
+    io::Errno,
+};
+
+use super::hidden::{Hidden, remove_abandoned};
 
 /// A file in the making. Until [`Staged::commit`] it has no name at all, or a hidden one where the
 /// filesystem knows no nameless files; whatever stood under the final name stays as it is.
@@ -27,7 +28,7 @@ enum Form {
     /// Without a name; the kernel drops it with the last descriptor, even when the process is killed.
     Nameless,
     /// Under a name of its own beside the target.
-    Hidden(PathBuf),
+    Hidden(Hidden),
     /// The target itself: a block device, which can't be replaced.
     InPlace,
 }
@@ -52,13 +53,12 @@ impl Staged {
         }
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         match rustix::fs::open(directory_of(&target), flags, Mode::from_raw_mode(0o666)) {
-            Ok(fd) => Ok(Self { file: fd.into(), target, form: Form::Nameless }),
-            Err(
-                rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::ISDIR | rustix::io::Errno::INVAL,
-            ) => {
-                let hidden = hidden_name(&target);
-                let file =
-                    OpenOptions::new().read(true).write(true).create_new(true).open(&hidden)?;
+            Ok(fd) => {
+                remove_abandoned(&target);
+                Ok(Self { file: fd.into(), target, form: Form::Nameless })
+            }
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
+                let (file, hidden) = Hidden::create(&target)?;
                 Ok(Self { file, target, form: Form::Hidden(hidden) })
             }
             Err(error) => Err(error.into()),
@@ -86,33 +86,36 @@ impl Staged {
     /// Does what can fail before the file has its name: a nameless one becomes a hidden one.
     pub(crate) fn prepare(&mut self) -> io::Result<()> {
         if matches!(self.form, Form::Nameless) {
-            let path = hidden_name(&self.target);
-            let nameless = format!("/proc/self/fd/{}", self.file.as_fd().as_raw_fd());
-            rustix::fs::linkat(CWD, &nameless, CWD, &path, AtFlags::SYMLINK_FOLLOW)?;
-            self.form = Form::Hidden(path);
+            self.form = Form::Hidden(Hidden::link(&self.file, &self.target)?);
         }
         Ok(())
     }
 
     /// Gives the file its name; its data must be on disk by now.
-    pub(crate) fn commit(mut self) -> io::Result<()> {
+    pub(crate) fn commit(mut self) -> io::Result<Placed> {
         self.prepare()?;
-        let Form::Hidden(hidden) = std::mem::replace(&mut self.form, Form::InPlace) else {
-            return Ok(());
-        };
-        fs::rename(&hidden, &self.target).inspect_err(|_failed| {
-            // The first error is reported; that the leftover can't be removed either adds nothing.
-            let _ = fs::remove_file(&hidden);
-        })?;
-        File::open(directory_of(&self.target))?.sync_all()
+        let Form::Hidden(hidden) = self.form else { return Ok(Placed { directory: None }) };
+        // Opened before, because afterwards nothing can be undone.
+        let directory = File::open(directory_of(&self.target))?;
+        hidden.rename(&self.target)?;
+        Ok(Placed { directory: Some(directory) })
     }
 }
 
-impl Drop for Staged {
-    fn drop(&mut self) {
-        if let Form::Hidden(path) = &self.form {
-            // Nobody is left to tell.
-            let _ = fs::remove_file(path);
+/// A file that has its name, which a crash may still undo.
+#[derive(Debug)]
+#[must_use = "the name isn't on the disk before `sync`"]
+pub(crate) struct Placed {
+    directory: Option<File>,
+}
+
+impl Placed {
+    /// Waits until the name is on the disk.
+    pub(crate) fn sync(self) -> io::Result<()> {
+        match self.directory.map_or(Ok(()), rustix::fs::fsync) {
+            // Some filesystems sync no directories.
+            Err(Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            synced => Ok(synced?),
         }
     }
 }
@@ -125,17 +128,8 @@ pub fn temporary_directory(target: &Path) -> PathBuf {
     if is_device { std::env::temp_dir() } else { directory_of(target).to_owned() }
 }
 
-fn directory_of(target: &Path) -> &Path {
+pub(super) fn directory_of(target: &Path) -> &Path {
     target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-fn hidden_name(target: &Path) -> PathBuf {
-    let mut name = std::ffi::OsString::from(".");
-    // A long name is cut, so that the hidden one is no longer than names may be.
-    let full = target.file_name().unwrap_or_default().to_string_lossy();
-    name.push(full.chars().take(50).collect::<String>());
-    name.push(format!(".{}.lith-tmp", process::id()));
-    directory_of(target).join(name)
 }
 
 #[cfg(test)]
@@ -155,7 +149,7 @@ mod tests {
         assert_eq!(fs::read(&target).unwrap(), b"old");
         let mut staged = Staged::create(&target).unwrap();
         staged.file.write_all(b"new").unwrap();
-        staged.commit().unwrap();
+        staged.commit().unwrap().sync().unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"new");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
@@ -168,7 +162,7 @@ mod tests {
             old.map_or(Ok(()), |old| fs::write(&target, old)).unwrap();
             let staged = Staged::create(&target).unwrap();
             staged.keep(4).unwrap();
-            staged.commit().unwrap();
+            staged.commit().unwrap().sync().unwrap();
             assert_eq!(fs::read(&target).unwrap(), kept);
             fs::remove_file(&target).unwrap();
         }
@@ -182,7 +176,7 @@ mod tests {
         std::os::unix::fs::symlink("real", &link).unwrap();
         let mut staged = Staged::create(&link).unwrap();
         staged.file.write_all(b"new").unwrap();
-        staged.commit().unwrap();
+        staged.commit().unwrap().sync().unwrap();
         assert!(link.is_symlink());
         assert_eq!(fs::read(&real).unwrap(), b"new");
         assert!(Staged::create(dir.path()).is_err());

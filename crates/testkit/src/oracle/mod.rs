@@ -5,4 +5,5 @@ mod devtools;
 pub mod fuse;
 pub mod kernel;
 pub mod stats;
+pub mod strace;
 pub mod tools;

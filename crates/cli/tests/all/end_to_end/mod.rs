@@ -10,6 +10,7 @@ mod diff;
 mod environment;
 mod errors;
 mod export;
+mod faults;
 mod help;
 mod inspect;
 mod mount;
