@@ -13,7 +13,8 @@ use super::{Compression, Fragments, Options};
 pub enum Preset {
     /// The quickest to build: LZ4.
     Fast,
-    /// Small, and quick to read: LZ4HC at its highest level, with fragments if the kernel reads them.
+    /// Small, and quick to read: zstd, or LZ4HC at its highest level for kernels without zstd, with
+    /// fragments if the kernel reads them.
     #[default]
     Balanced,
     /// Much smaller, slower to read: LZMA in pclusters of 256 KiB, with fragments and ztailpacking,
@@ -27,6 +28,9 @@ pub enum Preset {
     Smallest,
 }
 
+/// The highest level that hardly takes longer than the one before it: on five trees it takes half of the CPU time of
+/// LZ4HC, and images are a fifth smaller.
+const ZSTD: Compressor = Compressor::Zstd { level: 9, window: None };
 /// What fragments use.
 const FRAGMENTS: &[Capability] = &[Capability::Fragments, Capability::Interlaced];
 /// What the small presets use besides,
@@ -53,13 +57,13 @@ impl Preset {
         }
     }
 
-    /// The kernel from which on the preset uses everything that it can; `None` if it does so for
-    /// [`KernelVersion::DEFAULT`].
+    /// The kernel from which on the preset uses everything that it can; `None` if that is the same for all.
     #[must_use]
     pub fn full_since(self) -> Option<KernelVersion> {
         let everything = [FRAGMENTS, SMALL, WIDE, METABOX].into_iter().flatten();
         match self {
-            Self::Fast | Self::Balanced => None,
+            Self::Fast => None,
+            Self::Balanced => Some(Capability::Zstd.since()),
             Self::Small | Self::Smallest => everything.map(|needed| needed.since()).max(),
         }
     }
@@ -82,7 +86,8 @@ impl Preset {
                 options.compression.pack_directories = options.compression.metabox.is_some();
             }
             Self::Balanced | Self::Small | Self::Smallest => {
-                let compressor = Compressor::Lz4Hc { level: 12 };
+                let has_zstd = kernel.supports(&[Capability::Zstd]);
+                let compressor = if has_zstd { ZSTD } else { Compressor::Lz4Hc { level: 12 } };
                 options.compression.files = Some(Compression::new(compressor));
                 if kernel.supports(FRAGMENTS) {
                     options.compression.fragments = Fragments::Tails;
@@ -151,6 +156,15 @@ mod tests {
             }
         }
         assert!("tiny".parse::<Preset>().is_err());
+    }
+
+    #[test]
+    fn the_default_is_zstd_where_the_kernel_reads_it() {
+        let compressor =
+            |kernel| Preset::Balanced.options(kernel).compression.files.unwrap().compressor;
+        assert_eq!(compressor(KernelVersion::new(6, 10)), ZSTD);
+        assert_eq!(compressor(KernelVersion::new(6, 9)), Compressor::Lz4Hc { level: 12 });
+        assert_eq!(Preset::Balanced.full_since(), Some(KernelVersion::new(6, 10)));
     }
 
     #[test]

@@ -70,7 +70,9 @@ pub(crate) fn pack(
     };
     let directories = directories.into_iter().map(&mut place_directory).collect();
     let of_file = |(file, position): (Fragment, u64)| (file.inode, file.digest, position);
-    let files = whole.into_iter().zip(of_whole).map(of_file).collect();
+    let mut files: Vec<_> = whole.into_iter().zip(of_whole).map(of_file).collect();
+    // Otherwise it keeps the memory of the sketches.
+    files.shrink_to_fit();
     let tails = tails.into_iter().zip(of_tails).collect();
     let packing = Packing { prefixes, parts, directories_start, size };
     Ok(Some((packing, PackedParts { files, tails, directories })))

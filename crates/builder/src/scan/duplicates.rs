@@ -34,16 +34,24 @@ pub(crate) fn originals(
     plan: &Plan<'_>,
     fragments: &[&Fragment],
 ) -> Result<Vec<usize>, ContentError> {
-    let mut first: HashMap<(usize, u64, u128), usize> = HashMap::new();
-    let mut originals = Vec::with_capacity(fragments.len());
-    for (at, fragment) in fragments.iter().enumerate() {
-        let coding = plan.coding_number(fragment.inode);
-        let known = *first.entry((coding, fragment.len, fragment.digest.0)).or_insert(at);
-        let original = match fragments.get(known) {
-            Some(other) if known != at && !is_same(input, fragment, other)? => at,
-            _ => known,
-        };
-        originals.push(original);
+    let key = |at: &usize| {
+        let fragment = fragments.get(*at)?;
+        Some((fragment.len, fragment.digest.0, plan.coding_number(fragment.inode)))
+    };
+    // Sorted, as a table of a million keys takes 150 MB.
+    let mut sorted: Vec<usize> = (0..fragments.len()).collect();
+    sorted.sort_unstable_by(|a, b| key(a).cmp(&key(b)).then(a.cmp(b)));
+    let mut originals: Vec<usize> = (0..fragments.len()).collect();
+    for alike in sorted.chunk_by(|a, b| key(a) == key(b)) {
+        let Some((first, others)) = alike.split_first() else { continue };
+        for at in others {
+            if let (Some(one), Some(other)) = (fragments.get(*first), fragments.get(*at))
+                && is_same(input, one, other)?
+                && let Some(original) = originals.get_mut(*at)
+            {
+                *original = *first;
+            }
+        }
     }
     Ok(originals)
 }

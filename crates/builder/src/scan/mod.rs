@@ -52,7 +52,9 @@ pub(crate) fn scan<'a>(
         input.size(**inode) <= plan.longest_fragment(**inode) && !sparse.contains(inode)
     };
     let small: Vec<_> = files.iter().filter(is_fragment).copied().collect();
-    let fragments = scanner.scan(Task::Sketch, &small)?.into_iter().map(Scanned::whole).collect();
+    let found = scanner.scan(Task::Sketch, &small)?;
+    let mut fragments: Vec<_> = found.into_iter().map(Scanned::whole).collect();
+    fragments.shrink_to_fit();
     Ok(Analysis { files, unread, duplicates, fragments, sparse, repeats })
 }
 
