@@ -87,9 +87,9 @@ struct Arguments {
 #[command(next_help_heading = "Compression and layout")]
 struct DataArguments {
     /// The defaults of -z, -C, -E and -m: fast (quick to build), balanced (small, and quick to read), small (much
-    /// smaller, slower to read) or smallest (slow to build and to read)
-    #[arg(long, value_name = "NAME", default_value_t, hide_possible_values = true, value_parser = value::preset())]
-    preset: Preset,
+    /// smaller, slower to read) or smallest (slow to build and to read) [default: balanced]
+    #[arg(long, value_name = "NAME", hide_possible_values = true, value_parser = value::preset())]
+    preset: Option<Preset>,
 
     /// The compression of files: none, lz4, lz4hc (levels 1 to 12), zstd (-7 to 22), deflate (1 to 12) or lzma (0 to 9,
     /// and 100 to 109 with more effort); dictsize=SIZE is the window of zstd and lzma, lc=, lp= and pb= tune lzma. Further
@@ -330,11 +330,7 @@ impl Arguments {
             }
         }
         options.check().map_err(|error| error.to_string())?;
-        let preset = self.data.preset;
-        let full = preset.full_since().filter(|full| options.kernel < *full);
-        if let Some(full) = full.filter(|_| self.data.compress.is_none()) {
-            notes.push(format!("the preset {preset} makes smaller images with --kernel {full}"));
-        }
+        notes.extend(self.data.preset_note(options.kernel));
         Ok((options, notes))
     }
 }
@@ -344,7 +340,7 @@ impl DataArguments {
     /// nothing of the preset remains.
     fn options(&self) -> Result<Options, String> {
         let kernel = self.kernel.unwrap_or(KernelVersion::DEFAULT);
-        let preset = self.preset.options(kernel);
+        let preset = self.preset.unwrap_or_default().options(kernel);
         let files = self.files(&preset)?;
         let metabox = self.metabox(&preset, files)?;
         let rules = self.rules(&preset)?;
@@ -364,6 +360,15 @@ impl DataArguments {
         compression.pack_directories =
             self.pack_directories.unwrap_or(compression.pack_directories && can_pack);
         Ok(options)
+    }
+
+    /// That the preset means less for this kernel, if one of both was chosen.
+    fn preset_note(&self, kernel: KernelVersion) -> Option<String> {
+        let is_chosen = self.preset.is_some() || self.kernel.is_some();
+        let preset = self.preset.unwrap_or_default();
+        let full = preset.full_since().filter(|full| kernel < *full)?;
+        (is_chosen && self.compress.is_none())
+            .then(|| format!("the preset {preset} makes smaller images with --kernel {full}"))
     }
 
     fn files(&self, preset: &Options) -> Result<Option<Compression>, String> {
