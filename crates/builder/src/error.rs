@@ -67,6 +67,14 @@ pub enum BuildError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// A file is larger than what an image can hold.
+    #[error("{}: too large: {problem}", DisplayPath(path))]
+    FileTooLarge {
+        /// The file's path in the tree.
+        path: Vec<u8>,
+        /// What there would be too much of.
+        problem: &'static str,
+    },
     /// The bytes of a file on another device can't be referred to.
     #[error("{}: can't refer to its bytes on another device", DisplayPath(path))]
     OtherDevice {
@@ -126,6 +134,7 @@ impl BuildError {
             Self::Xattr { path, .. }
             | Self::OtherDevice { path, .. }
             | Self::NotCompact { path }
+            | Self::FileTooLarge { path, .. }
             | Self::Codec { path, .. }
             | Self::Encode { path, .. } => Some(Path::new(OsStr::from_bytes(path))),
             Self::Output { .. }

@@ -4,6 +4,10 @@
 /// large ones make smaller images.
 pub(crate) const SEGMENT: u64 = 16 << 20;
 
+/// The most entries of a chunk table, of 4 or 8 bytes: enough for a petabyte with data anywhere. A file of holes can have any
+/// size.
+pub(crate) const CHUNKS: u64 = 1 << 26;
+
 /// The last block address that 32 bits hold. It means "no address" in chunk tables and inodes.
 const NO_ADDRESS: u64 = u32::MAX as u64;
 

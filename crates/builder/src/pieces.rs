@@ -2,7 +2,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use lith_tree::{Content, InodeIndex};
+use lith_tree::{Content, ContentError, DataRange, InodeIndex};
 
 use crate::{BuildError, Input, pipeline::Job};
 
@@ -33,6 +33,8 @@ pub(crate) struct Piece<'a, T> {
     pub(crate) range: Range<u64>,
     /// Whether it is the last piece of its file.
     pub(crate) last: bool,
+    /// Whether it is within a hole: any number of pieces as one, none of which is the first or the last of its file.
+    pub(crate) is_hole: bool,
     pub(crate) task: T,
 }
 
@@ -81,9 +83,35 @@ impl<'a, T> Piece<'a, T> {
             memory.resize(len, 0);
         }
         let bytes = memory.get_mut(..len).expect("it was made that long");
-        content.read_at(bytes, self.range.start)?;
+        read_around_holes(content, bytes, self.range.start)?;
         Ok(bytes)
     }
+}
+
+/// Reads bytes of a file. To fill holes with zeros costs less than to read them.
+pub(crate) fn read_around_holes(
+    content: &dyn Content,
+    bytes: &mut [u8],
+    start: u64,
+) -> Result<(), ContentError> {
+    let (mut rest, mut position) = (bytes, start);
+    while !rest.is_empty() {
+        let (is_hole, end) = match content.range_at(position)? {
+            DataRange::Hole { end } => (true, end),
+            DataRange::Data { end } => (false, end),
+        };
+        let len = usize::try_from(end.saturating_sub(position)).unwrap_or(usize::MAX);
+        // Progress even if an implementation returns a range that ends where it starts.
+        let (now, later) = rest.split_at_mut(len.clamp(1, rest.len()));
+        if is_hole {
+            now.fill(0);
+        } else {
+            content.read_at(now, position)?;
+        }
+        position = position.saturating_add(now.len() as u64);
+        rest = later;
+    }
+    Ok(())
 }
 
 /// Decides what is done with each file.
@@ -94,8 +122,11 @@ pub(crate) trait Cut {
     /// What is done with a file of `size` bytes.
     fn task(&self, inode: InodeIndex, size: u64) -> Self::Task;
 
-    /// The most bytes of a piece.
+    /// The most bytes of a piece, unless it is a hole.
     fn piece_size(&self, task: Self::Task) -> u64;
+
+    /// Whether the pieces of a hole are taken as one.
+    fn joins_holes(&self, task: Self::Task) -> bool;
 }
 
 /// Pieces that one worker takes together.
@@ -105,7 +136,8 @@ pub(crate) struct Batch<'a, T> {
 
 impl<T: Send> Job for Batch<'_, T> {
     fn bytes(&self) -> u64 {
-        self.pieces.iter().map(|piece| piece.range.end - piece.range.start).sum()
+        let read = self.pieces.iter().filter(|piece| !piece.is_hole);
+        read.map(|piece| piece.range.end - piece.range.start).sum()
     }
 }
 
@@ -115,7 +147,29 @@ struct Large<'a, T> {
     content: Arc<dyn Content + 'a>,
     size: u64,
     position: u64,
+    /// There is no hole before this position.
+    data_end: u64,
     task: T,
+}
+
+impl<T> Large<'_, T> {
+    /// Where the last whole piece of `step` bytes ends that is within the hole at the position; the position itself if there is
+    /// none. The first piece and the last of a file are never taken for holes, as some of it depends on their bytes.
+    fn hole_end(&mut self, step: u64) -> Result<u64, ContentError> {
+        if self.position == 0 || self.position < self.data_end {
+            return Ok(self.position);
+        }
+        match self.content.range_at(self.position)? {
+            DataRange::Data { end } => {
+                self.data_end = end;
+                Ok(self.position)
+            }
+            DataRange::Hole { end } => {
+                let end = end.min(self.size - 1) / step * step;
+                Ok(end.max(self.position))
+            }
+        }
+    }
 }
 
 /// Cuts the content of regular files, in their order, into batches.
@@ -133,29 +187,34 @@ impl<'a, 'o, C: Cut> Batches<'a, 'o, C> {
 
     /// The next batch; `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Batch<'a, C::Task>>, BuildError> {
-        let mut pieces = match self.next_of_large() {
+        let mut pieces = match self.next_of_large()? {
             Some(piece) => vec![piece],
             None => self.next_small(),
         };
         if pieces.is_empty() {
             self.large = self.open_large()?;
-            pieces.extend(self.next_of_large());
+            pieces.extend(self.next_of_large()?);
         }
         Ok((!pieces.is_empty()).then_some(Batch { pieces }))
     }
 
-    fn next_of_large(&mut self) -> Option<Piece<'a, C::Task>> {
-        let large = self.large.as_mut()?;
-        let end = large.size.min(large.position + self.cut.piece_size(large.task));
+    fn next_of_large(&mut self) -> Result<Option<Piece<'a, C::Task>>, BuildError> {
+        let Some(large) = self.large.as_mut() else { return Ok(None) };
+        let step = self.cut.piece_size(large.task);
+        let joins = self.cut.joins_holes(large.task);
+        let hole_end = if joins { large.hole_end(step)? } else { large.position };
+        let is_hole = hole_end > large.position;
+        let next = if is_hole { hole_end } else { large.position.saturating_add(step) };
+        let end = large.size.min(next);
         let last = end == large.size;
         let origin = Origin::Part(Arc::clone(&large.content));
         let range = large.position..end;
-        let piece = Piece { inode: large.inode, origin, range, last, task: large.task };
+        let piece = Piece { inode: large.inode, origin, range, last, is_hole, task: large.task };
         large.position = end;
         if last {
             self.large = None;
         }
-        Some(piece)
+        Ok(Some(piece))
     }
 
     /// Files of one piece, up to a full batch or to the next larger file.
@@ -170,7 +229,8 @@ impl<'a, 'o, C: Cut> Batches<'a, 'o, C> {
                 break;
             }
             let origin = Origin::Whole;
-            pieces.push(Piece { inode: *inode, origin, range: 0..size, last: true, task });
+            let (last, is_hole) = (true, false);
+            pieces.push(Piece { inode: *inode, origin, range: 0..size, last, is_hole, task });
             bytes += size;
             self.order = others;
         }
@@ -183,6 +243,6 @@ impl<'a, 'o, C: Cut> Batches<'a, 'o, C> {
         let size = self.input.size(*inode);
         let content = Arc::from(self.input.open(*inode)?);
         let task = self.cut.task(*inode, size);
-        Ok(Some(Large { inode: *inode, content, size, position: 0, task }))
+        Ok(Some(Large { inode: *inode, content, size, position: 0, data_end: 0, task }))
     }
 }

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The most extents that one call of [`File::range_at`] examines.
-const RANGE_EXTENTS: usize = 256;
+const RANGE_EXTENTS: usize = 4;
 
 /// The content of a regular file, directory or symlink: cheap to open, readable by many threads.
 #[derive(Debug)]

@@ -86,6 +86,10 @@ impl Cut for Task {
     fn piece_size(&self, _task: Self) -> u64 {
         PIECE
     }
+
+    fn joins_holes(&self, _task: Self) -> bool {
+        !matches!(self, Self::Stretches { .. })
+    }
 }
 
 struct Reader<'a> {
@@ -100,6 +104,10 @@ impl<'a> Worker for Reader<'a> {
     fn work(&mut self, Batch { pieces }: Self::Job) -> Result<Self::Done, BuildError> {
         let mut parts = Vec::with_capacity(pieces.len());
         for piece in pieces {
+            if piece.is_hole {
+                parts.push((piece, Part::default()));
+                continue;
+            }
             let part = piece.with_content(self.input, |content| {
                 let bytes = piece.read(content, &mut self.memory)?;
                 Ok(Part::of(bytes, piece.range.start, piece.task))
@@ -121,6 +129,9 @@ struct Collected {
 
 impl Collected {
     fn add(&mut self, piece: &Piece<'_, Task>, part: Part) -> Result<(), BuildError> {
+        if piece.is_hole {
+            self.digest.push_zeros((piece.range.end - piece.range.start) / PIECE);
+        }
         self.digest.extend(part.digests);
         self.sketch.get_or_insert(part.sketch);
         self.stretches.extend(part.stretches);

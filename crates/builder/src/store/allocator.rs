@@ -55,6 +55,11 @@ impl<'a> Allocator<'a> {
         self.check_limit(self.next)
     }
 
+    /// The most blocks of the image.
+    pub(super) const fn limit(&self) -> u64 {
+        self.limit
+    }
+
     /// Refuses a device that would have so many blocks.
     pub(super) const fn check_limit(&self, end: u64) -> Result<(), BuildError> {
         let limit = self.limit;

@@ -6,7 +6,7 @@ use lith_format::{addr::Blkaddr, zmap::EncodedExtent};
 use lith_tree::Content;
 
 use super::{
-    chunks::Runs,
+    chunks::{Granules, Runs},
     piece::{Form, Outcome, Piece, Rest, Stored},
 };
 use crate::{DigestOfPieces, PIECE};
@@ -20,7 +20,7 @@ pub(super) struct Large<'a> {
     pub(super) extents: Vec<EncodedExtent>,
     /// The blocks of the extents, if they are not contiguous.
     pub(super) addresses: Option<Vec<Blkaddr>>,
-    pub(super) holes: Vec<bool>,
+    pub(super) holes: Granules,
     granule: u32,
     /// Where its chunks are.
     pub(super) runs: Runs,
@@ -42,7 +42,7 @@ impl<'a> Large<'a> {
             digest: DigestOfPieces::default(),
             extents: Vec::new(),
             addresses: None,
-            holes: Vec::new(),
+            holes: Granules::default(),
             granule,
             runs: Runs::default(),
             tail: Vec::new(),
@@ -68,13 +68,18 @@ impl<'a> Large<'a> {
                 self.extents.extend_from_slice(extents);
                 self.rest = outcome.rest;
             }
-            Stored::Sparse { holes } => self.holes.extend_from_slice(holes),
-            Stored::Raw => {
-                let granules = (piece.range.end - piece.range.start).div_ceil(self.granule.into());
-                self.holes.extend((0..granules).map(|_| false));
+            Stored::Sparse { holes } => self.holes.extend(holes),
+            Stored::Raw => self.holes.push(false, self.granules(piece)),
+            Stored::Hole => {
+                self.holes.push(true, self.granules(piece));
+                self.digest.push_zeros((piece.range.end - piece.range.start) / PIECE);
             }
             Stored::Chunks(_) => {}
         }
         outcome.stored
+    }
+
+    fn granules(&self, piece: &Piece<'_>) -> u64 {
+        (piece.range.end - piece.range.start).div_ceil(self.granule.into())
     }
 }

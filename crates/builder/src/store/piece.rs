@@ -70,6 +70,10 @@ impl Cut for Forms<'_> {
             Form::Chunks(chunks) => PIECE.max(chunks.granule().into()),
         }
     }
+
+    fn joins_holes(&self, task: Task) -> bool {
+        matches!(task.form, Form::Raw { granule: Some(_) })
+    }
 }
 
 /// How a piece is stored, with its bytes in [`Blocks`].
@@ -81,6 +85,8 @@ pub(super) enum Stored {
     Raw,
     /// Uncompressed without some granules: true is a hole.
     Sparse { holes: Vec<bool> },
+    /// All of it is a hole.
+    Hole,
     /// Uncompressed, in chunks.
     Chunks(Vec<HashedChunk>),
 }

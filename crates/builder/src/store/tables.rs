@@ -15,6 +15,7 @@ use crate::{
     BuildError, ChunkForm, IndexForm,
     coding::{Coding, Used, algorithm_of},
     error::Unencodable,
+    limits::CHUNKS,
     plan::Geometry,
 };
 
@@ -58,6 +59,11 @@ impl<'a> Tables<'a> {
     pub(super) fn set_runs(&mut self, inode: InodeIndex, runs: &Runs) -> Result<(), BuildError> {
         let chunks = self.geometry.plan.options.layout.chunks;
         let form = chunks.map_or(ChunkForm::Smallest, |chunks| chunks.form);
+        if runs.entries() > CHUNKS {
+            let path = self.geometry.input.path(inode);
+            let problem = "its data is too far apart for a table of its chunks";
+            return Err(BuildError::FileTooLarge { path, problem });
+        }
         let encoded = runs.encode(form).map_err(Unencodable::Chunks);
         let (format, table) = encoded.map_err(|source| self.unencodable(inode, source))?;
         let sparse = runs.has_holes();

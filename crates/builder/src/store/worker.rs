@@ -1,8 +1,8 @@
 //! Defines [`Compressor`], which turns pieces into blocks without knowing where these will be stored, so that any
 //! number of workers makes the same blocks.
 
-use lith_format::addr::BlockBits;
-use lith_tree::{Content, InodeIndex};
+use lith_format::{addr::BlockBits, zmap::EncodedExtent};
+use lith_tree::{Content, DataRange, InodeIndex};
 
 use super::{
     around::Around,
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     BuildError, Context, Digest, Input,
-    pieces::{Batch, Position},
+    pieces::{Batch, Position, read_around_holes},
     pipeline::Worker,
     plan::{Geometry, Plan},
     scan::{Mark, Repeats},
@@ -36,7 +36,16 @@ pub(super) struct Compressor<'a, 's> {
     shared: Shared<'a, 's>,
     block: BlockBits,
     encoders: Encoders,
+    zeros: Option<Zeros>,
     memory: Vec<u8>,
+}
+
+/// What became of a segment of zeros, which the next one becomes too.
+struct Zeros {
+    /// The number of the coding, and the segment's bytes.
+    of: (usize, usize),
+    extents: Vec<EncodedExtent>,
+    blocks: Vec<u8>,
 }
 
 /// Publishes the layout of a segment that failed, so that no worker waits for it forever.
@@ -67,11 +76,15 @@ impl<'a, 's> Compressor<'a, 's> {
     pub(super) fn new(shared: Shared<'a, 's>) -> Self {
         let Geometry { input, plan } = shared.geometry;
         let block = plan.options.layout.block;
-        Self { input, plan, shared, block, encoders: Encoders::default(), memory: Vec::new() }
+        let (encoders, zeros, memory) = (Encoders::default(), None, Vec::new());
+        Self { input, plan, shared, block, encoders, zeros, memory }
     }
 
     /// Appends the piece's blocks and inline tail to `blocks`.
     fn store(&mut self, piece: &Piece<'a>, blocks: &mut Blocks) -> Result<Outcome, BuildError> {
+        if piece.is_hole {
+            return Ok(Outcome::new(Stored::Hole, Vec::new()));
+        }
         let _published = Publisher { layouts: self.shared.layouts, segment: piece.start() };
         let outcome = piece.with_content(self.input, |content| match piece.task.form {
             Form::Compressed { leaves_tail } => {
@@ -122,6 +135,9 @@ impl<'a, 's> Compressor<'a, 's> {
     ) -> Result<Outcome, BuildError> {
         let (len, marks) = (piece.len(), self.marks(piece));
         let is_shared = self.repeats(piece.inode).is_some();
+        if marks.is_none() && !piece.last && self.is_zero(piece, content)? {
+            return self.store_zeros(piece, blocks);
+        }
         let input = piece.read(content, &mut self.memory)?;
         let digests = Digest::of_pieces(input);
         let start = blocks.data.len();
@@ -164,6 +180,51 @@ impl<'a, 's> Compressor<'a, 's> {
         })
     }
 
+    /// Whether a piece is all zeros, a hole or not.
+    fn is_zero(&mut self, piece: &Piece<'_>, content: &dyn Content) -> Result<bool, BuildError> {
+        if let DataRange::Hole { end } = content.range_at(piece.range.start)?
+            && end >= piece.range.end
+        {
+            return Ok(true);
+        }
+        Ok(sparse::is_zero(piece.read(content, &mut self.memory)?))
+    }
+
+    /// Stores a piece of zeros, which is not the last of its file.
+    fn store_zeros(
+        &mut self,
+        piece: &Piece<'_>,
+        blocks: &mut Blocks,
+    ) -> Result<Outcome, BuildError> {
+        let of = (self.plan.coding_number(piece.inode), piece.len());
+        let zeros = match self.zeros.take().filter(|zeros| zeros.of == of) {
+            Some(zeros) => zeros,
+            None => self.compress_zeros(piece, of)?,
+        };
+        blocks.data.extend_from_slice(&zeros.blocks);
+        let digests = Digest::of_zeros(piece.range.end - piece.range.start);
+        let stored = Stored::Pclusters(zeros.extents.clone());
+        let blocks = count(self.block, zeros.blocks.len());
+        self.zeros = Some(zeros);
+        Ok(Outcome { blocks, ..Outcome::new(stored, digests) })
+    }
+
+    fn compress_zeros(
+        &mut self,
+        piece: &Piece<'_>,
+        of: (usize, usize),
+    ) -> Result<Zeros, BuildError> {
+        self.memory.clear();
+        self.memory.resize(piece.len(), 0);
+        let (mut extents, mut blocks) = (Vec::new(), Vec::new());
+        if let Some(encoder) = self.encoders.of(self.plan, piece.inode) {
+            let written = encoder.write(&self.memory, false, &mut blocks, &mut extents);
+            let path = || self.input.path(piece.inode);
+            written.map_err(|source| BuildError::Codec { path: path(), source })?;
+        }
+        Ok(Zeros { of, extents, blocks })
+    }
+
     fn store_raw(
         &self,
         piece: &Piece<'a>,
@@ -175,7 +236,7 @@ impl<'a, 's> Compressor<'a, 's> {
         blocks.data.reserve_exact(piece.len().next_multiple_of(self.block.size() as usize));
         blocks.data.resize(start + piece.len(), 0);
         let bytes = blocks.data.get_mut(start..).expect("it was just appended");
-        content.read_at(bytes, piece.range.start)?;
+        read_around_holes(content, bytes, piece.range.start)?;
         let digests = Digest::of_pieces(bytes);
         // A file with a hole has no inline tail, so a first hole saves nothing there.
         let least = if piece.task.inline_tail > 0 { 2 } else { 1 };

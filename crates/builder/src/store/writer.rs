@@ -7,10 +7,10 @@ use lith_tree::{Content, InodeIndex};
 
 use super::{
     allocator::Allocator,
-    chunks::{Blob, ChunkWriter, HashedChunk, Runs, cut},
+    chunks::{Blob, ChunkWriter, Granules, HashedChunk, Runs, cut},
     large::Large,
     layouts::{Layouts, Shared},
-    piece::{Blocks, Outcome, Piece, Rest, Stored},
+    piece::{Blocks, Form, Outcome, Piece, Rest, Stored},
     stored::{Destination, StoredFiles},
     tables::{Pclusters, Tables},
     tail::Tail,
@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     BuildError, Chunks, Digest, DigestOfPieces, PIECE,
+    limits::CHUNKS,
     pieces::{Origin, Position},
     plan::Geometry,
     scan::{Analysis, Fragment},
@@ -197,7 +198,12 @@ impl<'a> Writer<'a> {
                 let file = Pclusters { inode, size, start, extents, addresses, tail };
                 self.enter_pclusters(&file, outcome.rest)
             }
-            Stored::Sparse { holes } => self.enter_sparse(inode, size, start, holes),
+            Stored::Sparse { holes } => {
+                let mut granules = Granules::default();
+                granules.extend(holes);
+                self.enter_sparse(inode, size, start, &granules)
+            }
+            Stored::Hole => unreachable!("the first piece of a file is none"),
             Stored::Chunks(chunks) => {
                 let mut runs = Runs::default();
                 self.put_chunks(chunks, chunk_bytes, &mut runs)?;
@@ -214,6 +220,9 @@ impl<'a> Writer<'a> {
         (tail, chunk_bytes): (&[u8], &mut &[u8]),
     ) -> Result<(), BuildError> {
         let addresses = self.addresses(piece, &outcome, start);
+        if self.large.is_none() {
+            self.check_size(piece)?;
+        }
         let large = self.large.take();
         let mut large = large.unwrap_or_else(|| Large::new(piece, content, start));
         if let Stored::Chunks(chunks) = large.add(piece, outcome, addresses, tail) {
@@ -225,6 +234,25 @@ impl<'a> Writer<'a> {
             self.large = Some(large);
             Ok(())
         }
+    }
+
+    /// Refuses a file at its first piece if it can't be stored whole.
+    fn check_size(&self, piece: &Piece<'_>) -> Result<(), BuildError> {
+        let size = self.geometry.input.size(piece.inode);
+        let (parts, most) = match piece.task.form {
+            // How many chunks there are depends on where its data is.
+            Form::Raw { granule: Some(_) } => return Ok(()),
+            Form::Chunks(chunks) => (size / u64::from(chunks.granule()), CHUNKS),
+            Form::Raw { granule: None } | Form::Compressed { .. } => {
+                (self.block().blocks_for(size), self.allocator.limit())
+            }
+        };
+        if parts <= most {
+            return Ok(());
+        }
+        let path = self.geometry.input.path(piece.inode);
+        let problem = "it has more blocks or chunks than a file in an image";
+        Err(BuildError::FileTooLarge { path, problem })
     }
 
     fn enter_large(&mut self, piece: &Piece<'_>, mut large: Large<'_>) -> Result<(), BuildError> {
@@ -246,7 +274,7 @@ impl<'a> Writer<'a> {
             }
         } else if !large.runs.is_empty() {
             self.tables.set_runs(inode, &large.runs)?;
-        } else if large.holes.contains(&true) {
+        } else if large.holes.has_holes() {
             // A file with holes has no inline tail.
             let mut last = large.tail;
             last.resize(last.len().next_multiple_of(self.block().size() as usize), 0);
@@ -281,7 +309,7 @@ impl<'a> Writer<'a> {
         inode: InodeIndex,
         size: u64,
         start: u64,
-        holes: &[bool],
+        holes: &Granules,
     ) -> Result<(), BuildError> {
         let granule = granule_for(size, self.block()) / self.block().size();
         self.tables.set_runs(inode, &Runs::of_holes(holes, granule.into(), start))

@@ -20,8 +20,6 @@ use std::{
 
 use rustix::fs::{AtFlags, CWD, Dir, FlockOperation, Mode, OFlags};
 
-use super::staged::directory_of;
-
 const SUFFIX: &str = "lith-tmp";
 /// The most files for one path that a process writes at once.
 const ATTEMPTS: u32 = 100;
@@ -46,10 +44,12 @@ impl Hidden {
         let new = |path: &Path| {
             let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
             lock(&file);
-            // Before it was locked, another process may have taken it for abandoned.
-            let (own, found) = (file.metadata()?, fs::symlink_metadata(path)?);
-            let is_there = (own.dev(), own.ino()) == (found.dev(), found.ino());
-            if is_there { Ok(file) } else { Err(io::ErrorKind::AlreadyExists.into()) }
+            match is_at(&file, path) {
+                Ok(true) => Ok(file),
+                // Before it was locked, another process may have taken it for abandoned.
+                Ok(false) => Err(io::ErrorKind::AlreadyExists.into()),
+                Err(error) => fs::remove_file(path).and(Err(error)),
+            }
         };
         Self::make(target, new)
     }
@@ -152,6 +152,15 @@ fn remove_if_abandoned(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let own = file.metadata()?;
+    match fs::symlink_metadata(path) {
+        Ok(found) => Ok((own.dev(), own.ino()) == (found.dev(), found.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Where there are no locks, nobody can take the file for abandoned.
 fn lock(file: &File) {
     let _ = rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
@@ -159,6 +168,10 @@ fn lock(file: &File) {
 
 fn all() -> MutexGuard<'static, Option<BTreeSet<PathBuf>>> {
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn directory_of(target: &Path) -> &Path {
+    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// `.NAME.`, where a long name is cut, so that the hidden one is no longer than names may be.

@@ -12,7 +12,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::hidden::{Hidden, remove_abandoned};
+use super::hidden::{Hidden, directory_of, remove_abandoned};
 
 /// A file in the making. Until [`Staged::commit`] it has no name at all, or a hidden one where the
 /// filesystem knows no nameless files; whatever stood under the final name stays as it is.
@@ -126,10 +126,6 @@ impl Placed {
 pub fn temporary_directory(target: &Path) -> PathBuf {
     let is_device = fs::metadata(target).is_ok_and(|found| found.file_type().is_block_device());
     if is_device { std::env::temp_dir() } else { directory_of(target).to_owned() }
-}
-
-pub(super) fn directory_of(target: &Path) -> &Path {
-    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

@@ -24,16 +24,24 @@ pub(super) struct Walk<'a> {
     ignore: Aspects,
     pairs: Pairs<'a>,
     links: Links,
-    /// A file of which segments remain, with its path.
-    file: Option<(Segment, Box<[u8]>)>,
+    /// A file of which segments remain.
+    file: Option<Remaining>,
     number: u64,
+}
+
+/// A file that is cut into segments.
+struct Remaining {
+    rest: Segment,
+    path: Box<[u8]>,
+    /// Bytes of each segment.
+    length: u64,
 }
 
 impl<'a> Walk<'a> {
     /// Bytes of a segment,
     const SEGMENT: u64 = 8 << 20;
     /// unless a file would have more segments than this: a file of holes can have any size.
-    const MAX_SEGMENTS: u64 = 4096;
+    const MAX_SEGMENTS: u64 = 1024;
     /// The most differences that are passed on at once.
     const BATCH: usize = 256;
 
@@ -66,15 +74,14 @@ impl<'a> Walk<'a> {
     }
 
     fn take_segment(&mut self) -> Option<(Segment, Box<[u8]>)> {
-        let (segment, path) = self.file.as_mut()?;
-        let Range { start, end } = segment.range;
-        let length = Self::SEGMENT.max((end - start) / Self::MAX_SEGMENTS);
-        let middle = end.min(start.saturating_add(length));
+        let Remaining { rest, path, length } = self.file.as_mut()?;
+        let Range { start, end } = rest.range;
+        let middle = end.min(start.saturating_add(*length));
         if middle == end {
-            return self.file.take();
+            return self.file.take().map(|Remaining { rest, path, .. }| (rest, path));
         }
-        segment.range.start = middle;
-        let first = Segment { files: segment.files, range: start..middle };
+        rest.range.start = middle;
+        let first = Segment { files: rest.files, range: start..middle };
         Some((first, path.clone()))
     }
 
@@ -97,7 +104,10 @@ impl<'a> Walk<'a> {
                 attributes::compare(self.trees, files, &mut report);
                 if !self.ignore.contains(Aspects::CONTENT) {
                     let segment = whole_file(self.trees, files);
-                    self.file = segment.map(|segment| (segment, path.into()));
+                    self.file = segment.map(|rest| {
+                        let length = Self::SEGMENT.max(rest.range.end / Self::MAX_SEGMENTS);
+                        Remaining { rest, path: path.into(), length }
+                    });
                 }
             }
             Pair::Both(_) => {}

@@ -13,7 +13,7 @@ use lith_format::{addr::Blkaddr, chunk::Chunk};
 use self::written::WrittenChunks;
 pub(super) use self::{
     cut::{HashedChunk, cut},
-    runs::Runs,
+    runs::{Granules, Runs},
 };
 use super::allocator::Allocator;
 use crate::{BuildError, Options, Output};

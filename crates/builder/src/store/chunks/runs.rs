@@ -22,21 +22,48 @@ impl Run {
     }
 }
 
+/// Which granules of a file are holes, in stretches of either kind.
+#[derive(Debug, Default)]
+pub(crate) struct Granules(Vec<(bool, u64)>);
+
+impl Granules {
+    /// Adds the next `count` granules.
+    pub(crate) fn push(&mut self, is_hole: bool, count: u64) {
+        match self.0.last_mut() {
+            Some((last, counted)) if *last == is_hole => *counted += count,
+            _ => self.0.push((is_hole, count)),
+        }
+    }
+
+    /// Adds the next granules.
+    pub(crate) fn extend(&mut self, holes: &[bool]) {
+        for is_hole in holes {
+            self.push(*is_hole, 1);
+        }
+    }
+
+    /// Whether some are holes.
+    pub(crate) fn has_holes(&self) -> bool {
+        self.0.iter().any(|(is_hole, _)| *is_hole)
+    }
+}
+
 /// Where all blocks of a file are.
 #[derive(Debug, Default)]
 pub(crate) struct Runs(Vec<Run>);
 
 impl Runs {
     /// The blocks of a file whose granules, of `granule` blocks each, are holes or consecutive from block `start` on.
-    pub(crate) fn of_holes(holes: &[bool], granule: u64, start: u64) -> Self {
+    pub(crate) fn of_holes(holes: &Granules, granule: u64, start: u64) -> Self {
         let mut runs = Self::default();
         let mut next = start;
-        for hole in holes {
-            if *hole {
-                runs.push(Chunk::HOLE, granule);
+        for (is_hole, count) in &holes.0 {
+            let blocks = granule.saturating_mul(*count);
+            if *is_hole {
+                runs.push(Chunk::HOLE, blocks);
             } else {
-                runs.push(Chunk { device: 0, start: Some(Blkaddr(next)) }, granule);
-                next += granule;
+                runs.push(Chunk { device: 0, start: Some(Blkaddr(next)) }, blocks);
+                next += blocks;
             }
         }
         runs
@@ -68,6 +95,12 @@ impl Runs {
         let uniform = inner.iter().map(|run| run.blocks.trailing_zeros()).min();
         let bits = enough.min(uniform.unwrap_or(enough));
         u8::try_from(bits).expect("64 bits at most").min(ChunkFormat::MAX_BITS)
+    }
+
+    /// How many entries the table has.
+    pub(crate) fn entries(&self) -> u64 {
+        let bits = self.bits();
+        self.0.iter().map(|run| run.blocks.div_ceil(1 << bits)).fold(0, u64::saturating_add)
     }
 
     /// Encodes the table.
@@ -107,7 +140,9 @@ mod tests {
     }
 
     fn with_holes(holes: &[bool], granule: u64) -> (u8, Vec<Option<u64>>) {
-        table(&Runs::of_holes(holes, granule, 100))
+        let mut granules = Granules::default();
+        granules.extend(holes);
+        table(&Runs::of_holes(&granules, granule, 100))
     }
 
     fn at(device: u16, start: u64) -> Chunk {

@@ -16,5 +16,6 @@ mod inspect;
 mod mount;
 mod report;
 mod sample;
+mod sparse;
 
 use sample::args;

@@ -6,7 +6,7 @@ use lith_builder::{Digest, DigestOfPieces, PIECE};
 use lith_format::addr::Nid;
 use lith_observer::Observer;
 use lith_parallel::try_map;
-use lith_reader::Image;
+use lith_reader::{DataRange, Image};
 use lith_tree::{InodeIndex, Kind, Tree};
 
 use crate::{Error, mismatch::Mismatch};
@@ -20,6 +20,8 @@ struct Piece {
     index: InodeIndex,
     nid: Nid,
     start: u64,
+    /// Whole pieces from `start` on that a hole of the image holds; 0: it is one piece, which is read.
+    holes: u64,
 }
 
 /// Compares the content of regular files.
@@ -43,12 +45,15 @@ impl Content<'_> {
         let groups = self.image.reading_order(&nids);
         let groups = groups.unwrap_or_else(|| vec![(0..files.len()).collect()]);
         let (others, packed) = groups.split_last().expect("there is a group at least");
-        let pieces = |group: &Vec<usize>| -> Vec<Piece> {
-            let files = group.iter().filter_map(|number| files.get(*number));
-            files.flat_map(|(index, nid)| self.pieces(*index, *nid)).collect()
+        let pieces = |group: &Vec<usize>| -> Result<Vec<Piece>, Mismatch> {
+            let mut pieces = Vec::new();
+            for (index, nid) in group.iter().filter_map(|number| files.get(*number)) {
+                self.add_pieces((*index, *nid), &mut pieces)?;
+            }
+            Ok(pieces)
         };
-        let packed: Vec<_> = packed.iter().map(pieces).collect();
-        let others = pieces(others);
+        let packed = packed.iter().map(pieces).collect::<Result<Vec<_>, _>>()?;
+        let others = pieces(others)?;
         let strides = packed.iter().map(Vec::as_slice).chain(others.chunks(STRIDE));
         let strides: Vec<_> = strides.collect();
         let digests = try_map(&strides, workers, Vec::new, |buf, stride| {
@@ -57,9 +62,34 @@ impl Content<'_> {
         Ok(self.compare_digests(strides.into_iter().flatten(), &digests.concat())?)
     }
 
-    fn pieces(&self, index: InodeIndex, nid: Nid) -> impl Iterator<Item = Piece> + use<> {
+    /// Adds the pieces of a file. Those within a hole are one, however many.
+    fn add_pieces(
+        &self,
+        (index, nid): (InodeIndex, Nid),
+        pieces: &mut Vec<Piece>,
+    ) -> Result<(), Mismatch> {
         let size = self.size(index);
-        (0..size.div_ceil(PIECE)).map(move |number| Piece { index, nid, start: number * PIECE })
+        if size <= PIECE {
+            pieces.extend((size > 0).then_some(Piece { index, nid, start: 0, holes: 0 }));
+            return Ok(());
+        }
+        let unreadable = |source| Mismatch::Unreadable { path: self.tree.path(index), source };
+        let inode = self.image.inode(nid).map_err(unreadable)?;
+        let file = self.image.file(&inode).map_err(unreadable)?;
+        let (mut start, mut data_end) = (0, 0);
+        while start < size {
+            let mut holes = 0;
+            if start >= data_end {
+                match file.range_at(start).map_err(unreadable)? {
+                    Some(DataRange::Hole { end }) => holes = end.min(size) / PIECE - start / PIECE,
+                    Some(DataRange::Data { end }) => data_end = end,
+                    None => data_end = size,
+                }
+            }
+            pieces.push(Piece { index, nid, start, holes });
+            start += holes.max(1) * PIECE;
+        }
+        Ok(())
     }
 
     fn size(&self, index: InodeIndex) -> u64 {
@@ -72,6 +102,10 @@ impl Content<'_> {
     fn hash(&self, piece: &Piece, buf: &mut Vec<u8>) -> Result<Digest, Error> {
         if self.observer.is_cancelled() {
             return Err(Error::Cancelled);
+        }
+        if piece.holes > 0 {
+            self.observer.advance(piece.holes * PIECE);
+            return Ok(Digest::default());
         }
         let unreadable =
             |source| Mismatch::Unreadable { path: self.tree.path(piece.index), source };
@@ -97,8 +131,11 @@ impl Content<'_> {
         let both: Vec<_> = pieces.into_iter().zip(digests).collect();
         for file in both.chunk_by(|(a, _), (b, _)| a.index == b.index) {
             let mut whole = DigestOfPieces::default();
-            for (_, digest) in file {
-                whole.push(**digest);
+            for (piece, digest) in file {
+                match piece.holes {
+                    0 => whole.push(**digest),
+                    holes => whole.push_zeros(holes),
+                }
             }
             let Some((piece, _)) = file.first() else { continue };
             if self.digests.get(piece.index.index()) != Some(&whole.finish()) {
