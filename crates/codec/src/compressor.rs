@@ -166,7 +166,7 @@ impl fmt::Display for Compressor {
 pub enum ParseCompressorError {
     /// The format or this program has no encoder of that name.
     #[error(
-        "unknown compressor {name:?}; known are lz4, lz4hc, lzma, deflate (libdeflate) and zstd"
+        "unknown compressor {name:?}; known are lz4, lz4hc, lzma (xz), deflate (gzip, libdeflate) and zstd"
     )]
     UnknownName {
         /// The text found.
@@ -245,8 +245,8 @@ impl FromStr for Compressor {
         let mut compressor = match name {
             "lz4" => Self::Lz4,
             "lz4hc" => Self::Lz4Hc { level: Self::LZ4HC_DEFAULT_LEVEL },
-            "lzma" => Self::Lzma(LzmaEffort::new(6)),
-            "deflate" | "libdeflate" => Self::Deflate { level: 9 },
+            "lzma" | "xz" => Self::Lzma(LzmaEffort::new(6)),
+            "deflate" | "libdeflate" | "gzip" => Self::Deflate { level: 9 },
             "zstd" => Self::Zstd { level: 3, window: None },
             _ => return Err(ParseCompressorError::UnknownName { name: name.to_owned() }),
         };
@@ -374,6 +374,8 @@ mod tests {
             ),
             ("libdeflate,12", Compressor::Deflate { level: 12 }),
             ("deflate", Compressor::Deflate { level: 9 }),
+            ("gzip", Compressor::Deflate { level: 9 }),
+            ("xz,9", Compressor::Lzma(lzma)),
             ("zstd,-7", Compressor::Zstd { level: -7, window: None }),
             ("zstd,22,dictsize=64K", Compressor::Zstd { level: 22, window: Some(65536) }),
         ] {

@@ -90,8 +90,8 @@ pub mod reader {
 pub mod source {
     pub use lith_source::{
         Damage, Data, ExcludeError, Excludes, ImageError, Note, NoteKind, Opened, Options, Part,
-        Refusal, Source, SourceError, TarEnd, TarError, directory, image, image_below, image_file,
-        merge, open, tar, tar_stream,
+        Refusal, Source, SourceError, TYPE_BYTES, TarEnd, TarError, directory, foreign_type, image,
+        image_below, image_file, merge, open, tar, tar_stream,
     };
 }
 

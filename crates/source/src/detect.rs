@@ -2,8 +2,8 @@
 
 use crate::tar::is_header;
 
-/// The number of first bytes that [`detect`] needs.
-pub(crate) const NEEDED: usize = 1028;
+/// The number of first bytes by which the type of a file is detected.
+pub const NEEDED: usize = 1152;
 
 /// How a tar is compressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,6 +46,12 @@ pub(crate) enum Looks {
 /// The superblock's position and its magic number, little-endian 0xE0F5E1E2.
 const EROFS: (usize, &[u8]) = (1024, b"\xe2\xe1\xf5\xe0");
 
+/// Other filesystems, whose superblocks are not at the start.
+const FILESYSTEMS: [(usize, &[u8], &str); 2] = [
+    (1080, b"\x53\xef", "an ext2, ext3 or ext4 filesystem"),
+    (1024, b"\x10\x20\xf5\xf2", "an F2FS filesystem"),
+];
+
 const COMPRESSIONS: [(&[u8], Compression); 4] = [
     (b"\x1f\x8b", Compression::Gzip),
     (b"\xfd7zXZ\0", Compression::Xz),
@@ -87,8 +93,31 @@ pub(crate) fn detect(start: &[u8]) -> Looks {
     if block.is_some_and(|block| block.iter().all(|byte| *byte == 0)) {
         return Looks::Tar;
     }
-    let other = OTHERS.iter().find(|(magic, _)| start.starts_with(magic));
-    Looks::Other(other.map_or("something else", |(_, name)| name))
+    Looks::Other(other(start).unwrap_or("something else"))
+}
+
+fn other(start: &[u8]) -> Option<&'static str> {
+    let at_start = OTHERS.iter().find(|(magic, _)| start.starts_with(magic)).map(|found| found.1);
+    let is_at =
+        |at: &usize, magic: &[u8]| start.get(*at..).is_some_and(|bytes| bytes.starts_with(magic));
+    let filesystem = || FILESYSTEMS.iter().find(|(at, magic, _)| is_at(at, magic));
+    at_start.or_else(|| filesystem().map(|found| found.2))
+}
+
+/// What a file is that is no EROFS image, in words such as `a SquashFS image`, by its first [`NEEDED`] bytes, or all if it has
+/// fewer; `None`: an image, or unknown.
+#[must_use]
+pub fn foreign_type(start: &[u8]) -> Option<&'static str> {
+    match detect(start) {
+        Looks::Tar if start.iter().take(512).any(|byte| *byte != 0) => Some("a tar"),
+        Looks::Compressed(Compression::Gzip) => Some("gzip-compressed data"),
+        Looks::Compressed(Compression::Xz) => Some("xz-compressed data"),
+        Looks::Compressed(Compression::Zstd) => Some("zstd-compressed data"),
+        Looks::Compressed(Compression::Bzip2) => Some("bzip2-compressed data"),
+        Looks::Image => None,
+        Looks::Other("empty") => Some("empty"),
+        Looks::Tar | Looks::Other(_) => other(start),
+    }
 }
 
 /// Zstandard streams may begin with a frame that holds no data, as pzstd's do.
@@ -117,6 +146,23 @@ mod tests {
         ];
         for (start, expected) in cases {
             assert_eq!(detect(start), expected, "{start:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_image_has_a_name_if_its_type_is_known() {
+        let mut ext4 = vec![0; 4096];
+        ext4[1080..1082].copy_from_slice(b"\x53\xef");
+        assert_eq!(foreign_type(&ext4), Some("an ext2, ext3 or ext4 filesystem"));
+        let cases: [(&[u8], Option<&str>); 5] = [
+            (&[0; 1024], None),
+            (b"\x1f\x8b\x08", Some("gzip-compressed data")),
+            (b"sqsh", None),
+            (b"hsqs", Some("a SquashFS image")),
+            (b"", Some("empty")),
+        ];
+        for (start, expected) in cases {
+            assert_eq!(foreign_type(start), expected, "{start:?}");
         }
     }
 }

@@ -23,6 +23,7 @@ use std::fmt;
 
 use lith_tree::{Contents, Filesystem, Tree};
 
+pub use detect::{NEEDED as TYPE_BYTES, foreign_type};
 pub use directory::directory;
 pub use error::SourceError;
 pub use image::{ImageError, image, image_below, image_file};

@@ -61,7 +61,7 @@ fn extracts() -> Vec<Entry> {
     };
     let entries = kinds.iter().flat_map(|(kind, erofs, squash)| {
         [
-            runs(series::LITH, kind, erofs, "lith extract IMAGE DIR"),
+            runs(series::LITH, kind, erofs, "lith extract -C DIR IMAGE"),
             rival(series::FSCK, kind, erofs, "fsck.erofs --extract=DIR IMAGE"),
             rival(series::UNSQUASHFS, kind, squash, &unsquashfs),
         ]

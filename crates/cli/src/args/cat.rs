@@ -1,8 +1,6 @@
 //! Defines the arguments of `lith cat`.
 
-use std::ffi::OsString;
-
-use super::common::ImageArgs;
+use super::{common::ImageArgs, paths::PathArgs};
 
 /// Print the content of files
 #[derive(Debug, clap::Args)]
@@ -11,13 +9,15 @@ use super::common::ImageArgs;
     after_long_help = "\
 Examples:
   lith cat image.erofs /etc/os-release
-  lith cat image.erofs /boot/vmlinuz > vmlinuz"
+  lith cat image.erofs /boot/vmlinuz > vmlinuz
+  lith cat image.erofs '/etc/apt/**/*.list'
+  lith cat image.erofs --files-from names",
+    mut_arg("paths", |paths| paths.required_unless_present("files_from"))
 )]
 pub(crate) struct Cat {
     #[command(flatten)]
     pub(crate) image: ImageArgs,
 
-    /// The files
-    #[arg(required = true, value_name = "PATH")]
-    pub(crate) paths: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) paths: PathArgs,
 }

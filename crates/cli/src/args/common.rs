@@ -4,23 +4,41 @@ use std::{env, num::NonZeroUsize, path::PathBuf, thread};
 
 use lith::tree::Timestamp;
 
-/// An image and its further devices.
-#[derive(Debug, clap::Args)]
+use super::value::{self, Size};
+
+/// An image, its start within the file, and its further devices.
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ImageArgs {
-    /// The EROFS image
+    /// The EROFS image; `-`: the file that is standard input
     pub(crate) image: PathBuf,
+
+    /// Byte offset of the image within its file, as of one that follows a program
+    #[arg(long, value_name = "BYTES", default_value = "0", hide_default_value = true)]
+    pub(crate) offset: Size,
 
     /// A further device of a multi-device image, in the order of its device table
     #[arg(long = "device", value_name = "FILE")]
     pub(crate) devices: Vec<PathBuf>,
 }
 
+/// Makes the argument of an image that of a tree of any kind.
+pub(super) fn any_tree(argument: clap::Arg) -> clap::Arg {
+    argument.value_name("SOURCE").help("A directory, a tar (`-`: standard input) or an EROFS image")
+}
+
 /// The number of threads.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WorkersArgs {
     /// Threads to use [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = value::count)]
     workers: Option<NonZeroUsize>,
+}
+
+impl ImageArgs {
+    /// An image that is the whole of a file.
+    pub(crate) const fn new(image: PathBuf) -> Self {
+        Self { image, offset: Size(0), devices: Vec::new() }
+    }
 }
 
 impl WorkersArgs {

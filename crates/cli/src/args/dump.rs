@@ -1,6 +1,6 @@
 //! Defines the arguments of `lith dump`.
 
-use std::path::PathBuf;
+use super::common::{self, ImageArgs};
 
 /// Print a whole tree as text
 #[derive(Debug, clap::Args)]
@@ -12,13 +12,10 @@ use std::path::PathBuf;
 Examples:
   lith dump image.erofs > image.txt
   diff <(lith dump old.erofs) <(lith dump new.erofs)
-  lith dump rootfs.tar.gz | sha256sum"
+  lith dump rootfs.tar.gz | sha256sum",
+    mut_arg("image", common::any_tree)
 )]
 pub(crate) struct Dump {
-    /// A directory, a tar (`-`: standard input) or an EROFS image
-    pub(crate) source: PathBuf,
-
-    /// A further device of a multi-device image, in the order of its device table
-    #[arg(long = "device", value_name = "FILE")]
-    pub(crate) devices: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) source: ImageArgs,
 }

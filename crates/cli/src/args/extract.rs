@@ -1,10 +1,14 @@
 //! Defines the arguments of `lith extract`.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::path::PathBuf;
 
 use lith::export::{Existing, ExtractOptions, Owners};
 
-use super::common::{ImageArgs, WorkersArgs};
+use super::{
+    common::{ImageArgs, WorkersArgs},
+    paths::PathArgs,
+    value,
+};
 
 /// Extract files of an image
 #[derive(Debug, clap::Args)]
@@ -15,21 +19,23 @@ use super::common::{ImageArgs, WorkersArgs};
         Nothing is written outside of the directory, even from a malicious image.",
     after_long_help = "\
 Examples:
-  lith extract image.erofs copy
-  lith extract image.erofs copy /etc /usr/share/doc
-  lith extract --overwrite image.erofs / /etc/os-release"
+  lith extract image.erofs               all files, into the directory `image`
+  lith extract -C copy image.erofs
+  lith extract -C copy image.erofs /etc '/usr/share/doc/**/copyright'
+  lith extract -C / --overwrite image.erofs /etc/os-release
+  lith extract -C copy -0 -T names image.erofs"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Extract {
     #[command(flatten)]
     pub(crate) image: ImageArgs,
 
-    /// The directory to extract to; created if needed
-    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) paths: PathArgs,
 
-    /// Paths in the image [default: all]
-    #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<OsString>,
+    /// The directory to extract to, created if needed [default: the image's name without suffix, in the current directory]
+    #[arg(short = 'C', long, visible_short_alias = 'd', value_name = "DIR", value_parser = value::place())]
+    pub(crate) directory: Option<PathBuf>,
 
     /// Replace existing files
     #[arg(long)]

@@ -21,6 +21,7 @@ pub(crate) mod man;
 pub(crate) mod map;
 pub(crate) mod mount;
 pub(crate) mod mount_options;
+pub(crate) mod paths;
 pub(crate) mod report;
 mod rule;
 pub(crate) mod stat;
@@ -50,7 +51,7 @@ Examples:
   lith build rootfs rootfs.erofs         build an image of a directory
   lith mount rootfs.erofs /mnt           mount it
   lith ls -l rootfs.erofs /etc           list its files without mounting
-  lith extract rootfs.erofs copy         extract all files
+  lith extract -C copy rootfs.erofs      extract all files
   lith diff rootfs rootfs.erofs          compare it with its source
 
 Exit codes:

@@ -9,7 +9,7 @@ use rustix::mount::MountFlags;
 use super::{
     common::ImageArgs,
     mount_options::{FLAGS, MountOption},
-    value::Size,
+    value::{self, Size},
 };
 
 /// Mount an image
@@ -30,7 +30,7 @@ Mount options (-o):
   allow_other        other users have access, as file modes permit (default for root)
   allow_root         root has access, but no other user
   uid=N, gid=N       owner and group of all files
-  offset=BYTES, device=FILE, timeout=SECONDS
+  offset=BYTES, device=FILE, timeout=TIME
                      as the options of these names
   fsname=NAME, subtype=NAME
                      source and type in the list of mounts (FUSE only)
@@ -50,7 +50,7 @@ pub(crate) struct Mount {
     pub(crate) image: ImageArgs,
 
     /// The mount point
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_parser = value::place())]
     pub(crate) directory: PathBuf,
 
     /// Mount options, separated by commas
@@ -74,7 +74,7 @@ pub(crate) struct Mount {
     pub(crate) cache: Size,
 
     /// Write statistics to a file: at the end, and on SIGUSR1
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = value::place())]
     pub(crate) stats: Option<PathBuf>,
 
     /// Decode all data in this way, for measurements
@@ -82,15 +82,11 @@ pub(crate) struct Mount {
     pub(crate) decode: Option<DecodeWay>,
 
     /// Threads that answer requests and decode
-    #[arg(long, value_name = "N")]
+    #[arg(long = "workers", alias = "threads", value_name = "N", value_parser = value::count)]
     pub(crate) threads: Option<NonZeroUsize>,
 
-    /// Byte offset of the image within its file
-    #[arg(long, value_name = "BYTES")]
-    pub(crate) offset: Option<Size>,
-
-    /// Unmount after this time without a request
-    #[arg(long, value_name = "SECONDS")]
+    /// Unmount after this time without a request: `90`, `90s`, `2m`, `1h`
+    #[arg(long, value_name = "TIME", value_parser = value::seconds)]
     pub(crate) timeout: Option<u64>,
 
     /// Report the mount on standard output, then leave the terminal
@@ -162,7 +158,7 @@ pub(crate) struct Settings {
 impl Mount {
     pub(crate) fn plain(image: PathBuf, directory: PathBuf) -> Self {
         Self {
-            image: ImageArgs { image, devices: Vec::new() },
+            image: ImageArgs::new(image),
             directory,
             options: Vec::new(),
             fuse: false,
@@ -172,7 +168,6 @@ impl Mount {
             stats: None,
             decode: None,
             threads: None,
-            offset: None,
             timeout: None,
             server: false,
             quiet: false,
@@ -191,7 +186,7 @@ impl Mount {
             allow_root: false,
             uid: None,
             gid: None,
-            offset: self.offset.unwrap_or(Size(0)).0,
+            offset: self.image.offset.0,
             devices: self.image.devices.clone(),
             timeout: self.timeout,
             source: None,
@@ -218,7 +213,7 @@ impl Mount {
         add("--cache", Some(self.cache.0.to_string().into()));
         add("--stats", self.stats.as_ref().map(Into::into));
         add("--decode", self.decode.map(|way| way.name().into()));
-        add("--threads", self.threads.map(|threads| threads.to_string().into()));
+        add("--workers", self.threads.map(|threads| threads.to_string().into()));
         add("--offset", Some(settings.offset.to_string().into()));
         add("--timeout", settings.timeout.map(|seconds| seconds.to_string().into()));
         for device in &settings.devices {

@@ -4,7 +4,7 @@ use std::{fmt, path::PathBuf, str::FromStr};
 
 use rustix::mount::MountFlags;
 
-use super::value::Size;
+use super::value::{Size, seconds};
 
 /// Options of mount(8) and FUSE without effect: they are the default here, or concern other programs.
 const IGNORED: [&str; 19] = [
@@ -143,7 +143,7 @@ impl FromStr for MountOption {
             "uid" => Self::Uid(parse(value)?),
             "gid" => Self::Gid(parse(value)?),
             "offset" | "fsoffset" => Self::Offset(parse(value)?),
-            "timeout" => Self::Timeout(parse(value)?),
+            "timeout" => Self::Timeout(duration(value)?),
             "device" if !value.is_empty() => Self::Device(value.into()),
             "fsname" if !value.is_empty() => Self::Source(value.to_owned()),
             "subtype" if !value.is_empty() => Self::Subtype(value.to_owned()),
@@ -154,6 +154,10 @@ impl FromStr for MountOption {
 
 fn parse<T: FromStr>(value: &str) -> Result<T, MountOptionError> {
     value.parse().map_err(|_no_number| MountOptionError::Value(value.to_owned()))
+}
+
+fn duration(value: &str) -> Result<u64, MountOptionError> {
+    seconds(value).map_err(|_no_duration| MountOptionError::Value(value.to_owned()))
 }
 
 #[cfg(test)]

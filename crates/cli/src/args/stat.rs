@@ -1,8 +1,6 @@
 //! Defines the arguments of `lith stat`.
 
-use std::ffi::OsString;
-
-use super::common::ImageArgs;
+use super::{common::ImageArgs, paths::PathArgs};
 
 /// Show all attributes of files
 #[derive(Debug, clap::Args)]
@@ -12,19 +10,23 @@ use super::common::ImageArgs;
 Examples:
   lith stat image.erofs /bin/sh
   lith stat -L image.erofs /bin/sh       the target of the link
-  lith stat --json image.erofs / | jq .nid"
+  lith stat --json image.erofs / | jq .nid",
+    mut_arg("paths", |paths| paths.required_unless_present("files_from"))
 )]
 pub(crate) struct Stat {
     #[command(flatten)]
     pub(crate) image: ImageArgs,
 
-    /// The files
-    #[arg(required = true, value_name = "PATH")]
-    pub(crate) paths: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) paths: PathArgs,
 
     /// Follow symbolic links, within the image
     #[arg(short = 'L', long)]
     pub(crate) dereference: bool,
+
+    /// Show times in the local time zone
+    #[arg(long)]
+    pub(crate) local: bool,
 
     /// Print one JSON object per line
     #[arg(long)]

@@ -1,8 +1,8 @@
 //! Defines the arguments of `lith tar`.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::path::PathBuf;
 
-use super::common::ImageArgs;
+use super::{common::ImageArgs, paths::PathArgs};
 
 /// Convert an image to a tar
 #[derive(Debug, clap::Args)]
@@ -19,9 +19,8 @@ pub(crate) struct Tar {
     #[command(flatten)]
     pub(crate) image: ImageArgs,
 
-    /// Paths in the image [default: all]
-    #[arg(value_name = "PATH")]
-    pub(crate) paths: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) paths: PathArgs,
 
     /// The tar, replaced when it is complete [default: standard output]
     #[arg(short, long, value_name = "FILE")]

@@ -1,8 +1,12 @@
 //! Parses sizes, times, compressors and other values of options.
 
-use std::str::FromStr;
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
 use jiff::{Timestamp as Time, civil};
 use lith::{
     builder::{ImageId, IndexForm, Preset},
@@ -13,6 +17,10 @@ use lith::{
 use uuid::Uuid;
 
 const NO_SIZE: &str = "expected a number of bytes, or one with K, M, G or T: 65536, 64K, 1M";
+const NO_COUNT: &str = "expected a number from 1 on";
+const NO_DURATION: &str = "expected a number of seconds, or one with s, m, h or d: 90, 90s, 2m";
+const NO_STREAM: &str =
+    "standard input or output can't be used here; `./-` is the file of this name";
 const NO_TIME: &str =
     "expected seconds since 1970, or a date such as 2024-01-31 or 2024-01-31T12:00:00Z";
 
@@ -70,6 +78,31 @@ impl FromStr for Size {
         let number: u64 = digits.parse().map_err(|_too_many_digits| "too large")?;
         number.checked_mul(1 << shift).map(Self).ok_or("too large")
     }
+}
+
+/// Parses a number of threads.
+pub(crate) fn count(text: &str) -> Result<NonZeroUsize, &'static str> {
+    text.parse().map_err(|_not_one| NO_COUNT)
+}
+
+/// Parses a duration in seconds: `90`, `90s`, `2m`, `1h`, `1d`.
+pub(crate) fn seconds(text: &str) -> Result<u64, &'static str> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let factor = match text.get(digits.len()..).unwrap_or_default() {
+        "" | "s" | "sec" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        "d" => 86400,
+        _ => return Err(NO_DURATION),
+    };
+    let number: u64 = digits.parse().map_err(|_not_one| NO_DURATION)?;
+    number.checked_mul(factor).ok_or("too large")
+}
+
+/// Parses the path of a file or directory that standard input or output can't replace.
+pub(crate) fn place() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new()
+        .try_map(|path| if path == Path::new("-") { Err(NO_STREAM) } else { Ok(path) })
 }
 
 pub(crate) fn block(text: &str) -> Result<BlockBits, &'static str> {
@@ -213,6 +246,22 @@ mod tests {
         }
         for text in ["18446744073709551616", "18014398509481984K"] {
             assert_eq!(parse(text), Err("too large"), "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_and_durations_say_what_is_expected() {
+        assert_eq!(count("3").map(NonZeroUsize::get), Ok(3));
+        for text in ["0", "-1", "many", ""] {
+            assert_eq!(count(text), Err(NO_COUNT), "{text}");
+        }
+        for (text, expected) in
+            [("0", 0), ("90", 90), ("2s", 2), ("2m", 120), ("1h", 3600), ("1d", 86400)]
+        {
+            assert_eq!(seconds(text), Ok(expected), "{text}");
+        }
+        for text in ["", "s", "1.5s", "2 s", "2ms", "-1"] {
+            assert_eq!(seconds(text), Err(NO_DURATION), "{text}");
         }
     }
 

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use jiff::Timestamp;
+use jiff::{
+    Timestamp,
+    tz::{Offset, TimeZone},
+};
 use lith::format::file_type::FileType;
 
 /// A mode in the form of `ls -l`: `drwxr-sr-t`.
@@ -41,24 +44,71 @@ const fn letter(file_type: FileType) -> char {
     }
 }
 
-/// A time in UTC, from seconds since 1970 and nanoseconds: `2024-01-31 12:00:00`, with nanoseconds and zone as `{:#}`. Outside
-/// the calendar it is `@` and the seconds.
+/// In which time zone times are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Zone {
+    Utc,
+    /// That of the system or of the variable TZ.
+    Local,
+}
+
+impl Zone {
+    /// The local one, or else UTC.
+    pub(crate) const fn local_if(is_local: bool) -> Self {
+        if is_local { Self::Local } else { Self::Utc }
+    }
+
+    fn offset(self, at: Timestamp) -> Offset {
+        match self {
+            Self::Utc => Offset::UTC,
+            Self::Local => TimeZone::system().to_offset(at),
+        }
+    }
+}
+
+/// A time, from seconds since 1970 and nanoseconds: `2024-01-31 12:00:00`, with nanoseconds and zone as `{:#}`. Outside the
+/// calendar it is `@` and the seconds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Time(pub(crate) i64, pub(crate) u32);
+pub(crate) struct Time(pub(crate) i64, pub(crate) u32, pub(crate) Zone);
 
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(sec, nsec) = *self;
+        let Self(sec, nsec, zone) = *self;
         let Ok(time) = Timestamp::from_second(sec) else {
             return write!(f, "@{sec}.{nsec:09}");
         };
-        let civil = jiff::tz::Offset::UTC.to_datetime(time);
+        let offset = zone.offset(time);
+        let civil = offset.to_datetime(time);
         let (date, time) = (civil.date(), civil.time());
         write!(f, "{date} {:02}:{:02}:{:02}", time.hour(), time.minute(), time.second())?;
         if f.alternate() {
-            return write!(f, ".{nsec:09} +0000");
+            let minutes = offset.seconds() / 60;
+            let sign = if minutes < 0 { '-' } else { '+' };
+            let (hours, minutes) = (minutes.abs() / 60, minutes.abs() % 60);
+            return write!(f, ".{nsec:09} {sign}{hours:02}{minutes:02}");
         }
         Ok(())
+    }
+}
+
+/// A number of bytes as `ls -h` shows it: `17`, `4.0K`, `340M`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HumanSize(pub(crate) u64);
+
+impl fmt::Display for HumanSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mut tenths, mut units) =
+            (u128::from(self.0) * 10, ["", "K", "M", "G", "T", "P", "E"].iter());
+        let mut unit = units.next().unwrap_or(&"");
+        // Rounded up, as ls(1) does.
+        while tenths > 10 * 1023 {
+            let Some(next) = units.next() else { break };
+            (tenths, unit) = (tenths.div_ceil(1024), next);
+        }
+        if unit.is_empty() || tenths > 99 {
+            return write!(f, "{}{unit}", tenths.div_ceil(10));
+        }
+        write!(f, "{}.{}{unit}", tenths / 10, tenths % 10)
     }
 }
 
@@ -83,10 +133,28 @@ mod tests {
 
     #[test]
     fn times_are_utc_and_never_fail() {
-        assert_eq!(Time(0, 7).to_string(), "1970-01-01 00:00:00");
-        assert_eq!(format!("{:#}", Time(0, 7)), "1970-01-01 00:00:00.000000007 +0000");
-        assert_eq!(format!("{:#}", Time(-1, 5)), "1969-12-31 23:59:59.000000005 +0000");
-        assert_eq!(Time(i64::MAX, 7).to_string(), "@9223372036854775807.000000007");
-        assert_eq!(Time(1 << 32, 4_000_000_000).to_string(), "2106-02-07 06:28:16");
+        let utc = |sec, nsec| Time(sec, nsec, Zone::Utc);
+        assert_eq!(utc(0, 7).to_string(), "1970-01-01 00:00:00");
+        assert_eq!(format!("{:#}", utc(0, 7)), "1970-01-01 00:00:00.000000007 +0000");
+        assert_eq!(format!("{:#}", utc(-1, 5)), "1969-12-31 23:59:59.000000005 +0000");
+        assert_eq!(utc(i64::MAX, 7).to_string(), "@9223372036854775807.000000007");
+        assert_eq!(utc(1 << 32, 4_000_000_000).to_string(), "2106-02-07 06:28:16");
+    }
+
+    #[test]
+    fn sizes_have_the_form_of_ls() {
+        for (bytes, shown) in [
+            (0, "0"),
+            (1023, "1023"),
+            (1024, "1.0K"),
+            (1025, "1.1K"),
+            (10 << 10, "10K"),
+            (300_000, "293K"),
+            (1023 << 10, "1023K"),
+            ((1 << 20) - 1, "1.0M"),
+            (u64::MAX, "16E"),
+        ] {
+            assert_eq!(HumanSize(bytes).to_string(), shown, "{bytes}");
+        }
     }
 }

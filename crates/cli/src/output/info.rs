@@ -8,7 +8,7 @@ use lith_report::{
 };
 
 use super::{
-    attributes::Time,
+    attributes::{Time, Zone},
     details::{details_text, estimates_text},
 };
 
@@ -26,7 +26,7 @@ fn summary_text(f: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     writeln!(f, "size        {} ({} bytes)", Bytes(summary.size), summary.size)?;
     writeln!(f, "UUID        {}", summary.uuid)?;
     writeln!(f, "label       {:?}", summary.label)?;
-    writeln!(f, "made        {}", Time(summary.made, 0))?;
+    writeln!(f, "made        {}", Time(summary.made, 0, Zone::Utc))?;
     writeln!(f, "blocks      {} of {} bytes", summary.blocks, summary.block_size)?;
     writeln!(f, "inodes      {}, root NID {}", summary.inodes, summary.root_nid)?;
     writeln!(f, "features    {}", list(&summary.features.incompat))?;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use lith::{format::file_type::FileType, reader::Inode};
 
-use super::subject::Subject;
+use super::{paths, subject::Subject};
 use crate::{args::cat::Cat, exit::Outcome, output};
 
 /// Bytes per read: several extents of the largest pclusters.
@@ -13,8 +13,9 @@ const READ: u64 = 4 << 20;
 /// Prints files; none if one of them does not exist.
 pub(crate) fn run(request: &Cat) -> anyhow::Result<Outcome> {
     let subject = Subject::open(&request.image)?;
-    let paths = request.paths.iter().map(|path| path.as_encoded_bytes());
-    let files = paths.map(|path| Ok((path, find(&subject, path)?)));
+    let is_file = |file_type| file_type != FileType::Directory;
+    let paths = paths::requested(&subject, &request.paths, is_file)?;
+    let files = paths.iter().map(|path| Ok((path, find(&subject, path)?)));
     let files = files.collect::<anyhow::Result<Vec<_>>>()?;
     let mut output = output::stdout()?;
     for (path, inode) in files {

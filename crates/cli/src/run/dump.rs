@@ -4,7 +4,7 @@ use super::trees;
 use crate::{args::dump::Dump, exit::Outcome, output};
 
 pub(crate) fn run(request: &Dump) -> anyhow::Result<Outcome> {
-    let source = trees::open(&request.source, &request.devices, &trees::everything())?;
+    let source = trees::open_at(&request.source, &trees::everything())?;
     let mut output = output::stdout()?;
     lith::tree::dump(source.filesystem(), &mut output)?;
     output::finish(output)

@@ -1,25 +1,87 @@
 //! Extracts files of an image (`lith extract`).
 
-use lith::export;
+use std::path::{Path, PathBuf};
 
-use super::trees;
+use anyhow::Context;
+use lith::{export, tree::DisplayPath};
+
+use super::{
+    paths::{self, is_pattern},
+    subject::Subject,
+    trees,
+};
 use crate::{
     args::extract::Extract,
     exit::Outcome,
-    output::{progress::Bar, skips::Skips},
+    output::{
+        error::{Place, tell},
+        progress::Bar,
+        skips::Skips,
+    },
 };
 
 pub(crate) fn run(request: &Extract) -> anyhow::Result<Outcome> {
-    let source = trees::of_image(&request.image)?;
-    let selection = trees::select(&source, &request.image, &request.paths)?;
+    let subject = Subject::open(&request.image)?;
+    let mut wanted = request.paths.clone();
+    let directory = match &request.directory {
+        Some(directory) => directory.clone(),
+        None if names_destination(request, &subject)? => PathBuf::from(wanted.paths.remove(0)),
+        None => default_directory(&request.image.image)?,
+    };
+    let paths = paths::requested(&subject, &wanted, |_any| true)?;
+    let source = trees::of_image(subject)?;
+    let selection = trees::select(&source, &request.image.image, &paths)?;
+    if request.directory.is_none() && !request.quiet {
+        let image = Place(&request.image.image);
+        tell(format_args!("lith: {image}: extracting to {}", Place(&directory)));
+    }
     let skips = Skips::default();
     let bar = Bar::new(!request.quiet, skips.progress());
-    let fs = source.filesystem();
-    let result = export::extract(fs, &selection, &request.directory, &request.options(), &skips);
+    let result =
+        export::extract(source.filesystem(), &selection, &directory, &request.options(), &skips);
     drop(bar);
     if !request.quiet {
         skips.print("lith");
     }
     result?;
     Ok(Outcome::Success)
+}
+
+/// Whether the first path is the destination, as before there was -C: the image doesn't have it, and it exists here or can
+/// be created.
+fn names_destination(request: &Extract, subject: &Subject<'_>) -> anyhow::Result<bool> {
+    let Some(first) = request.paths.paths.first() else { return Ok(false) };
+    let here = Path::new(first);
+    let bytes = first.as_encoded_bytes();
+    if subject.find(bytes, false).is_err() {
+        let parent = crate::output::directory_of(here);
+        return Ok(here.is_dir() || !is_pattern(bytes) && !here.exists() && parent.is_dir());
+    }
+    if here.is_dir() {
+        let (image, name) = (Place(&request.image.image), DisplayPath(bytes));
+        anyhow::bail!(
+            "{name} is a directory here and a path in the image; `lith extract -C {name} {image}` extracts to it, \
+             `lith extract -C DIR {image} {name}` extracts it"
+        );
+    }
+    Ok(false)
+}
+
+/// The image's name without suffix, in the current directory.
+fn default_directory(image: &Path) -> anyhow::Result<PathBuf> {
+    let name = image.file_stem().filter(|_| image.extension().is_some());
+    let name = name.with_context(|| format!("{}: -C DIR must name the destination", Place(image)));
+    Ok(name?.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_directory_has_the_name_of_the_image() {
+        let directory = |image: &str| default_directory(Path::new(image)).ok();
+        assert_eq!(directory("/srv/root.fs.erofs"), Some("root.fs".into()));
+        assert_eq!([directory("image"), directory("/dev/sda"), directory("-")], [None, None, None]);
+    }
 }

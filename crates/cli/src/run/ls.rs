@@ -9,13 +9,13 @@ use lith::{
     tree::DisplayPath,
 };
 
-use super::subject::Subject;
+use super::{owners::Owners, paths, subject::Subject};
 use crate::{
     args::ls::Ls,
     exit::Outcome,
     output::{
         self, Stdout,
-        attributes::{ModeString, Time},
+        attributes::{HumanSize, ModeString, Time, Zone},
         file::FileRecord,
         json,
     },
@@ -23,13 +23,31 @@ use crate::{
 
 pub(crate) fn run(request: &Ls) -> anyhow::Result<Outcome> {
     let subject = Subject::open(&request.image)?;
-    let path = request.path.as_encoded_bytes();
-    let start = subject.find(path, false)?;
-    let mut list = List { subject: &subject, request, output: output::stdout()? };
-    if start.file_type == FileType::Directory {
-        list.directory(path, &start)?;
-    } else {
-        list.show(path, path, &start)?;
+    let mut paths = paths::requested(&subject, &request.paths, |_any| true)?;
+    if paths.is_empty() {
+        paths.push(b"/".to_vec());
+    }
+    let found = paths.iter().map(|path| Ok((&**path, subject.find(path, false)?)));
+    let found = found.collect::<anyhow::Result<Vec<_>>>()?;
+    let lists = |inode: &Inode| inode.file_type == FileType::Directory && !request.directory;
+    let (directories, files): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|(_, inode)| lists(inode));
+    let owners = if request.names { Owners::of(&subject.image) } else { Owners::default() };
+    let mut list = List {
+        subject: &subject,
+        request,
+        owners,
+        with_paths: request.recursive || (request.paths.null && paths.len() > 1),
+        output: output::stdout()?,
+    };
+    for (path, inode) in &files {
+        list.show(path, path, inode)?;
+    }
+    for (number, (path, inode)) in directories.iter().enumerate() {
+        if paths.len() > 1 {
+            list.heading(path, number > 0 || !files.is_empty())?;
+        }
+        list.directory(path, inode)?;
     }
     output::finish(list.output)
 }
@@ -37,6 +55,9 @@ pub(crate) fn run(request: &Ls) -> anyhow::Result<Outcome> {
 struct List<'a> {
     subject: &'a Subject<'a>,
     request: &'a Ls,
+    owners: Owners,
+    /// Whether entries of directories are shown with their paths.
+    with_paths: bool,
     output: Stdout,
 }
 
@@ -48,6 +69,15 @@ struct Level<'a> {
 }
 
 impl<'a> List<'a> {
+    /// The line before the entries of one of several directories, for people.
+    fn heading(&mut self, path: &[u8], follows: bool) -> anyhow::Result<()> {
+        if !(self.request.json || self.with_paths) {
+            let gap = if follows { "\n" } else { "" };
+            writeln!(self.output, "{gap}{}:", DisplayPath(path))?;
+        }
+        Ok(())
+    }
+
     fn directory(&mut self, start_path: &[u8], start: &Inode) -> anyhow::Result<()> {
         // One buffer for the paths of all levels: with a path each, deep nesting would take quadratic memory.
         let mut path = start_path.to_vec();
@@ -79,7 +109,7 @@ impl<'a> List<'a> {
     /// Shows an entry; returns its inode if it is a directory to descend into.
     fn entry(&mut self, entry: &DirEntry, path: &[u8]) -> anyhow::Result<Option<Inode>> {
         let request = self.request;
-        let shown = if request.recursive { path } else { &entry.name };
+        let shown = if self.with_paths { path } else { &entry.name };
         if !(request.long || request.json || request.recursive) {
             self.name(shown)?;
             return Ok(None);
@@ -100,13 +130,33 @@ impl<'a> List<'a> {
             let record = FileRecord::new(path, inode, target.as_deref());
             json::write_line(&mut self.output, &record)?;
         } else {
-            long(&mut self.output, shown, inode, target.as_deref())?;
+            self.line(shown, inode, target.as_deref())?;
+        }
+        Ok(())
+    }
+
+    /// Writes a line as `ls -l` does.
+    fn line(&mut self, name: &[u8], inode: &Inode, target: Option<&[u8]>) -> anyhow::Result<()> {
+        let request = self.request;
+        let mode = ModeString(inode.file_type, inode.mode);
+        let (uid, gid) = (self.owners.user(inode.uid), self.owners.group(inode.gid));
+        let size = match inode.data {
+            InodeData::Device(rdev) => format!("{}, {}", rdev.major, rdev.minor),
+            _ if request.human_readable => HumanSize(inode.size).to_string(),
+            _ => inode.size.to_string(),
+        };
+        let time = Time(inode.mtime, inode.mtime_nsec, Zone::local_if(request.local));
+        let (nlink, name) = (inode.nlink, DisplayPath(name));
+        write!(self.output, "{mode} {nlink:>2} {uid:>5} {gid:>5} {size:>10} {time} {name}")?;
+        match target {
+            Some(target) => writeln!(self.output, " -> {}", DisplayPath(target))?,
+            None => writeln!(self.output)?,
         }
         Ok(())
     }
 
     fn name(&mut self, name: &[u8]) -> anyhow::Result<()> {
-        if self.request.null {
+        if self.request.paths.null {
             self.output.write_all(name)?;
             self.output.write_all(b"\0")?;
         } else {
@@ -130,27 +180,6 @@ fn enter(met: &mut HashSet<Nid>, directory: Nid, path: &[u8]) -> anyhow::Result<
     is_new
         .then_some(())
         .with_context(|| format!("{}: the directory has a second path", DisplayPath(path)))
-}
-
-fn long(
-    output: &mut Stdout,
-    name: &[u8],
-    inode: &Inode,
-    target: Option<&[u8]>,
-) -> anyhow::Result<()> {
-    let mode = ModeString(inode.file_type, inode.mode);
-    let (nlink, uid, gid) = (inode.nlink, inode.uid, inode.gid);
-    let size = match inode.data {
-        InodeData::Device(rdev) => format!("{}, {}", rdev.major, rdev.minor),
-        _ => inode.size.to_string(),
-    };
-    let (time, name) = (Time(inode.mtime, inode.mtime_nsec), DisplayPath(name));
-    write!(output, "{mode} {nlink:>2} {uid:>5} {gid:>5} {size:>10} {time} {name}")?;
-    match target {
-        Some(target) => writeln!(output, " -> {}", DisplayPath(target))?,
-        None => writeln!(output)?,
-    }
-    Ok(())
 }
 
 #[cfg(test)]

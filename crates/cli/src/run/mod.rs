@@ -16,6 +16,8 @@ pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod map;
 pub(crate) mod mount;
+mod owners;
+mod paths;
 mod presets;
 pub(crate) mod report;
 pub(crate) mod stat;

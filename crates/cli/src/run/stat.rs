@@ -9,13 +9,13 @@ use lith::{
 };
 use serde::Serialize;
 
-use super::subject::Subject;
+use super::{paths, subject::Subject};
 use crate::{
     args::stat::Stat,
     exit::Outcome,
     output::{
         self, Stdout,
-        attributes::{ModeString, Time},
+        attributes::{ModeString, Time, Zone},
         file::FileRecord,
         json,
     },
@@ -24,15 +24,15 @@ use crate::{
 /// Shows files; none if one of them does not exist.
 pub(crate) fn run(request: &Stat) -> anyhow::Result<Outcome> {
     let subject = Subject::open(&request.image)?;
-    let paths = request.paths.iter().map(|path| path.as_encoded_bytes());
-    let found = paths.map(|path| Facts::gather(&subject, path, request.dereference));
+    let paths = paths::requested(&subject, &request.paths, |_any| true)?;
+    let found = paths.iter().map(|path| Facts::gather(&subject, path, request.dereference));
     let found = found.collect::<anyhow::Result<Vec<_>>>()?;
     let mut output = output::stdout()?;
     for facts in found {
         if request.json {
             json::write_line(&mut output, &facts.record())?;
         } else {
-            facts.write(&mut output)?;
+            facts.write(Zone::local_if(request.local), &mut output)?;
         }
     }
     output::finish(output)
@@ -109,7 +109,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    fn write(&self, output: &mut Stdout) -> anyhow::Result<()> {
+    fn write(&self, zone: Zone, output: &mut Stdout) -> anyhow::Result<()> {
         let inode = &self.inode;
         write!(output, "  File: {}", DisplayPath(self.path))?;
         if let Some(target) = &self.target {
@@ -132,7 +132,7 @@ impl<'a> Facts<'a> {
         let (mode, text) = (inode.mode & 0o7777, ModeString(inode.file_type, inode.mode));
         let (uid, gid, links) = (inode.uid, inode.gid, inode.nlink);
         writeln!(output, "Access: {mode:04o}/{text}  Uid: {uid}  Gid: {gid}  Links: {links}")?;
-        writeln!(output, "Modify: {:#}", Time(inode.mtime, inode.mtime_nsec))?;
+        writeln!(output, "Modify: {:#}", Time(inode.mtime, inode.mtime_nsec, zone))?;
         for xattr in &self.xattrs {
             writeln!(output, " Xattr: {}={}", DisplayPath(&xattr.name), value(&xattr.value))?;
         }

@@ -1,21 +1,23 @@
 //! Opens images and finds files in them, with paths in errors.
 
-use std::path::Path;
+use std::{fs::File, io, iter, os::fd::AsFd, path::Path};
 
 use anyhow::Context;
 use lith::{
-    device::{FileDevice, ReadAt},
+    device::{FileDevice, OffsetDevice, ReadAt},
     format::file_type::FileType,
     reader::{Error, Image, Inode, Options},
+    source,
     tree::DisplayPath,
 };
+use lith_report::number::Count;
 
 use crate::{args::common::ImageArgs, output::error::Place};
 
 /// An open image and its path, which errors name.
 pub(crate) struct Subject<'a> {
     pub(crate) image: Image,
-    path: &'a Path,
+    pub(super) path: &'a Path,
 }
 
 impl<'a> Subject<'a> {
@@ -91,16 +93,64 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The primary device and the further ones.
+/// The primary device and the further ones. A primary one that is known to be something else than an image is refused.
 pub(crate) fn devices(args: &ImageArgs) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
-    let paths = std::iter::once(&args.image).chain(&args.devices);
-    paths.map(|path| device(path)).collect()
+    let primary = primary(&args.image, args.offset.0);
+    let further = args.devices.iter().map(|path| device(path));
+    iter::once(primary).chain(further).collect()
 }
 
-/// Opens a file or block device for reading.
+/// The device that starts so many bytes into a file, which is refused if it is known to be something else than an image.
+pub(crate) fn primary(path: &Path, offset: u64) -> anyhow::Result<Box<dyn ReadAt>> {
+    let device = device(path)?;
+    let device: Box<dyn ReadAt> = match offset {
+        0 => device,
+        _ => Box::new(OffsetDevice::new(device, offset)),
+    };
+    let start = source::TYPE_BYTES.min(usize::try_from(device.size()).unwrap_or(usize::MAX));
+    let mut bytes = vec![0; start];
+    let read = device.read_at(&mut bytes, 0);
+    read.with_context(|| format!("{}: cannot read", Place(path)))?;
+    refuse_other(path, &bytes)?;
+    Ok(device)
+}
+
+/// Refuses a file by its first bytes if they are those of another type or too few for an image.
+fn refuse_other(path: &Path, start: &[u8]) -> anyhow::Result<()> {
+    if let Some(found) = source::foreign_type(start) {
+        let remedy = match found {
+            "a tar" => "; `lith build` makes one of it, `lith dump` lists it",
+            "a program" => "; --offset names where an image within it starts",
+            _ => "",
+        };
+        anyhow::bail!("{}: is {found}; expected an EROFS image{remedy}", Place(path));
+    }
+    if start.len() < source::TYPE_BYTES {
+        let bytes = Count(start.len() as u64, "byte");
+        anyhow::bail!("{}: is no EROFS image, which has more than {bytes}", Place(path));
+    }
+    Ok(())
+}
+
+/// Opens a file or block device for reading; `-` is the file that is standard input.
 pub(crate) fn device(path: &Path) -> anyhow::Result<Box<dyn ReadAt>> {
-    let device = FileDevice::open(path);
-    Ok(Box::new(device.with_context(|| format!("{}: cannot open", Place(path)))?))
+    let place = || format!("{}: cannot open", Place(path));
+    if path == Path::new("-") {
+        let device = standard_input().and_then(FileDevice::new);
+        let reason =
+            "-: standard input is no file; an image is read at any position, so save it first";
+        return Ok(Box::new(device.context(reason)?));
+    }
+    let file = File::open(path).with_context(place)?;
+    if file.metadata().with_context(place)?.is_dir() {
+        let remedy = "; `lith build` makes one of it";
+        anyhow::bail!("{}: is a directory; expected an EROFS image{remedy}", Place(path));
+    }
+    Ok(Box::new(FileDevice::new(file).with_context(place)?))
+}
+
+fn standard_input() -> io::Result<File> {
+    Ok(io::stdin().as_fd().try_clone_to_owned()?.into())
 }
 
 /// A path without trailing slashes.

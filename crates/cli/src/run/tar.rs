@@ -8,7 +8,7 @@ use lith::{
     source::Source,
 };
 
-use super::trees;
+use super::{paths, subject::Subject, trees};
 use crate::{
     args::tar::Tar,
     exit::Outcome,
@@ -19,8 +19,10 @@ pub(crate) fn run(request: &Tar) -> anyhow::Result<Outcome> {
     if request.output.is_none() && io::stdout().is_terminal() {
         anyhow::bail!("a tar is not written to a terminal; redirect it, or name a file with -o");
     }
-    let source = trees::of_image(&request.image)?;
-    let selection = trees::select(&source, &request.image, &request.paths)?;
+    let subject = Subject::open(&request.image)?;
+    let paths = paths::requested(&subject, &request.paths, |_any| true)?;
+    let source = trees::of_image(subject)?;
+    let selection = trees::select(&source, &request.image.image, &paths)?;
     let skips = Skips::default();
     let result = write(request, &source, &selection, &skips);
     if !request.quiet {

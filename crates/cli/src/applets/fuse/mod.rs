@@ -61,7 +61,7 @@ impl Arguments {
         let mut mount = Mount::plain(self.image, self.mountpoint);
         mount.fuse = true;
         mount.foreground = self.foreground || self.debug;
-        mount.offset = Some(Size(self.offset));
+        mount.image.offset = Size(self.offset);
         mount.image.devices = self.devices;
         for option in self.options.into_iter().flat_map(|options| options.0) {
             option.apply(&mut mount);

@@ -5,14 +5,13 @@ mod kernel;
 mod memory;
 mod server;
 
-use std::{fs::File, io};
-
-use anyhow::Context;
+use std::{io, path::Path};
 
 use crate::{
     args::mount::{Mount, Settings},
     exit::Outcome,
     output::error::{Place, tell},
+    run::subject,
 };
 
 pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
@@ -22,7 +21,10 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     }
     // Checked first, because the errors of the kernel and of a server are less clear.
     let image = &request.image.image;
-    File::open(image).with_context(|| format!("{}: cannot open", Place(image)))?;
+    if image == Path::new("-") {
+        anyhow::bail!("-: standard input can't be mounted; save the image to a file");
+    }
+    subject::primary(image, settings.offset)?;
     if request.kernel || (!request.fuse && !request.foreground) {
         match by_kernel(request, &settings)? {
             Choice::Mounted => return Ok(Outcome::Success),

@@ -13,10 +13,7 @@ use std::{
 };
 
 use anyhow::Context;
-use lith::{
-    device::{OffsetDevice, ReadAt},
-    reader::{Image, Limits, Options},
-};
+use lith::reader::{Image, Limits, Options};
 use lith_fuse::{Mounted, Unmounter};
 use rustix::mount::MountFlags;
 use signal_hook::{
@@ -74,10 +71,7 @@ impl StatsFile {
 
 fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
     let place = &request.image.image;
-    let primary: Box<dyn ReadAt> = match settings.offset {
-        0 => subject::device(place)?,
-        offset => Box::new(OffsetDevice::new(subject::device(place)?, offset)),
-    };
+    let primary = subject::primary(place, settings.offset)?;
     let further = settings.devices.iter().map(|device| subject::device(device));
     let devices = std::iter::once(Ok(primary)).chain(further);
     let devices = devices.collect::<anyhow::Result<Vec<_>>>()?;

@@ -238,6 +238,6 @@ fn devices_and_owners_are_kept() {
     let stat = json(args!["stat", "--json", image, "/device"]);
     assert_eq!(stat["rdev"], serde_json::json!({"major": 7, "minor": 300}));
     assert_eq!((&stat["uid"], &stat["gid"]), (&70_000.into(), &4_000_000_000_u64.into()));
-    printed(args!["extract", image, copy]);
+    printed(args!["extract", "-C", copy, image]);
     assert_eq!(printed(args!["diff", sample.src(), copy]), "");
 }

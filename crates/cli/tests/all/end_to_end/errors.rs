@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     args,
-    sample::{Sample, command, complaint, lith},
+    sample::{Sample, command, complaint, lith, printed},
 };
 
 #[test]
@@ -25,7 +25,7 @@ fn a_missing_file_is_named_in_one_line() {
         (args!["report", "-o", sample.path("new"), nothing].to_vec(), 1),
         (args!["dump", nothing].to_vec(), 1),
         (args!["tar", "-o", sample.path("new"), nothing].to_vec(), 1),
-        (args!["extract", nothing, sample.path("new")].to_vec(), 1),
+        (args!["extract", "-C", sample.path("new"), nothing].to_vec(), 1),
         (args!["diff", nothing, image].to_vec(), 2),
         (args!["check", nothing].to_vec(), 8),
     ] {
@@ -100,6 +100,73 @@ fn a_file_that_is_no_image_is_refused() {
         let output = lith(args![verb, file]);
         assert_eq!(output.status.code(), Some(code), "{verb}");
         assert!(complaint(&output).contains("no EROFS"), "{verb}");
+    }
+}
+
+#[test]
+fn every_verb_calls_a_file_that_is_no_image_by_its_type() {
+    let sample = Sample::new();
+    let (tar, program) = (sample.path("tar"), sample.path("program"));
+    let squash = sample.path("squash");
+    let image = sample.path("image");
+    printed(args!["build", "-q", sample.src(), image]);
+    printed(args!["tar", "-o", tar, image]);
+    fs::write(&program, b"\x7fELF etc.").unwrap();
+    fs::write(&squash, b"hsqs etc.").unwrap();
+    let short = sample.path("short");
+    fs::write(&short, [0; 500]).unwrap();
+    for (file, expected) in [
+        (&tar, "is a tar; expected an EROFS image; `lith build` makes one of it"),
+        (&program, "is a program; expected an EROFS image; --offset names where"),
+        (&squash, "is a SquashFS image; expected an EROFS image"),
+        (&sample.src(), "is a directory; expected an EROFS image; `lith build` makes"),
+        (&short, "is no EROFS image, which has more than 500 bytes"),
+    ] {
+        let out = sample.path("out");
+        for args in [
+            args!["ls", file].to_vec(),
+            args!["cat", file, "/x"].to_vec(),
+            args!["stat", file, "/x"].to_vec(),
+            args!["extract", "-C", out, file].to_vec(),
+            args!["tar", "-o", out, file].to_vec(),
+            args!["check", file].to_vec(),
+            args!["info", file].to_vec(),
+            args!["report", "-o", out, file].to_vec(),
+            args!["map", file, "/x"].to_vec(),
+            args!["mount", file, sample.src()].to_vec(),
+        ] {
+            let output = lith(&args);
+            assert_ne!(output.status.code(), Some(0), "{args:?}");
+            let line = complaint(&output);
+            assert!(line.contains(expected), "{args:?}: {line}");
+        }
+        assert!(!out.exists());
+    }
+}
+
+#[test]
+fn standard_input_is_an_image_if_it_is_a_file() {
+    let (_sample, image) = Sample::built();
+    let with = |input: File| command().args(args!["ls", "-"]).stdin(input).output().unwrap();
+    let listed = with(File::open(&image).unwrap());
+    assert!(String::from_utf8(listed.stdout).unwrap().starts_with("empty\nhello\n"));
+    let (reader, writer) = io::pipe().unwrap();
+    drop(writer);
+    let refused = command().args(args!["ls", "-"]).stdin(reader).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(complaint(&refused).contains("standard input is no file"));
+}
+
+#[test]
+fn numbers_say_what_is_expected() {
+    let (sample, image) = Sample::built();
+    for (args, expected) in [
+        (args!["check", "--workers", "0", image].to_vec(), "expected a number from 1 on"),
+        (args!["mount", "--timeout", "2x", image, sample.src()].to_vec(), "2m"),
+        (args!["ls", "--offset", "many", image].to_vec(), "expected a number of bytes"),
+    ] {
+        let text = String::from_utf8(lith(&args).stderr).unwrap();
+        assert!(text.contains(expected), "{text}");
     }
 }
 
