@@ -10,13 +10,14 @@ mod exit;
 mod output;
 mod run;
 
-use std::{env, ffi::OsString, process::ExitCode};
+use std::{env, ffi::OsString, process::ExitCode, time::Instant};
 
-use args::Verb;
+use args::{MessageArgs, Verb};
 use exit::{Convention, Outcome};
-use output::error;
+use output::{color, error, usage};
 
 fn main() -> ExitCode {
+    let started = Instant::now();
     let line: Vec<OsString> = env::args_os().collect();
     // Called as `mkfs.erofs …` or as `lith mkfs.erofs …`.
     for (index, argument) in line.iter().enumerate().take(2) {
@@ -25,10 +26,18 @@ fn main() -> ExitCode {
             return (applet.main)(line);
         }
     }
-    let name = line.get(1).cloned().unwrap_or_default();
-    let convention = Convention::of(&name.to_string_lossy());
+    let mut words = line.iter().skip(1).map(|word| word.to_string_lossy());
+    let verb = words.find(|word| !word.starts_with('-')).unwrap_or_default();
+    let convention = Convention::of(&verb);
     let result = match args::parse() {
-        Ok(verb) => run(verb),
+        Ok((verb, messages)) => {
+            color::choose(messages.color);
+            let result = run(verb, messages);
+            if messages.verbose {
+                usage::tell(started);
+            }
+            result
+        }
         Err(message) if message.use_stderr() => {
             // If this can't be printed, nobody is left to be told.
             let _ = message.print();
@@ -39,21 +48,24 @@ fn main() -> ExitCode {
     convention.code(&error::conclude("lith", result))
 }
 
-fn run(verb: Verb) -> anyhow::Result<Outcome> {
+fn run(verb: Verb, messages: MessageArgs) -> anyhow::Result<Outcome> {
     match verb {
-        Verb::Build(request) => run::build::run(*request),
+        Verb::Build(request) => run::build::run(*request, messages),
         Verb::Ls(request) => run::ls::run(&request),
         Verb::Cat(request) => run::cat::run(&request),
         Verb::Stat(request) => run::stat::run(&request),
-        Verb::Extract(request) => run::extract::run(&request),
-        Verb::Tar(request) => run::tar::run(&request),
-        Verb::Mount(request) => run::mount::run(&request),
+        Verb::Extract(request) => run::extract::run(&request, messages),
+        Verb::Tar(request) => run::tar::run(&request, messages),
+        Verb::Mount(mut request) => {
+            request.quiet = messages.quiet;
+            run::mount::run(&request)
+        }
         Verb::Umount(request) => run::umount::run(&request),
-        Verb::Check(request) => run::check::run(&request),
+        Verb::Check(request) => run::check::run(&request, messages),
         Verb::Info(request) => run::info::run(&request),
-        Verb::Report(request) => run::report::run(&request),
+        Verb::Report(request) => run::report::run(&request, messages),
         Verb::Map(request) => run::map::run(&request),
-        Verb::Diff(request) => run::diff::run(&request),
+        Verb::Diff(request) => run::diff::run(&request, messages),
         Verb::Dump(request) => run::dump::run(&request),
         Verb::Bench(request) => run::bench::run(&request).map(|never| match never {}),
         Verb::Applets(request) => run::applets::run(&request, applets::names()),

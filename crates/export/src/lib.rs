@@ -21,5 +21,5 @@ pub use directory::{Existing, ExtractError, ExtractOptions, Owners, Permissions,
 pub use observer::{ExportObserver, Skipped, What};
 pub use report::Report;
 pub use selection::{NoSuchPath, Selection};
-pub use tar::{TarError, write_tar};
+pub use tar::{MemberOrder, TarError, write_tar};
 pub use vmdk::vmdk_descriptor;

@@ -13,7 +13,7 @@ use std::{
     process::Command,
 };
 
-use lith_export::{ExtractOptions, Selection, extract, write_tar};
+use lith_export::{ExtractOptions, MemberOrder, Selection, extract, write_tar};
 use lith_source::{Options, Source};
 use lith_tree::{
     DiffOptions, Filesystem, InodeIndex, Kind, MemoryContents, Metadata, Name, Timestamp, Tree,
@@ -104,7 +104,7 @@ fn golden_trees_come_back_from_a_tar() {
         let whole = source.filesystem();
         let tar = place.path().join("golden.tar");
         let mut output = File::create(&tar).unwrap();
-        write_tar(whole, &Selection::all(), &mut output, &()).unwrap();
+        write_tar(whole, &Selection::all(), MemberOrder::Path, &mut output, &()).unwrap();
         let file = File::open(&tar).unwrap();
         let back = lith_source::tar(file, &tar, &Options::default()).unwrap();
         let without_sockets: Vec<_> = differences(whole, &back)
@@ -201,7 +201,7 @@ proptest! {
         }
         let mut bytes = Vec::new();
         let whole = Filesystem::new(&tree, &contents);
-        write_tar(whole, &Selection::all(), &mut bytes, &()).unwrap();
+        write_tar(whole, &Selection::all(), MemberOrder::Path, &mut bytes, &()).unwrap();
         let spool = tempfile::tempdir().unwrap();
         let options = Options::with(|options| options.spool_dir = spool.path().to_owned());
         let back = lith_source::tar_stream(Cursor::new(bytes), Path::new("-"), &options).unwrap();

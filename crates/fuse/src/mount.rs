@@ -100,7 +100,9 @@ fn by_helper(directory: &Path, options: &Options) -> io::Result<OwnedFd> {
     command.env("_FUSE_COMMFD", theirs.as_raw_fd().to_string());
     command.args(["-o", &helper_options(options), "--"]).arg(directory).stdin(Stdio::null());
     let output = command.output().map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => io::Error::other(format!("{HELPER} is not installed: {error}")),
+        io::ErrorKind::NotFound => io::Error::other(format!(
+            "only root mounts without {HELPER}, which is not installed; the package fuse3 has it"
+        )),
         _ => error,
     })?;
     drop(theirs);

@@ -29,9 +29,9 @@ pub mod device {
 /// Writing trees to directories and tars, and describing the blocks of images to other programs.
 pub mod export {
     pub use lith_export::{
-        Existing, ExportObserver, ExtractError, ExtractOptions, ListError, NoSuchPath, Owners,
-        Permissions, Report, Selection, Skipped, TarError, What, block_list, extract, source_map,
-        vmdk_descriptor, write_tar,
+        Existing, ExportObserver, ExtractError, ExtractOptions, ListError, MemberOrder, NoSuchPath,
+        Owners, Permissions, Report, Selection, Skipped, TarError, What, block_list, extract,
+        source_map, vmdk_descriptor, write_tar,
     };
 }
 

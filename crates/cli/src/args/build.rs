@@ -40,7 +40,6 @@ pub(crate) struct Build {
     /// Whether the image is read back and compared with its source.
     pub(crate) verify: bool,
     pub(crate) json: bool,
-    pub(crate) quiet: bool,
 }
 
 /// Make an image of a directory, a tar or another image
@@ -238,10 +237,6 @@ struct WorkArguments {
     /// Print the report as a JSON object
     #[arg(long)]
     json: bool,
-
-    /// Print only errors
-    #[arg(short, long, conflicts_with = "json")]
-    quiet: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -310,7 +305,6 @@ impl Arguments {
             memory,
             verify: !self.work.no_verify,
             json: self.work.json,
-            quiet: self.work.quiet,
         })
     }
 
@@ -537,7 +531,7 @@ mod tests {
         assert!(request.verify && request.read.xattrs);
         assert_eq!(request.options.identity.id, ImageId::FromContent);
         assert_eq!(request.adjust, Adjust::default());
-        assert!(!request.json && !request.quiet);
+        assert!(!request.json);
         assert_eq!(request.read.spool_dir, PathBuf::from("."));
     }
 
@@ -603,7 +597,6 @@ mod tests {
             (&["--rule", "*.so=zstd", "--kernel", "6.1"], "6.10"),
             (&["--rule", "*.so=lz4,pcluster=8K", "--kernel", "5.4"], "5.13"),
             (&["--workers", "0"], "0"),
-            (&["--json", "-q"], "--quiet"),
         ] {
             let error = parse(arguments).unwrap_err().to_string();
             assert!(error.contains(found), "{arguments:?}: {error}");

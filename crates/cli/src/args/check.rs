@@ -2,7 +2,7 @@
 
 use lith::check::Options;
 
-use super::common::{ImageArgs, OutputArgs, WorkersArgs};
+use super::common::{ImageArgs, WorkersArgs};
 
 /// Check whether an image is sound
 #[derive(Debug, clap::Args)]
@@ -33,8 +33,9 @@ pub(crate) struct Check {
     #[command(flatten)]
     workers: WorkersArgs,
 
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 impl Check {

@@ -2,6 +2,7 @@
 
 use std::{env, num::NonZeroUsize, path::PathBuf, thread};
 
+use clap::ColorChoice;
 use lith::tree::Timestamp;
 
 use super::value::{self, Size};
@@ -48,16 +49,28 @@ impl WorkersArgs {
     }
 }
 
-/// The form of the result.
-#[derive(Debug, clap::Args)]
-pub(crate) struct OutputArgs {
-    /// Print JSON instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Print nothing; the exit code is the result
-    #[arg(short, long, conflicts_with = "json")]
+/// What is printed beside the result, and how. All verbs have these options.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct MessageArgs {
+    /// Print only what is asked for and errors: no progress, no notes, no summary
+    #[arg(short, long, global = true, display_order = 900)]
     pub(crate) quiet: bool,
+
+    /// Print time and memory at the end
+    #[arg(short, long, global = true, display_order = 901)]
+    pub(crate) verbose: bool,
+
+    /// Use colours: auto (on a terminal, unless `NO_COLOR` is set), always or never
+    #[arg(
+        long,
+        value_name = "WHEN",
+        global = true,
+        default_value = "auto",
+        hide_default_value = true,
+        hide_possible_values = true,
+        display_order = 902
+    )]
+    pub(crate) color: ColorChoice,
 }
 
 /// The requested number of workers; without a request one per core.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use lith::tree::{Aspects, DiffOptions};
 
-use super::common::{OutputArgs, WorkersArgs};
+use super::common::WorkersArgs;
 
 /// Compare two trees
 #[derive(Debug, clap::Args)]
@@ -34,8 +34,9 @@ pub(crate) struct Diff {
     #[command(flatten)]
     workers: WorkersArgs,
 
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// A kind of differences.

@@ -55,10 +55,6 @@ pub(crate) struct Extract {
 
     #[command(flatten)]
     workers: WorkersArgs,
-
-    /// Print neither progress nor attributes that can't be set
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
 }
 
 impl Extract {

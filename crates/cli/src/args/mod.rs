@@ -25,6 +25,7 @@ pub(crate) mod paths;
 pub(crate) mod report;
 mod rule;
 pub(crate) mod stat;
+pub(crate) mod stream;
 pub(crate) mod tar;
 pub(crate) mod umount;
 pub(crate) mod value;
@@ -32,7 +33,7 @@ pub(crate) mod value;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
 pub(crate) use crate::output::error::one_line;
-pub(crate) use common::{source_date_epoch, workers};
+pub(crate) use common::{MessageArgs, source_date_epoch, workers};
 
 /// Builds, reads, checks and compares EROFS images
 #[derive(Debug, Parser)]
@@ -40,12 +41,11 @@ pub(crate) use common::{source_date_epoch, workers};
     name = "lith",
     version,
     max_term_width = 100,
-    disable_help_subcommand = true,
     subcommand_value_name = "VERB",
     subcommand_help_heading = "Verbs",
     long_about = "Builds, reads, checks and compares EROFS images: compressed, read-only filesystems \
                   that Linux mounts.",
-    after_help = "`lith VERB --help` explains a verb, with examples.",
+    after_help = "`lith help VERB` explains a verb, with examples.",
     after_long_help = "\
 Examples:
   lith build rootfs rootfs.erofs         build an image of a directory
@@ -61,6 +61,9 @@ Exit codes:
   `lith check` has those of fsck(8): 0 sound, 4 corrupt, 8 failure, 16 wrong usage."
 )]
 struct Cli {
+    #[command(flatten)]
+    messages: MessageArgs,
+
     #[command(subcommand)]
     verb: Verb,
 }
@@ -90,14 +93,14 @@ pub(crate) enum Verb {
     Man(man::Man),
 }
 
-/// Parses the program's arguments.
-pub(crate) fn parse() -> Result<Verb, clap::Error> {
+/// Parses the program's arguments: a verb, and what is printed beside its result.
+pub(crate) fn parse() -> Result<(Verb, MessageArgs), clap::Error> {
     let cli = Cli::try_parse().or_else(|error| match error.kind() {
         ErrorKind::DisplayVersion => Err(error),
         // Help and errors may describe any verb, so all of them must be defined.
         _ => Cli::from_arg_matches(&command().try_get_matches()?),
     });
-    cli.map(|cli| cli.verb)
+    cli.map(|cli| (cli.verb, cli.messages))
 }
 
 /// The definition of the command line, for completions and manual pages.
@@ -105,6 +108,11 @@ pub(crate) fn command() -> clap::Command {
     let mut command = Cli::command();
     command.build();
     command
+}
+
+/// The verbs, without `help`, which clap adds.
+pub(crate) fn verbs(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
+    command.get_subcommands().filter(|verb| verb.get_name() != "help")
 }
 
 #[cfg(test)]
@@ -118,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_help_of_every_verb_has_an_example() {
-        for verb in command().get_subcommands() {
+        for verb in verbs(&command()) {
             let help = verb.get_after_long_help().map(ToString::to_string).unwrap_or_default();
             let example = format!("  lith {} ", verb.get_name());
             assert!(help.contains("Examples:") && help.contains(&example), "{}", verb.get_name());

@@ -34,8 +34,4 @@ pub(crate) struct Report {
     /// Find equal files that are stored several times; reads all files of equal size
     #[arg(long)]
     pub(crate) equal_files: bool,
-
-    /// Print neither the result nor progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
 }

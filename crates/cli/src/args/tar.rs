@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::{common::ImageArgs, paths::PathArgs};
+use clap::ValueEnum;
+use lith::export::MemberOrder;
+
+use super::{common::ImageArgs, paths::PathArgs, stream::StreamCompression};
 
 /// Convert an image to a tar
 #[derive(Debug, clap::Args)]
@@ -11,8 +14,9 @@ use super::{common::ImageArgs, paths::PathArgs};
         all attributes, to standard output or a file.",
     after_long_help = "\
 Examples:
-  lith tar image.erofs | zstd > image.tar.zst
+  lith tar -o image.tar.zst image.erofs
   lith tar -o etc.tar image.erofs /etc
+  lith tar --order stored --compress zstd,19 image.erofs > image.tar.zst
   lith tar image.erofs | docker import - image"
 )]
 pub(crate) struct Tar {
@@ -22,11 +26,35 @@ pub(crate) struct Tar {
     #[command(flatten)]
     pub(crate) paths: PathArgs,
 
-    /// The tar, replaced when it is complete [default: standard output]
+    /// The tar, replaced when it is complete; compressed if it ends with .gz, .xz, .zst or .bz2; `-`: standard output
+    /// [default]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Print neither progress nor attributes that can't be stored
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
+    /// Compress it: none, gzip, xz, zstd or bzip2 [default: by the suffix of the output]
+    #[arg(long, value_name = "ALGORITHM[,LEVEL]")]
+    pub(crate) compress: Option<StreamCompression>,
+
+    /// The order of members: by path, or as files are stored, which is faster for images whose small files share large
+    /// pclusters
+    #[arg(long, value_name = "ORDER", default_value = "path")]
+    pub(crate) order: Order,
+}
+
+/// An order of members.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Order {
+    /// By path; the same tree has the same tar.
+    Path,
+    /// As files are stored.
+    Stored,
+}
+
+impl From<Order> for MemberOrder {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Path => Self::Path,
+            Order::Stored => Self::Stored,
+        }
+    }
 }

@@ -9,8 +9,10 @@ use std::{
 };
 
 use anyhow::Context;
+use clap::builder::styling::Style;
 use lith::{export::TarError, tree::DisplayPath};
 
+use super::color::{self, Painted};
 use crate::exit::Outcome;
 
 /// Prints a line on standard error. If it can't be written there, nobody is left to be told, and the exit code stays what it
@@ -39,6 +41,8 @@ pub(crate) fn conclude(program: &str, result: anyhow::Result<Outcome>) -> anyhow
 
 /// Prints the error of a program on standard error.
 pub(crate) fn print(program: &str, error: &anyhow::Error) {
+    let style = if color::is_wanted(&io::stderr()) { color::BAD } else { Style::new() };
+    let program = Painted { style, text: program };
     tell(format_args!("{program}: {}", one_line(error.as_ref())));
 }
 

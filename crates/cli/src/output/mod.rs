@@ -1,6 +1,8 @@
 //! How are results shown, to people and to programs? Holds their text and JSON forms, errors, progress and output files.
 
 pub(crate) mod attributes;
+pub(crate) mod color;
+pub(crate) mod compress;
 mod details;
 pub(crate) mod difference;
 pub(crate) mod error;
@@ -13,6 +15,7 @@ pub(crate) mod progress;
 pub(crate) mod signals;
 pub(crate) mod skips;
 pub(crate) mod target;
+pub(crate) mod usage;
 
 use std::{
     fs::File,

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::trees;
 use crate::{
-    args::build::Build,
+    args::{MessageArgs, build::Build},
     exit::Outcome,
     output::{
         self, Stdout,
@@ -24,21 +24,10 @@ use crate::{
     },
 };
 
-pub(crate) fn run(request: Build) -> anyhow::Result<Outcome> {
+pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let started = Instant::now();
-    let Build {
-        source,
-        devices,
-        image,
-        read,
-        options,
-        kernel_notes,
-        adjust,
-        memory,
-        verify,
-        json,
-        quiet,
-    } = request;
+    let Build { source, devices, image, read, options, kernel_notes, adjust, memory, verify, json } =
+        request;
     let open = || {
         let builder = Builder::source(trees::open(&source, &devices, &read)?);
         let builder = builder.options(|all| *all = options).adjust(adjust);
@@ -46,7 +35,7 @@ pub(crate) fn run(request: Build) -> anyhow::Result<Outcome> {
     };
     // Nothing shall fail after the image is in place but writing this.
     let mut output = output::stdout()?;
-    let Built { report, notes, .. } = make(open, &image, !quiet)?;
+    let Built { report, notes, .. } = make(open, &image, !messages.quiet)?;
     let seconds = started.elapsed().as_secs_f64();
     let notes = notes.iter().map(|note| NoteLine(note).to_string());
     let notes = kernel_notes.into_iter().chain(notes);
@@ -55,7 +44,7 @@ pub(crate) fn run(request: Build) -> anyhow::Result<Outcome> {
         let (image, notes) = (image.to_string_lossy(), notes.collect());
         let record = Record { image, report: &report, ratio, seconds, notes };
         json::write_pretty(&mut output, &record)?;
-    } else if !quiet {
+    } else if !messages.quiet {
         notes.for_each(|note| tell(format_args!("lith: {note}")));
         write_text(&image, &report, seconds, &mut output)?;
     }

@@ -12,28 +12,28 @@ use serde::Serialize;
 
 use super::subject;
 use crate::{
-    args::check::Check,
+    args::{MessageArgs, check::Check},
     exit::Outcome,
     output::{
-        self, Stdout,
+        self, Stdout, color,
         error::{Place, harmless},
         json,
         progress::Bar,
     },
 };
 
-pub(crate) fn run(request: &Check) -> anyhow::Result<Outcome> {
+pub(crate) fn run(request: &Check, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let path = request.image.image.as_path();
     let devices = subject::devices(&request.image)?;
     let progress = Arc::new(Progress::default());
-    let bar = Bar::new(!request.output.quiet, &progress);
+    let bar = Bar::new(!messages.quiet, &progress);
     let report = check::check_devices(devices, &request.options(), &*progress);
     drop(bar);
     let report = report.with_context(|| Place(path).to_string())?;
     let mut output = output::stdout()?;
-    if request.output.json {
+    if request.json {
         json::write_pretty(&mut output, &CheckRecord::new(path, &report))?;
-    } else if !request.output.quiet {
+    } else if !messages.quiet {
         write_text(path, &report, &mut output)?;
     }
     output.flush()?;
@@ -63,7 +63,8 @@ fn write_text(path: &Path, report: &Report, output: &mut Stdout) -> anyhow::Resu
         _ => "not sound",
     };
     let (inodes, decoded) = (report.counts.inodes, report.counts.decoded_bytes);
-    write!(output, "{}: {verdict}", Place(path))?;
+    let style = if outcome(report) == Outcome::Success { color::GOOD } else { color::BAD };
+    write!(output, "{}: {}", Place(path), color::painted(style, verdict))?;
     let (errors, unsupported) = (report.errors(), report.unsupported());
     for (count, what) in
         [(errors, "error"), (unsupported, "unsupported use"), (report.warnings(), "warning")]

@@ -13,23 +13,29 @@ use lith::{
 
 use super::trees;
 use crate::{
-    args::diff::Diff,
+    args::{MessageArgs, diff::Diff},
     exit::{self, Outcome},
     output::{self, Stdout, difference::DifferenceRecord, json, progress::Bar},
 };
 
-pub(crate) fn run(request: &Diff) -> anyhow::Result<Outcome> {
+pub(crate) fn run(request: &Diff, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let stdin = Path::new("-");
     if request.a == stdin && request.b == stdin {
         anyhow::bail!("standard input can't be both trees");
     }
     let a = trees::open(&request.a, &[], &trees::everything())?;
     let b = trees::open(&request.b, &[], &trees::everything())?;
-    let mut listing = Listing { request, output: output::stdout()?, count: 0, failed: None };
+    let mut listing = Listing {
+        request,
+        is_quiet: messages.quiet,
+        output: output::stdout()?,
+        count: 0,
+        failed: None,
+    };
     let (left, right) = (a.filesystem(), b.filesystem());
     let progress = Arc::new(Progress::default());
     // Differences on the same terminal would mix with the bar.
-    let bar = Bar::new(!request.output.quiet && !io::stdout().is_terminal(), &progress);
+    let bar = Bar::new(!messages.quiet && !io::stdout().is_terminal(), &progress);
     let result = tree::diff(left, right, &request.options(), &*progress, &mut |difference| {
         listing.add(&difference);
     });
@@ -42,6 +48,7 @@ pub(crate) fn run(request: &Diff) -> anyhow::Result<Outcome> {
 
 struct Listing<'a> {
     request: &'a Diff,
+    is_quiet: bool,
     output: Stdout,
     count: u64,
     failed: Option<io::Error>,
@@ -50,7 +57,7 @@ struct Listing<'a> {
 impl Listing<'_> {
     fn add(&mut self, difference: &Difference) {
         self.count += 1;
-        if self.request.output.quiet {
+        if self.is_quiet {
             // The first difference decides the exit code, and there is nothing to clean up.
             exit::now(Outcome::Different);
         }
@@ -65,7 +72,7 @@ impl Listing<'_> {
     }
 
     fn write(&mut self, difference: &Difference) -> io::Result<()> {
-        if self.request.output.json {
+        if self.request.json {
             json::write_line(&mut self.output, &DifferenceRecord::from(difference))
         } else {
             writeln!(self.output, "{difference}")

@@ -11,7 +11,7 @@ use super::{
     trees,
 };
 use crate::{
-    args::extract::Extract,
+    args::{MessageArgs, extract::Extract},
     exit::Outcome,
     output::{
         error::{Place, tell},
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-pub(crate) fn run(request: &Extract) -> anyhow::Result<Outcome> {
+pub(crate) fn run(request: &Extract, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let subject = Subject::open(&request.image)?;
     let mut wanted = request.paths.clone();
     let directory = match &request.directory {
@@ -31,16 +31,16 @@ pub(crate) fn run(request: &Extract) -> anyhow::Result<Outcome> {
     let paths = paths::requested(&subject, &wanted, |_any| true)?;
     let source = trees::of_image(subject)?;
     let selection = trees::select(&source, &request.image.image, &paths)?;
-    if request.directory.is_none() && !request.quiet {
+    if request.directory.is_none() && !messages.quiet {
         let image = Place(&request.image.image);
         tell(format_args!("lith: {image}: extracting to {}", Place(&directory)));
     }
     let skips = Skips::default();
-    let bar = Bar::new(!request.quiet, skips.progress());
+    let bar = Bar::new(!messages.quiet, skips.progress());
     let result =
         export::extract(source.filesystem(), &selection, &directory, &request.options(), &skips);
     drop(bar);
-    if !request.quiet {
+    if !messages.quiet {
         skips.print("lith");
     }
     result?;

@@ -16,6 +16,7 @@ use crate::{
     output::{
         self, Stdout,
         attributes::{HumanSize, ModeString, Time, Zone},
+        color::{self, painted},
         file::FileRecord,
         json,
     },
@@ -111,7 +112,7 @@ impl<'a> List<'a> {
         let request = self.request;
         let shown = if self.with_paths { path } else { &entry.name };
         if !(request.long || request.json || request.recursive) {
-            self.name(shown)?;
+            self.name(shown, entry.file_type.unwrap_or(FileType::Regular))?;
             return Ok(None);
         }
         let inode = self.subject.image.inode(entry.nid);
@@ -123,7 +124,7 @@ impl<'a> List<'a> {
 
     fn show(&mut self, shown: &[u8], path: &[u8], inode: &Inode) -> anyhow::Result<()> {
         if !(self.request.long || self.request.json) {
-            return self.name(shown);
+            return self.name(shown, inode.file_type);
         }
         let target = self.subject.target(path, inode)?;
         if self.request.json {
@@ -146,7 +147,8 @@ impl<'a> List<'a> {
             _ => inode.size.to_string(),
         };
         let time = Time(inode.mtime, inode.mtime_nsec, Zone::local_if(request.local));
-        let (nlink, name) = (inode.nlink, DisplayPath(name));
+        let name = painted(color::of_type(inode.file_type), DisplayPath(name));
+        let nlink = inode.nlink;
         write!(self.output, "{mode} {nlink:>2} {uid:>5} {gid:>5} {size:>10} {time} {name}")?;
         match target {
             Some(target) => writeln!(self.output, " -> {}", DisplayPath(target))?,
@@ -155,12 +157,12 @@ impl<'a> List<'a> {
         Ok(())
     }
 
-    fn name(&mut self, name: &[u8]) -> anyhow::Result<()> {
+    fn name(&mut self, name: &[u8], file_type: FileType) -> anyhow::Result<()> {
         if self.request.paths.null {
             self.output.write_all(name)?;
             self.output.write_all(b"\0")?;
         } else {
-            writeln!(self.output, "{}", DisplayPath(name))?;
+            writeln!(self.output, "{}", painted(color::of_type(file_type), DisplayPath(name)))?;
         }
         Ok(())
     }

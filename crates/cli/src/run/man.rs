@@ -33,7 +33,7 @@ pub(crate) fn run(
         .with_context(|| format!("{}: cannot create", Place(directory)))?;
     // A page has lith's version, not that of erofs-utils.
     let applets: Vec<_> = applets.map(|applet| applet.version(env!("CARGO_PKG_VERSION"))).collect();
-    for command in iter::once(&command).chain(command.get_subcommands()).chain(&applets) {
+    for command in iter::once(&command).chain(args::verbs(&command)).chain(&applets) {
         let name = command.get_display_name().unwrap_or_else(|| command.get_name());
         let path = directory.join(format!("{name}.1"));
         let mut page = Vec::new();
@@ -88,7 +88,7 @@ mod tests {
     fn every_verb_has_a_page() {
         let mut command = args::command();
         command.build();
-        for verb in command.get_subcommands() {
+        for verb in args::verbs(&command) {
             let mut page = Vec::new();
             render(verb, &mut page).unwrap();
             let page = String::from_utf8(page).unwrap();

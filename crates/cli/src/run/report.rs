@@ -16,7 +16,7 @@ use lith_report::{Facts, GENERATOR, Options, gather, number::Bytes, page};
 
 use super::{presets, subject::Subject};
 use crate::{
-    args::report::Report,
+    args::{MessageArgs, report::Report},
     exit::Outcome,
     output::{
         self, directory_of,
@@ -29,9 +29,9 @@ use crate::{
 /// Bytes at the start of a page that contain the name of its generator.
 const GENERATOR_BYTES: u64 = 4096;
 
-pub(crate) fn run(request: &Report) -> anyhow::Result<Outcome> {
+pub(crate) fn run(request: &Report, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let output = output(request)?;
-    let facts = facts(request, output.as_deref())?;
+    let facts = facts(request, messages, output.as_deref())?;
     let image = request.image.image.as_path();
     let name = image.file_name().unwrap_or(image.as_os_str());
     let page = page(name.as_encoded_bytes(), &facts)?;
@@ -42,7 +42,7 @@ pub(crate) fn run(request: &Report) -> anyhow::Result<Outcome> {
     };
     write(&path, &page)?;
     let mut output = output::stdout()?;
-    if !request.quiet {
+    if !messages.quiet {
         writeln!(output, "{}: {}", Place(&path), Bytes(page.len() as u64))?;
     }
     output::finish(output)
@@ -70,10 +70,10 @@ fn is_other(path: &Path) -> bool {
     read.is_err() || !String::from_utf8_lossy(&start).contains(GENERATOR)
 }
 
-fn facts(request: &Report, output: Option<&Path>) -> anyhow::Result<Facts> {
+fn facts(request: &Report, messages: MessageArgs, output: Option<&Path>) -> anyhow::Result<Facts> {
     let tries = Arc::new(AtomicBool::new(false));
     let what = Arc::clone(&tries);
-    let _bar = Bar::watch(!request.quiet, move || Position {
+    let _bar = Bar::watch(!messages.quiet, move || Position {
         what: if what.load(Ordering::Relaxed) { "trying presets" } else { "reading the image" },
         done: 0,
         total: 0,

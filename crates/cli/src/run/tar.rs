@@ -1,53 +1,81 @@
 //! Converts an image to a tar (`lith tar`).
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    io::{self, IsTerminal, Write},
+    path::Path,
+};
 
 use anyhow::Context;
 use lith::{
-    export::{self, Selection},
+    export::{self, MemberOrder, Selection},
     source::Source,
 };
 
 use super::{paths, subject::Subject, trees};
 use crate::{
-    args::tar::Tar,
+    args::{MessageArgs, stream::Compression, tar::Tar},
     exit::Outcome,
-    output::{self, error::Place, progress::Bar, skips::Skips, target::Target},
+    output::{self, compress::Encoder, error::Place, progress::Bar, skips::Skips, target::Target},
 };
 
-pub(crate) fn run(request: &Tar) -> anyhow::Result<Outcome> {
-    if request.output.is_none() && io::stdout().is_terminal() {
+pub(crate) fn run(request: &Tar, messages: MessageArgs) -> anyhow::Result<Outcome> {
+    let path = request.output.as_deref().filter(|path| *path != Path::new("-"));
+    if path.is_none() && io::stdout().is_terminal() {
         anyhow::bail!("a tar is not written to a terminal; redirect it, or name a file with -o");
     }
+    let compression = compression(request, path)?;
     let subject = Subject::open(&request.image)?;
     let paths = paths::requested(&subject, &request.paths, |_any| true)?;
     let source = trees::of_image(subject)?;
     let selection = trees::select(&source, &request.image.image, &paths)?;
     let skips = Skips::default();
-    let result = write(request, &source, &selection, &skips);
-    if !request.quiet {
+    let bar = Bar::new(!messages.quiet, skips.progress());
+    let job = Job { source: &source, selection, order: request.order.into(), compression };
+    let result = match path {
+        Some(path) => job.write_file(path, &skips),
+        None => job.write(&mut output::stdout()?, &skips),
+    };
+    drop(bar);
+    if !messages.quiet {
         skips.print("lith");
     }
     result?;
     Ok(Outcome::Success)
 }
 
-fn write(
-    request: &Tar,
-    source: &Source,
-    selection: &Selection,
-    skips: &Skips,
-) -> anyhow::Result<()> {
-    let _bar = Bar::new(!request.quiet, skips.progress());
-    let fs = source.filesystem();
-    let Some(path) = &request.output else {
-        let mut output = output::stdout()?;
-        export::write_tar(fs, selection, &mut output, skips)?;
-        return Ok(output.flush()?);
-    };
-    let mut target =
-        Target::create(path).with_context(|| format!("{}: cannot create", Place(path)))?;
-    let written = export::write_tar(fs, selection, &mut target, skips);
-    written.with_context(|| Place(path).to_string())?;
-    target.commit().with_context(|| format!("{}: cannot rename the finished file", Place(path)))
+/// The requested compression, or else that of the file's suffix.
+fn compression(request: &Tar, path: Option<&Path>) -> anyhow::Result<Option<Compression>> {
+    if let Some(compression) = request.compress {
+        return Ok(compression.0);
+    }
+    path.map_or(Ok(None), Compression::of_suffix).map_err(anyhow::Error::msg)
+}
+
+/// What is written, and how.
+struct Job<'a> {
+    source: &'a Source,
+    selection: Selection,
+    order: MemberOrder,
+    compression: Option<Compression>,
+}
+
+impl Job<'_> {
+    fn write_file(&self, path: &Path, skips: &Skips) -> anyhow::Result<()> {
+        let mut target =
+            Target::create(path).with_context(|| format!("{}: cannot create", Place(path)))?;
+        self.write(&mut target, skips).with_context(|| Place(path).to_string())?;
+        target.commit().with_context(|| format!("{}: cannot rename the finished file", Place(path)))
+    }
+
+    fn write(&self, output: &mut dyn Write, skips: &Skips) -> anyhow::Result<()> {
+        let Self { source, selection, order, .. } = self;
+        let fs = source.filesystem();
+        let Some(compression) = self.compression else {
+            export::write_tar(fs, selection, *order, output, skips)?;
+            return Ok(output.flush()?);
+        };
+        let mut encoder = Encoder::new(compression, output)?;
+        export::write_tar(fs, selection, *order, &mut encoder, skips)?;
+        Ok(encoder.finish()?)
+    }
 }

@@ -9,6 +9,8 @@ use crate::{args::umount::Umount, exit::Outcome, output::error::Place};
 pub(crate) fn run(request: &Umount) -> anyhow::Result<Outcome> {
     let directory = request.directory.as_path();
     let unmounted = if request.when_dead {
+        // As for the server, whose watcher this is.
+        let _ = rustix::thread::set_name(c"lith");
         lith_fuse::watch(io::stdin(), directory)
     } else {
         lith_fuse::unmount(directory, request.lazy)

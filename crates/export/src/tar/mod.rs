@@ -1,7 +1,7 @@
 //! How does a tree become a tar stream?
 //!
-//! In the PAX format: what does not fit the ustar header of an entry is in a PAX header before it. Entries are in the
-//! order of [`Tree::walk`](lith_tree::Tree::walk), directories with a slash at the end of their names and the root as `./`, so that the
+//! In the PAX format: what does not fit the ustar header of an entry is in a PAX header before it. Entries are in a
+//! [`MemberOrder`], directories with a slash at the end of their names and the root as `./`, so that the
 //! same tree always gives the same bytes. All names after the first of one inode are hard links. A file with a hole
 //! of at least 4 KiB is written in the sparse format of GNU tar, version 1.0. Sockets have no
 //! form in a tar and are skipped.
@@ -27,6 +27,17 @@ use sparse::SparseMap;
 
 pub use error::TarError;
 
+/// In which order the members of a tar are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum MemberOrder {
+    /// That of [`Tree::walk`](lith_tree::Tree::walk): the same tree always gives the same bytes.
+    #[default]
+    Path,
+    /// Files with content come after all other members but hard links to them, and in the order in which their contents are
+    /// best read ([`Contents::reading_order`](lith_tree::Contents::reading_order)).
+    Stored,
+}
+
 /// Writes the selected part of a tree to `output` as a tar stream.
 ///
 /// # Errors
@@ -34,6 +45,7 @@ pub use error::TarError;
 pub fn write_tar(
     fs: Filesystem<'_>,
     selection: &Selection,
+    order: MemberOrder,
     output: &mut dyn Write,
     observer: &dyn ExportObserver,
 ) -> Result<Report, TarError> {
@@ -43,6 +55,7 @@ pub fn write_tar(
         counter: Counter::start(observer, fs.tree, selection),
         firsts: HashMap::new(),
         buffer: vec![0; BUFFER],
+        postponed: (order == MemberOrder::Stored).then(Postponed::default),
     };
     let mut path = Vec::new();
     let mut ends = Vec::new();
@@ -50,6 +63,7 @@ pub fn write_tar(
         extend_path(&mut path, &mut ends, &visit);
         writer.write_entry(&path, visit.inode)?;
     }
+    writer.write_postponed()?;
     writer.finish()
 }
 
@@ -74,6 +88,17 @@ struct Writer<'a> {
     /// The first path of each inode with several names.
     firsts: HashMap<InodeIndex, Rc<[u8]>>,
     buffer: Vec<u8>,
+    /// What is written at the end; `None`: nothing.
+    postponed: Option<Postponed>,
+}
+
+/// Members that are written after all others.
+#[derive(Default)]
+struct Postponed {
+    /// Files with content, each once.
+    files: Vec<(Box<[u8]>, InodeIndex)>,
+    /// Further names of these.
+    links: Vec<(Box<[u8]>, InodeIndex)>,
 }
 
 impl Writer<'_> {
@@ -85,6 +110,14 @@ impl Writer<'_> {
         }
         if self.counter.is_cancelled() {
             return Err(TarError::Cancelled);
+        }
+        if let Some(postponed) = &mut self.postponed
+            && matches!(found.kind, Kind::Regular { size } if size > 0)
+        {
+            let is_first = found.nlink() < 2 || self.firsts.insert(inode, path.into()).is_none();
+            let list = if is_first { &mut postponed.files } else { &mut postponed.links };
+            list.push((path.into(), inode));
+            return Ok(());
         }
         if found.as_directory().is_none() && found.nlink() > 1 {
             if let Some(first) = self.firsts.get(&inode).map(Rc::clone) {
@@ -98,6 +131,22 @@ impl Writer<'_> {
             Kind::Regular { size } if size > 0 => self.write_file(entry, inode, size),
             _ => self.write_header(&entry),
         }
+    }
+
+    fn write_postponed(&mut self) -> Result<(), TarError> {
+        let Some(Postponed { files, links }) = self.postponed.take() else { return Ok(()) };
+        // From now on, the first name of each is the one that is written first.
+        let tree = self.fs.tree;
+        let is_file = |inode: &InodeIndex| matches!(tree.get(*inode).kind, Kind::Regular { size } if size > 0);
+        self.firsts.retain(|inode, _| !is_file(inode));
+        let inodes: Vec<_> = files.iter().map(|(_, inode)| *inode).collect();
+        let groups = self.fs.contents.reading_order(&inodes);
+        let order = groups.map_or_else(|| (0..files.len()).collect(), |groups| groups.concat());
+        let files = order.iter().filter_map(|number| files.get(*number));
+        for (path, inode) in files.chain(&links) {
+            self.write_entry(path, *inode)?;
+        }
+        Ok(())
     }
 
     fn write_header(&mut self, entry: &Entry<'_>) -> Result<(), TarError> {

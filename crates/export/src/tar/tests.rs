@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use lith_tree::{Aspects, Filesystem, Kind, Timestamp};
+use lith_tree::{Aspects, ContentError, Contents, Filesystem, Kind, Timestamp, Tree};
 
 use super::*;
 use crate::testing::{Notes, Sample, is_root};
@@ -15,7 +15,7 @@ use crate::testing::{Notes, Sample, is_root};
 fn tar_of(sample: &Sample) -> Vec<u8> {
     let mut bytes = Vec::new();
     let whole = Filesystem::new(&sample.tree, &sample.contents);
-    write_tar(whole, &Selection::all(), &mut bytes, &()).unwrap();
+    write_tar(whole, &Selection::all(), MemberOrder::Path, &mut bytes, &()).unwrap();
     bytes
 }
 
@@ -115,7 +115,8 @@ fn sockets_are_skipped_aloud() {
     sample.link(b"socket2", b"socket");
     let notes = Notes::default();
     let whole = Filesystem::new(&sample.tree, &sample.contents);
-    let report = write_tar(whole, &Selection::all(), &mut io::sink(), &notes).unwrap();
+    let report =
+        write_tar(whole, &Selection::all(), MemberOrder::Path, &mut io::sink(), &notes).unwrap();
     assert_eq!((report.names, report.skipped), (1, 2));
     let expected = ["/socket2: socket not kept", "/socket: socket not kept"];
     assert_eq!(notes.sorted(), expected);
@@ -127,8 +128,43 @@ fn chosen_paths_and_their_parents_are_written() {
     let selection = Selection::paths(&sample.tree, [&b"dir/closed"[..]]).unwrap();
     let mut bytes = Vec::new();
     let whole = Filesystem::new(&sample.tree, &sample.contents);
-    let report = write_tar(whole, &selection, &mut bytes, &()).unwrap();
+    let report = write_tar(whole, &selection, MemberOrder::Path, &mut bytes, &()).unwrap();
     assert_eq!(report.names, 5);
+}
+
+/// Contents that are best read from the last file to the first.
+struct Backwards<'a>(&'a dyn Contents);
+
+impl Contents for Backwards<'_> {
+    fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
+        self.0.open(tree, inode)
+    }
+
+    fn reading_order(&self, files: &[InodeIndex]) -> Option<Vec<Vec<usize>>> {
+        Some(vec![(1..files.len()).rev().collect(), vec![0]])
+    }
+}
+
+#[test]
+fn members_can_be_in_the_order_of_their_contents() {
+    let mut sample = Sample::new();
+    for (path, bytes) in [(&b"a"[..], &b"1"[..]), (b"b", b"2"), (b"c", b"3"), (b"empty", b"")] {
+        sample.file(path, 0o644, bytes);
+    }
+    sample.link(b"d", b"c");
+    sample.link(b"none", b"empty");
+    let contents = Backwards(&sample.contents);
+    let mut bytes = Vec::new();
+    let whole = Filesystem::new(&sample.tree, &contents);
+    write_tar(whole, &Selection::all(), MemberOrder::Stored, &mut bytes, &()).unwrap();
+    let mut archive = tar::Archive::new(&*bytes);
+    let members = archive.entries().unwrap().map(|entry| {
+        let entry = entry.unwrap();
+        let link = entry.link_name_bytes().unwrap_or_default();
+        String::from_utf8([&entry.path_bytes(), &b">"[..], &link].concat()).unwrap()
+    });
+    let expected = ["./>", "empty>", "none>empty", "c>", "b>", "a>", "d>c"];
+    assert_eq!(members.collect::<Vec<_>>(), expected);
 }
 
 /// Takes so many bytes, then breaks.
@@ -154,7 +190,9 @@ fn a_broken_pipe_is_told_apart() {
     let sample = Sample::of_everything();
     let whole = Filesystem::new(&sample.tree, &sample.contents);
     for length in [0, 1000, 2_500_000] {
-        let write = |kind| write_tar(whole, &Selection::all(), &mut Pipe(length, kind), &());
+        let write = |kind| {
+            write_tar(whole, &Selection::all(), MemberOrder::Path, &mut Pipe(length, kind), &())
+        };
         let broken = write(io::ErrorKind::BrokenPipe);
         assert!(matches!(broken, Err(TarError::BrokenPipe)));
         let full = write(io::ErrorKind::StorageFull);
@@ -170,7 +208,8 @@ fn a_file_over_eight_gibibytes_has_its_size() {
     let place = tempfile::tempdir().unwrap();
     let file = place.path().join("t.tar");
     let whole = Filesystem::new(&sample.tree, &sample.contents);
-    write_tar(whole, &Selection::all(), &mut File::create(&file).unwrap(), &()).unwrap();
+    write_tar(whole, &Selection::all(), MemberOrder::Path, &mut File::create(&file).unwrap(), &())
+        .unwrap();
     assert!(fs::metadata(&file).unwrap().len() < 20_000);
     let output = Command::new("tar").arg("-tvf").arg(&file).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

@@ -2,6 +2,7 @@
 
 use std::{
     io::Read,
+    os::unix::process::CommandExt,
     process::{Command, Stdio},
 };
 
@@ -17,6 +18,7 @@ use crate::{
 /// Starts a server and returns when its mount answers. A server that fails has printed its error.
 pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcome> {
     let mut command = Command::new("/proc/self/exe");
+    command.arg0("lith");
     command.args(request.server_arguments(settings)).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut server = memory::limit(&mut command).spawn().context("cannot start the server")?;
     // The server writes one byte when it has mounted.

@@ -3,6 +3,7 @@
 mod daemon;
 mod kernel;
 mod memory;
+mod present;
 mod server;
 
 use std::{io, path::Path};
@@ -25,6 +26,9 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
         anyhow::bail!("-: standard input can't be mounted; save the image to a file");
     }
     subject::primary(image, settings.offset)?;
+    if present::is_mounted(image, &request.directory) {
+        anyhow::bail!("{}: {} is mounted there already", Place(&request.directory), Place(image));
+    }
     if request.kernel || (!request.fuse && !request.foreground) {
         match by_kernel(request, &settings)? {
             Choice::Mounted => return Ok(Outcome::Success),

@@ -30,6 +30,8 @@ use crate::{
 
 /// Mounts an image and serves it until it is unmounted.
 pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcome> {
+    // As this file was executed by another name, ps(1) and pgrep(1) would show that.
+    rustix::thread::set_name(c"lith")?;
     let image = Arc::new(open(request, settings)?);
     let stats = StatsFile::create(request.stats.as_deref(), &image)?;
     let mounted = Mounted::new(image, &request.directory, &options(request, settings));
@@ -122,7 +124,7 @@ fn options(request: &Mount, settings: &Settings) -> lith_fuse::Options {
 /// Starts a process that unmounts if this one is killed: it waits until its standard input, which is returned, is closed.
 fn watcher(directory: &Path) -> Option<ChildStdin> {
     let mut command = Command::new("/proc/self/exe");
-    command.args(["umount", "--when-dead", "--"]).arg(directory).current_dir("/");
+    command.arg0("lith").args(["umount", "--when-dead", "--"]).arg(directory).current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // A signal to the server's process group must not end the watcher.
     command.process_group(0);

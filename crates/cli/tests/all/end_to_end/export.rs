@@ -122,6 +122,33 @@ fn a_tar_on_standard_output_equals_that_in_a_file() {
 }
 
 #[test]
+fn a_tar_is_compressed_by_its_suffix_or_on_request() {
+    let (sample, image) = Sample::built();
+    for (name, magic) in [
+        ("a.tar.gz", &b"\x1f\x8b"[..]),
+        ("a.txz", b"\xfd7zXZ"),
+        ("a.tar.zst", b"\x28\xb5\x2f\xfd"),
+        ("a.tar.bz2", b"BZh9"),
+    ] {
+        let tar = sample.path(name);
+        printed(args!["tar", "-o", tar, image]);
+        assert!(fs::read(&tar).unwrap().starts_with(magic), "{name}");
+        assert_eq!(printed(args!["diff", sample.src(), tar]), "", "{name}");
+    }
+    let plain = lith(args!["tar", "-o", "-", "--order", "stored", image]).stdout;
+    let packed = lith(args!["tar", "--compress", "zstd,19", image]).stdout;
+    assert!(packed.len() < plain.len() / 2);
+    for (name, bytes) in [("plain.tar", plain), ("packed", packed)] {
+        fs::write(sample.path(name), bytes).unwrap();
+        assert_eq!(printed(args!["diff", sample.src(), sample.path(name)]), "", "{name}");
+    }
+    let refused = lith(args!["tar", "-o", sample.path("a.tar.lz4"), image]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(complaint(&refused).contains("no tar is written as .lz4"));
+    assert!(!sample.path("a.tar.lz4").exists());
+}
+
+#[test]
 fn a_closed_pipe_is_no_error() {
     let (_sample, image) = Sample::built();
     let mut child = command()

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{
     args,
-    sample::{lith, printed},
+    sample::{Sample, lith, printed},
 };
 
 const VERBS: [&str; 14] = [
@@ -47,9 +47,34 @@ fn the_version_has_name_and_number() {
 }
 
 #[test]
+fn the_verb_help_explains_the_others() {
+    assert_eq!(printed(["help", "stat"]), printed(["stat", "--help"]));
+    assert_eq!(printed(["help"]), printed(["--help"]));
+}
+
+#[test]
+fn all_verbs_are_quiet_verbose_or_coloured_on_request() {
+    let (_sample, image) = Sample::built();
+    for verb in ["ls", "check", "info", "dump"] {
+        let verbose = lith(args![verb, "-v", image]);
+        let last = String::from_utf8(verbose.stderr).unwrap();
+        assert!(last.starts_with("lith: 0.") && last.contains(" s, "), "{verb}: {last}");
+        assert_eq!(verbose.stdout, lith(args!["--verbose", verb, image]).stdout, "{verb}");
+    }
+    assert_eq!(printed(args!["-q", "check", image]), "");
+    let coloured = printed(args!["ls", "--color", "always", image]);
+    assert!(coloured.contains("\n\x1b[1m\x1b[34msub\x1b[0m\n"), "{coloured:?}");
+    assert!(!printed(args!["ls", image]).contains('\x1b'));
+    let error = lith(args!["ls", "--color=always", image, "none"]).stderr;
+    assert!(error.starts_with(b"\x1b[1m\x1b[31mlith\x1b[0m: "));
+    // The exit codes of check also apply if an option precedes it.
+    assert_eq!(lith(args!["-q", "check", "/nowhere"]).status.code(), Some(8));
+}
+
+#[test]
 fn no_argument_prints_the_usage() {
     let output = lith([""; 0]);
-    assert!(String::from_utf8(output.stderr).unwrap().contains("Usage: lith <VERB>"));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("Usage: lith [OPTIONS] <VERB>"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     args,
-    sample::{ODD_NAME, Sample, compressible, json, lith, printed},
+    sample::{ODD_NAME, Sample, command, compressible, json, lith, printed},
 };
 
 #[test]
@@ -117,6 +117,48 @@ fn info_counts_files_and_extents() {
     assert!(text.contains("5 regular files, 3 directories, 1 fifo, 2 symbolic links"), "{text}");
     assert!(text.contains("mounts on   Linux 5."), "{text}");
     assert!(json(args!["info", "--superblock", "--json", image]).get("contents").is_none());
+}
+
+#[test]
+fn ls_takes_what_other_programs_take() {
+    let (sample, image) = Sample::built();
+    let long = printed(args!["ls", "-lha1", "-A", "-n", image, "sub/large"]);
+    assert!(long.contains(" 293K 2023-11-14 22:13:20 sub/large\n"), "{long}");
+    let local =
+        command().args(args!["ls", "-l", "--local", image, "hello"]).env("TZ", "UTC-3").output();
+    let local = String::from_utf8(local.unwrap().stdout).unwrap();
+    assert!(local.contains(" 2023-11-15 01:13:20 hello\n"), "{local}");
+    let several = printed(args!["ls", image, "sub/deep", "hello", "sub"]);
+    let expected = "hello\n\nsub/deep:\nodd\\x0a\\xff\\\\\n\nsub:\ndeep\nhard\nlarge\nnoise\n";
+    assert_eq!(several, expected);
+    assert_eq!(printed(args!["ls", "-d", image]), "/\n");
+    fs::create_dir(sample.src().join("etc")).unwrap();
+    fs::write(sample.src().join("etc/passwd"), "boss:x:0:0::/:\n").unwrap();
+    let other = sample.path("other");
+    printed(args!["build", "-q", "--all-root", sample.src(), other]);
+    let named = printed(args!["ls", "-l", "--names", other, "hello"]);
+    assert!(named.contains(" boss     0 "), "{named}");
+}
+
+#[test]
+fn an_image_can_start_within_a_file() {
+    let (sample, image) = Sample::built();
+    let program = sample.path("program");
+    let mut bytes = b"\x7fELF".to_vec();
+    bytes.resize(128 << 10, 0);
+    bytes.extend(fs::read(&image).unwrap());
+    fs::write(&program, bytes).unwrap();
+    for args in [
+        args!["ls", "--offset", "128K"].to_vec(),
+        args!["info", "--offset", "131072"].to_vec(),
+        args!["dump", "--offset", "128K"].to_vec(),
+        args!["check", "--offset", "128K"].to_vec(),
+    ] {
+        let shown = printed(args.iter().chain(&[program.clone().into()]));
+        let plain = printed(args![args[0], image]);
+        let name = image.to_str().unwrap();
+        assert_eq!(shown.replace(program.to_str().unwrap(), name), plain, "{args:?}");
+    }
 }
 
 #[test]

@@ -69,6 +69,18 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// The name of the server in the list of processes, and its command line, shortened.
+fn server_of(at: &MountPoint) -> Option<(String, String)> {
+    let end = format!("\0{}\0", at.path().display());
+    let find = |process: fs::DirEntry| {
+        let line = fs::read_to_string(process.path().join("cmdline")).ok()?;
+        let (start, _) = line.strip_suffix(&end)?.split_once("--server\0")?;
+        let name = fs::read_to_string(process.path().join("comm")).ok()?;
+        Some((name, format!("{start}--server\0[...]{end}")))
+    };
+    fs::read_dir("/proc").unwrap().flatten().find_map(find)
+}
+
 /// Starts a server in the foreground and waits for its mount.
 fn serve(image: &Path, at: &MountPoint) -> Child {
     let mut command = command();
@@ -99,6 +111,11 @@ fn mount_and_umount_return_when_they_are_done() {
     printed(args!["mount", "--fuse", "--cache", "1M", "--threads", "2", image, at.path()]);
     assert!(at.is_mounted());
     assert_shows(&at, &sample);
+    let again = lith(args!["mount", image, at.path()]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(complaint(&again).ends_with("/image.erofs is mounted there already"));
+    let line = format!("lith\0mount\0--server\0[...]\0{}\0", at.path().display());
+    assert_eq!(server_of(&at), Some(("lith\n".to_owned(), line)));
     printed(args!["umount", at.path()]);
     assert!(!at.is_mounted());
     let nothing = lith(args!["umount", at.path()]);
