@@ -1,5 +1,7 @@
 //! Orders fragments by similarity.
 
+use std::mem;
+
 use crate::scan::{STRINGS, Sketch};
 
 /// How many sketches with a string in common are compared, for each string.
@@ -24,9 +26,8 @@ pub(crate) fn by_likeness(sketches: &[&Sketch]) -> Vec<usize> {
 fn order_of(sketches: &[&Sketch]) -> Vec<usize> {
     let mut left = Left::new(sketches);
     let mut order = Vec::with_capacity(sketches.len());
-    let mut candidates = Vec::new();
     let mut last = sketches.first();
-    while let Some(next) = last.and_then(|last| left.most_like(last, sketches, &mut candidates)) {
+    while let Some(next) = last.and_then(|last| left.most_like(last, sketches)) {
         left.remove(next);
         order.push(next as usize);
         last = sketches.get(next as usize);
@@ -41,6 +42,11 @@ struct Left {
     first: u32,
     /// For each bucket and name, the sketches with that string in descending order; some may be taken already.
     with_string: Vec<Vec<u32>>,
+    /// The candidates of this step.
+    candidates: Vec<u32>,
+    /// For each, the last step in which it was compared.
+    compared: Vec<u32>,
+    step: u32,
 }
 
 impl Left {
@@ -56,7 +62,9 @@ impl Left {
         }
         let next =
             (1..=count).map(|next| (true, if next == count { NONE } else { next })).collect();
-        Self { next, first: if count == 0 { NONE } else { 0 }, with_string }
+        let first = if count == 0 { NONE } else { 0 };
+        let (candidates, compared) = (Vec::new(), vec![0; sketches.len()]);
+        Self { next, first, with_string, candidates, compared, step: 0 }
     }
 
     fn has(&self, number: u32) -> bool {
@@ -76,31 +84,35 @@ impl Left {
         }
     }
 
-    /// The one most similar to a sketch; `None` if none is left.
-    fn most_like(
-        &mut self,
-        sketch: &Sketch,
-        sketches: &[&Sketch],
-        candidates: &mut Vec<u32>,
-    ) -> Option<u32> {
-        candidates.clear();
+    /// The one most similar to a sketch, of equally similar ones the first; `None` if none is left.
+    fn most_like(&mut self, sketch: &Sketch, sketches: &[&Sketch]) -> Option<u32> {
+        self.step += 1;
+        self.find_candidates(sketch);
+        let mut most_like = None;
+        for number in self.candidates.drain(..) {
+            let Some(compared) = self.compared.get_mut(number as usize) else { continue };
+            if mem::replace(compared, self.step) != self.step {
+                let other = sketches.get(number as usize)?;
+                let found = (sketch.distance(other), number);
+                most_like = Some(most_like.map_or(found, |most_like| found.min(most_like)));
+            }
+        }
+        most_like.map(|(_, number)| number)
+    }
+
+    /// Some may come more than once.
+    fn find_candidates(&mut self, sketch: &Sketch) {
         for (bucket, name) in sketch.strings() {
-            self.push_with_string(bucket << 8 | usize::from(name), candidates);
+            self.push_with_string(bucket << 8 | usize::from(name));
         }
         let mut neighbour = self.first;
-        for _ in candidates.len()..NEIGHBOURS {
+        for _ in self.candidates.len()..NEIGHBOURS {
             if neighbour == NONE {
                 break;
             }
-            candidates.push(neighbour);
+            self.candidates.push(neighbour);
             neighbour = self.after_left(neighbour);
         }
-        candidates.sort_unstable();
-        candidates.dedup();
-        let rank = |number: &u32| {
-            sketches.get(*number as usize).map_or(u32::MAX, |other| sketch.distance(other))
-        };
-        candidates.iter().copied().min_by_key(|number| (rank(number), *number))
     }
 
     /// The next one that is left; links to those that are taken are shortened.
@@ -116,12 +128,13 @@ impl Left {
     }
 
     /// Adds the first few that have the string.
-    fn push_with_string(&mut self, list: usize, candidates: &mut Vec<u32>) {
-        let Some(list) = self.with_string.get_mut(list) else { return };
+    fn push_with_string(&mut self, list: usize) {
+        let Self { with_string, candidates, next, .. } = self;
+        let Some(list) = with_string.get_mut(list) else { return };
         let found = candidates.len();
         while let Some(number) = list.pop_if(|_| candidates.len() - found < COMPARED) {
             // Those that are taken are not put back.
-            if self.next.get(number as usize).is_some_and(|(left, _)| *left) {
+            if next.get(number as usize).is_some_and(|(left, _)| *left) {
                 candidates.push(number);
             }
         }
