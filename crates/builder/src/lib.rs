@@ -107,7 +107,7 @@ pub fn build<'a>(
     let stored = store(geometry, &analysis, destination, stored)?;
     let Analysis { files, fragments, duplicates, unread, .. } = analysis;
     let (stored, tails) = stored.without_tails();
-    let (stored, packing) = match pack(geometry, &files, fragments, tails)? {
+    let (stored, packing) = match pack(geometry, &files, (fragments, tails), context.workers)? {
         Some((packing, parts)) => (refer_to_fragments(geometry, parts, stored)?, Some(packing)),
         None => (stored, None),
     };

@@ -1,5 +1,6 @@
 //! Runs the stages one by one on values written by hand.
 
+use std::num::NonZeroUsize;
 use std::{borrow::Cow, fs::File, path::Path};
 
 use lith_codec::Compressor;
@@ -222,7 +223,8 @@ fn fragments_of_equal_bytes_are_packed_once() {
     let plan = plan(files.input(), &options, &context()).unwrap();
     let geometry = Geometry { input: files.input(), plan: &plan };
     let analysis = scanned(files.input(), &plan);
-    let packed = pack(geometry, &analysis.files, analysis.fragments, Vec::new());
+    let fragments = (analysis.fragments, Vec::new());
+    let packed = pack(geometry, &analysis.files, fragments, NonZeroUsize::MIN);
     let (packing, parts) = packed.unwrap().unwrap();
     let mut positions: Vec<_> = parts.files.iter().map(|(inode, _, at)| (*inode, *at)).collect();
     positions.sort_unstable();

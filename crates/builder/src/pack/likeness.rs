@@ -1,6 +1,6 @@
 //! Orders fragments by similarity.
 
-use std::mem;
+use std::{convert::Infallible, mem, num::NonZeroUsize};
 
 use crate::scan::{STRINGS, Sketch};
 
@@ -8,19 +8,23 @@ use crate::scan::{STRINGS, Sketch};
 const COMPARED: usize = 6;
 /// How many sketches are compared at least: the next ones in the given order, if fewer have strings in common.
 const NEIGHBOURS: usize = 256;
-/// How many sketches are ordered together, which takes some 300 bytes for each.
-const GROUP: usize = 1 << 16;
+/// How many sketches are ordered together, which takes some 300 bytes for each. Larger groups make larger images: what is
+/// near in the tree is also alike in ways that sketches don't see.
+const GROUP: usize = 1 << 14;
 /// The number of no sketch.
 const NONE: u32 = u32::MAX;
 
 /// The numbers of the sketches in an order in which each is followed by a similar one: the most similar of those with a
 /// string in common and of the next ones in the given order. Equally similar ones keep their order. Large numbers of
-/// sketches are ordered in groups.
-pub(crate) fn by_likeness(sketches: &[&Sketch]) -> Vec<usize> {
-    let groups = sketches.chunks(GROUP).zip((0..).step_by(GROUP));
-    groups
-        .flat_map(|(group, start)| order_of(group).into_iter().map(move |number| start + number))
-        .collect()
+/// sketches are ordered in groups, by several workers.
+pub(crate) fn by_likeness(sketches: &[&Sketch], workers: NonZeroUsize) -> Vec<usize> {
+    let groups: Vec<_> = sketches.chunks(GROUP).zip((0..).step_by(GROUP)).collect();
+    let order = |(): &mut (), (group, start): &(&[&Sketch], usize)| {
+        let order = order_of(group).into_iter();
+        Ok::<Vec<usize>, Infallible>(order.map(|number| start + number).collect())
+    };
+    let Ok(orders) = lith_parallel::try_map(&groups, workers, || (), order);
+    orders.into_iter().flatten().collect()
 }
 
 fn order_of(sketches: &[&Sketch]) -> Vec<usize> {
@@ -146,6 +150,8 @@ impl Left {
 mod tests {
     use super::*;
 
+    const WORKERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
+
     #[test]
     fn similar_ones_are_adjacent() {
         let texts: [&[u8]; 4] = [
@@ -155,7 +161,7 @@ mod tests {
             b"",
         ];
         let sketches = texts.map(Sketch::of);
-        assert_eq!(by_likeness(&sketches.each_ref())[..2], [0, 2]);
+        assert_eq!(by_likeness(&sketches.each_ref(), NonZeroUsize::MIN)[..2], [0, 2]);
     }
 
     #[test]
@@ -166,7 +172,7 @@ mod tests {
         });
         let sketches: Vec<_> = texts.map(|text| Sketch::of(&text)).collect();
         let sketches: Vec<_> = sketches.iter().collect();
-        assert_eq!(by_likeness(&sketches)[..2], [0, 500]);
+        assert_eq!(by_likeness(&sketches, NonZeroUsize::MIN)[..2], [0, 500]);
     }
 
     #[test]
@@ -174,10 +180,10 @@ mod tests {
         for count in [300, 70_000] {
             let sketches: Vec<_> =
                 (0..count).map(|i: u32| Sketch::of(&[i.to_le_bytes(); 3].concat())).collect();
-            let mut order = by_likeness(&sketches.iter().collect::<Vec<_>>());
+            let mut order = by_likeness(&sketches.iter().collect::<Vec<_>>(), WORKERS);
             order.sort_unstable();
             assert!(order.into_iter().eq(0..count as usize));
         }
-        assert!(by_likeness(&[]).is_empty());
+        assert!(by_likeness(&[], WORKERS).is_empty());
     }
 }

@@ -5,13 +5,15 @@
 
 mod likeness;
 
+use std::num::NonZeroUsize;
+
 use lith_tree::{Content, ContentError, DataRange, Inode, InodeIndex, Kind, Metadata};
 
 use self::likeness::by_likeness;
 use crate::{
     BuildError, Input,
     input::ExtraInode,
-    plan::{Geometry, Plan},
+    plan::Geometry,
     scan::{Fragment, Sketch, originals},
     store::{PackedParts, Tail},
     temporary::Temporary,
@@ -45,10 +47,10 @@ pub(crate) struct Packing {
 pub(crate) fn pack(
     geometry: Geometry<'_>,
     files: &[InodeIndex],
-    whole: Vec<Fragment>,
-    tails: Vec<Tail>,
+    (whole, tails): (Vec<Fragment>, Vec<Tail>),
+    workers: NonZeroUsize,
 ) -> Result<Option<(Packing, PackedParts)>, BuildError> {
-    let Geometry { input, plan } = geometry;
+    let plan = geometry.plan;
     let directories = geometry.packed_directories();
     if whole.is_empty() && tails.is_empty() && directories.is_empty() {
         return Ok(None);
@@ -56,7 +58,7 @@ pub(crate) fn pack(
     let is_plain = plan.has_plain_prefixes(true);
     let prefixes = if is_plain { Vec::new() } else { plan.xattrs.prefixes.encode() };
     let fragments = in_order(files, &whole, &tails);
-    let (parts, positions, mut size) = place(input, plan, &fragments, prefixes.len() as u64)?;
+    let (parts, positions, mut size) = place(geometry, &fragments, prefixes.len() as u64, workers)?;
     let (mut of_whole, mut of_tails) = (Vec::with_capacity(whole.len()), Vec::new());
     let mut next = whole.iter().map(|fragment| fragment.inode).peekable();
     for (fragment, position) in fragments.into_iter().zip(positions) {
@@ -95,10 +97,10 @@ fn in_order<'a>(
 
 /// The parts of the packed inode from byte `start` on, the position of each fragment, and the end of all.
 fn place(
-    input: Input<'_>,
-    plan: &Plan<'_>,
+    Geometry { input, plan }: Geometry<'_>,
     fragments: &[&Fragment],
     start: u64,
+    workers: NonZeroUsize,
 ) -> Result<(Vec<Part>, Vec<u64>, u64), BuildError> {
     let originals = originals(input, plan, fragments)?;
     let first: Vec<usize> =
@@ -108,7 +110,7 @@ fn place(
     let mut positions = vec![0; fragments.len()];
     let mut parts = Vec::with_capacity(first.len());
     let mut position = start;
-    for at in by_likeness(&sketches).into_iter().filter_map(|rank| first.get(rank)) {
+    for at in by_likeness(&sketches, workers).into_iter().filter_map(|rank| first.get(rank)) {
         let (Some(fragment), Some(slot)) = (fragments.get(*at), positions.get_mut(*at)) else {
             continue;
         };
