@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use lith_format::kernel::{Capability, KernelVersion};
+use lith_format::kernel::{Capability, KernelVersion, Target};
 
 /// The options of which docs/guide/build.md names the first kernel, in its order.
 const OPTIONS: [(&str, Capability); 14] = [
@@ -39,4 +39,15 @@ fn named(line: &str) -> Option<(&str, KernelVersion)> {
 
 const fn expected((option, capability): (&str, Capability)) -> (&str, KernelVersion) {
     (option, capability.since())
+}
+
+#[test]
+fn the_guide_has_the_table_of_distributions() {
+    let guide = include_str!("../../../docs/guide/build.md");
+    for target in Target::ALL {
+        let algorithms: Vec<_> =
+            target.algorithms.iter().map(|algorithm| algorithm.name()).collect();
+        let row = format!("| `{target}` | {} | {} |", target.kernel, algorithms.join(", "));
+        assert!(guide.contains(&row), "{row}");
+    }
 }

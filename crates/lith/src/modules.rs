@@ -63,7 +63,7 @@ pub mod format {
     }
     /// Versions of Linux, and what they can read.
     pub mod kernel {
-        pub use lith_format::kernel::{Capability, KernelVersion, min_kernel};
+        pub use lith_format::kernel::{Capability, KernelVersion, Target, min_kernel};
     }
     /// The superblock.
     pub mod superblock {

@@ -35,7 +35,7 @@ pub fn gather(image: &Image, options: Options) -> Result<Facts, FactsError> {
     let mut walk = Walk::new(image, Some(options))?;
     walk.run()?;
     let (contents, details) = walk.finish();
-    Ok(Facts { summary: Summary::new(image), contents: Some(contents), details, presets: None })
+    Ok(Facts { details, ..Facts::new(Summary::new(image), Some(contents)) })
 }
 
 /// The walk through all inodes.

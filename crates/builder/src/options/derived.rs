@@ -95,6 +95,11 @@ impl Options {
         })
     }
 
+    /// The algorithms that files and inodes can be compressed with, some of them more than once.
+    pub fn algorithms(&self) -> impl Iterator<Item = Algorithm> {
+        self.encodings().map(|encoding| algorithm_of(encoding.compressor))
+    }
+
     /// Whether the image has compression configs: all algorithms need one, except LZ4 in pclusters of one block.
     pub(crate) fn has_configs(&self) -> bool {
         self.encodings().any(|Encoding { compressor, pcluster }| {

@@ -3,7 +3,10 @@
 use std::{fmt, str::FromStr};
 
 use lith_codec::{Compressor, LzmaEffort};
-use lith_format::kernel::{Capability, KernelVersion};
+use lith_format::{
+    compression::Algorithm,
+    kernel::{Capability, KernelVersion, Target},
+};
 
 use super::{Compression, Fragments, Options};
 
@@ -33,7 +36,10 @@ pub enum Preset {
 const ZSTD: Compressor = Compressor::Zstd { level: 9, window: None };
 /// What fragments use.
 const FRAGMENTS: &[Capability] = &[Capability::Fragments, Capability::Interlaced];
-/// What the small presets use besides,
+/// What the small presets use besides without LZMA,
+const SHARED: &[Capability] =
+    &[Capability::PartialReferences, Capability::BigPcluster, Capability::Ztailpacking];
+/// and with it,
 const SMALL: &[Capability] = &[Capability::Lzma, Capability::BigPcluster, Capability::Ztailpacking];
 /// and what they add where the kernel supports it: the 48-bit layout,
 const WIDE: &[Capability] = &[Capability::Bits48, Capability::DotOmitted];
@@ -71,9 +77,21 @@ impl Preset {
     /// The options of an image that Linux `kernel` and later mount.
     #[must_use]
     pub fn options(self, kernel: KernelVersion) -> Options {
+        self.choose(kernel, &Algorithm::ALL)
+    }
+
+    /// The options of an image that the kernels of a distribution mount. Without LZMA, the small presets are LZ4HC in
+    /// pclusters of 1 MiB, with everything shared.
+    #[must_use]
+    pub fn options_for(self, target: &Target) -> Options {
+        self.choose(target.kernel, target.algorithms)
+    }
+
+    fn choose(self, kernel: KernelVersion, algorithms: &[Algorithm]) -> Options {
         let mut options = Options::uncompressed();
         options.kernel = kernel;
-        let is_small = kernel.supports(FRAGMENTS) && kernel.supports(SMALL);
+        let packs = kernel.supports(FRAGMENTS) && kernel.supports(SHARED);
+        let is_small = packs && kernel.supports(SMALL) && algorithms.contains(&Algorithm::Lzma);
         match self {
             Self::Fast => options.compression.files = Some(Compression::new(Compressor::Lz4)),
             Self::Small if is_small => {
@@ -85,8 +103,14 @@ impl Preset {
                 options.compression.fragments = Fragments::All;
                 options.compression.pack_directories = options.compression.metabox.is_some();
             }
+            Self::Small | Self::Smallest if packs && !algorithms.contains(&Algorithm::Lzma) => {
+                options.make_small(Compressor::Lz4Hc { level: 12 }, 1 << 20);
+                options.compression.fragments = Fragments::All;
+                options.compression.dedupe = true;
+            }
             Self::Balanced | Self::Small | Self::Smallest => {
-                let has_zstd = kernel.supports(&[Capability::Zstd]);
+                let has_zstd =
+                    kernel.supports(&[Capability::Zstd]) && algorithms.contains(&Algorithm::Zstd);
                 let compressor = if has_zstd { ZSTD } else { Compressor::Lz4Hc { level: 12 } };
                 options.compression.files = Some(Compression::new(compressor));
                 if kernel.supports(FRAGMENTS) {
@@ -156,6 +180,22 @@ mod tests {
             }
         }
         assert!("tiny".parse::<Preset>().is_err());
+    }
+
+    #[test]
+    fn a_distribution_without_lzma_has_small_presets_too() {
+        for target in Target::ALL {
+            for preset in Preset::ALL {
+                let options = preset.options_for(target);
+                options.check().unwrap_or_else(|error| panic!("{preset}, {target}: {error}"));
+                for algorithm in options.algorithms() {
+                    assert!(target.reads(algorithm), "{preset}, {target}: {algorithm}");
+                }
+            }
+        }
+        let debian = Preset::Small.options_for(&"debian-12".parse().unwrap()).compression;
+        assert_eq!(debian.files.unwrap().compressor, Compressor::Lz4Hc { level: 12 });
+        assert!(debian.dedupe && debian.fragments == Fragments::All);
     }
 
     #[test]

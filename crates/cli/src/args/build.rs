@@ -8,7 +8,10 @@ use lith::{
     builder::{Compression, Fragments, ImageId, IndexForm, Options, Preset, Rule},
     codec::Compressor,
     format::addr::BlockBits,
-    format::kernel::{Capability, KernelVersion},
+    format::{
+        compression::Algorithm,
+        kernel::{Capability, KernelVersion, Target},
+    },
     source,
     source::Excludes,
     tree::Timestamp,
@@ -160,6 +163,13 @@ struct DataArguments {
     /// and refused if requested [default: 6.1, or what the requested features need]
     #[arg(long, value_name = "VERSION", value_parser = value::kernel)]
     kernel: Option<KernelVersion>,
+
+    #[arg(long = "for", value_name = "NAME", conflicts_with = "kernel", value_parser = value::target(), hide_possible_values = true)]
+    #[arg(help = format!(
+        "The distribution whose kernel must mount the image, by its version and its configuration: {}",
+        Target::ALL.iter().map(|target| target.name).collect::<Vec<_>>().join(", "),
+    ))]
+    target: Option<Target>,
 }
 
 #[derive(Args, Debug)]
@@ -315,7 +325,9 @@ impl Arguments {
             self.attributes.label.clone().unwrap_or_default().into_encoded_bytes();
         options.identity.id = self.attributes.uuid;
         let mut notes = Vec::new();
-        if self.data.kernel.is_none() {
+        if let Some(target) = &self.data.target {
+            check_target(&options, target)?;
+        } else if self.data.kernel.is_none() {
             let needs = options.raise_kernel().map_err(|error| error.to_string())?;
             if !needs.is_empty() {
                 let what: Vec<_> = needs.into_iter().map(|need| need.what).collect();
@@ -325,6 +337,7 @@ impl Arguments {
         }
         options.check().map_err(|error| error.to_string())?;
         notes.extend(self.data.preset_note(options.kernel));
+        notes.extend(self.data.configuration_note(&options));
         Ok((options, notes))
     }
 }
@@ -333,8 +346,12 @@ impl DataArguments {
     /// What kind of image is made: as the preset has it, unless an option says otherwise. Without compression of files
     /// nothing of the preset remains.
     fn options(&self) -> Result<Options, String> {
-        let kernel = self.kernel.unwrap_or(KernelVersion::DEFAULT);
-        let preset = self.preset.unwrap_or_default().options(kernel);
+        let kernel = self.target.map(|target| target.kernel).or(self.kernel);
+        let kernel = kernel.unwrap_or(KernelVersion::DEFAULT);
+        let preset = self.preset.unwrap_or_default();
+        let preset = self
+            .target
+            .map_or_else(|| preset.options(kernel), |target| preset.options_for(&target));
         let files = self.files(&preset)?;
         let metabox = self.metabox(&preset, files)?;
         let rules = self.rules(&preset)?;
@@ -358,11 +375,45 @@ impl DataArguments {
 
     /// That the preset means less for this kernel, if one of both was chosen.
     fn preset_note(&self, kernel: KernelVersion) -> Option<String> {
+        if let Some(target) = &self.target {
+            return self.target_note(target);
+        }
         let is_chosen = self.preset.is_some() || self.kernel.is_some();
         let preset = self.preset.unwrap_or_default();
         let full = preset.full_since().filter(|full| kernel < *full)?;
         (is_chosen && self.compress.is_none())
             .then(|| format!("the preset {preset} makes smaller images with --kernel {full}"))
+    }
+
+    /// What a small preset is for a distribution without LZMA.
+    fn target_note(&self, target: &Target) -> Option<String> {
+        let preset = self.preset.filter(|_| self.compress.is_none())?;
+        let is_small = matches!(preset, Preset::Small | Preset::Smallest);
+        let has_dedupe = is_small && preset.options_for(target).compression.dedupe;
+        (has_dedupe && !target.reads(Algorithm::Lzma)).then(|| {
+            let option = Algorithm::Lzma.kernel_option();
+            format!(
+                "{target} has no {option}: the preset {preset} is lz4hc in pclusters of 1 MiB, with everything shared"
+            )
+        })
+    }
+
+    /// Which options of its configuration a kernel needs, if there are distributions whose kernel is new enough and lacks one.
+    fn configuration_note(&self, options: &Options) -> Option<String> {
+        if self.target.is_some() {
+            return None;
+        }
+        let algorithms: Vec<_> = options.algorithms().collect();
+        let lacks = |target: &&Target| algorithms.iter().any(|needed| !target.reads(*needed));
+        let targets = Target::ALL.iter().filter(|target| target.kernel >= options.kernel);
+        let lacking: Vec<_> = targets.filter(lacks).map(|target| target.name).collect();
+        let needed = algorithms.iter().filter(|algorithm| **algorithm != Algorithm::Lz4);
+        let mut needed: Vec<_> = needed.map(|algorithm| algorithm.kernel_option()).collect();
+        needed.dedup();
+        (!lacking.is_empty()).then(|| {
+            let (needed, lacking) = (needed.join(" and "), lacking.join(", "));
+            format!("mounts on kernels with {needed}: not on {lacking} (see --for)")
+        })
     }
 
     fn files(&self, preset: &Options) -> Result<Option<Compression>, String> {
@@ -425,6 +476,17 @@ impl DataArguments {
         };
         let min_saving = self.min_saving;
         Ok(compressor.map(|compressor| Compression { compressor, pcluster, min_saving }))
+    }
+}
+
+/// Refuses algorithms that the distribution's kernel doesn't read. What needs a newer kernel is refused by the options' own check.
+fn check_target(options: &Options, target: &Target) -> Result<(), String> {
+    match options.algorithms().find(|algorithm| !target.reads(*algorithm)) {
+        None => Ok(()),
+        Some(algorithm) => {
+            let (kernel, option) = (target.kernel, algorithm.kernel_option());
+            Err(format!("{target} mounts no {algorithm}: its Linux {kernel} has no {option}"))
+        }
     }
 }
 
@@ -569,6 +631,10 @@ mod tests {
             (&["-z", "none", "-C", "64K"][..], "--pcluster"),
             (&["-C", "5000"], "pcluster"),
             (&["-C", "8M"], "pcluster"),
+            (&["-z", "zstd", "--for", "debian-12"], "CONFIG_EROFS_FS_ZIP_ZSTD"),
+            (&["--rule", "*.so=lzma", "--for", "ubuntu-24.04"], "CONFIG_EROFS_FS_ZIP_LZMA"),
+            (&["-m4096", "--for", "debian-13"], "6.17"),
+            (&["--kernel", "6.1", "--for", "debian-12"], "cannot be used with"),
             (&["-C", "64K", "--kernel", "5.4"], "5.13"),
             (&["--xattr-prefix", "user.a.", "--kernel", "6.1"], "6.4"),
             (&["-E48bit", "--kernel", "6.12"], "48-bit layout needs Linux 6.15"),

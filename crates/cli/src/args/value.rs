@@ -11,7 +11,10 @@ use jiff::{Timestamp as Time, civil};
 use lith::{
     builder::{ImageId, IndexForm, Preset},
     codec::{Compressor, ParseCompressorError},
-    format::{addr::BlockBits, kernel::KernelVersion},
+    format::{
+        addr::BlockBits,
+        kernel::{KernelVersion, Target},
+    },
     tree::Timestamp,
 };
 use uuid::Uuid;
@@ -26,6 +29,12 @@ const NO_TIME: &str =
 
 pub(crate) fn preset() -> impl TypedValueParser<Value = Preset> {
     PossibleValuesParser::new(Preset::ALL.map(Preset::name)).try_map(|name| name.parse::<Preset>())
+}
+
+/// Parses the name of a distribution.
+pub(crate) fn target() -> impl TypedValueParser<Value = Target> {
+    let names: Vec<_> = Target::ALL.iter().map(|target| target.name).collect();
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Target>())
 }
 
 /// Reads a version of Linux, or `host` for the one that runs.

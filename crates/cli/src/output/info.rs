@@ -41,6 +41,10 @@ fn summary_text(f: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     for Requirement { since, what, .. } in &summary.kernel.reasons {
         writeln!(f, "            {since}: {what}")?;
     }
+    writeln!(f, "configured  {}", summary.kernel.configuration.join(", "))?;
+    if !summary.kernel.not_on.is_empty() {
+        writeln!(f, "            not on {}", summary.kernel.not_on.join(", "))?;
+    }
     Ok(())
 }
 

@@ -7,6 +7,7 @@ mod contents;
 mod estimates;
 mod summary;
 
+use lith_format::kernel::Capability;
 use serde::{Serialize, Serializer};
 
 pub use self::{
@@ -38,7 +39,12 @@ pub struct Facts {
 impl Facts {
     /// Facts without details and estimates.
     #[must_use]
-    pub const fn new(summary: Summary, contents: Option<Contents>) -> Self {
+    pub fn new(mut summary: Summary, contents: Option<Contents>) -> Self {
+        let has = |way: &str| contents.as_ref().is_some_and(|found| found.data.contains_key(way));
+        let is_declared = summary.features.incompat.contains(&"chunked_file");
+        if !is_declared && (has("chunk") || has("hole")) {
+            summary.kernel.require_undeclared(Capability::Chunks);
+        }
         Self { summary, contents, details: None, presets: None }
     }
 }

@@ -1,9 +1,9 @@
 //! Defines [`Summary`]: what an image's superblock and tables declare.
 
 use lith_format::{
-    compression::Configs,
+    compression::{Algorithm::Lz4, Configs},
     features::{Compat, Incompat},
-    kernel::{self, Reason},
+    kernel::{self, Capability, KernelVersion, Reason, Target},
     superblock::Superblock,
 };
 use lith_reader::Image;
@@ -80,6 +80,10 @@ pub struct Kernel {
     pub oldest: String,
     /// All that requires more than the first kernel with EROFS.
     pub reasons: Vec<Requirement>,
+    /// The options that its configuration needs.
+    pub configuration: Vec<&'static str>,
+    /// Distributions whose kernel is new enough, and lacks one of these options.
+    pub not_on: Vec<&'static str>,
 }
 
 /// Why a kernel must not be older.
@@ -157,6 +161,27 @@ impl Kernel {
                 other => other.to_string(),
             },
         });
-        Self { oldest: kernel::min_kernel(sb).to_string(), reasons: reasons.collect() }
+        let oldest = kernel::min_kernel(sb);
+        let algorithms: Vec<_> = sb.algorithms.iter_known().collect();
+        let mut configuration = vec!["CONFIG_EROFS_FS"];
+        configuration.extend((!algorithms.is_empty()).then_some(Lz4.kernel_option()));
+        let others = algorithms.iter().filter(|algorithm| **algorithm != Lz4);
+        configuration.extend(others.map(|algorithm| algorithm.kernel_option()));
+        let lacks = |target: &&Target| algorithms.iter().any(|needed| !target.reads(*needed));
+        let targets = Target::ALL.iter().filter(|target| target.kernel >= oldest);
+        let not_on = targets.filter(lacks).map(|target| target.name).collect();
+        let (oldest, reasons) = (oldest.to_string(), reasons.collect());
+        Self { oldest, reasons, configuration, not_on }
+    }
+
+    /// Adds what the superblock should have declared, and did not.
+    pub(super) fn require_undeclared(&mut self, capability: Capability) {
+        let since = capability.since();
+        if self.oldest.parse().is_ok_and(|oldest: KernelVersion| oldest < since) {
+            self.oldest = since.to_string();
+        }
+        let what =
+            format!("{capability}, undeclared: older kernels mount the image and fail there");
+        self.reasons.insert(0, Requirement { since: since.to_string(), what });
     }
 }

@@ -18,5 +18,6 @@ mod lists;
 mod nothing_lost;
 mod roundtrip;
 mod rules;
+mod targets;
 mod walk;
 mod ways;
