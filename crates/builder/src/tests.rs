@@ -1,7 +1,6 @@
 //! Runs the stages one by one on values written by hand.
 
-use std::num::NonZeroUsize;
-use std::{borrow::Cow, fs::File, path::Path};
+use std::{borrow::Cow, fs::File, num::NonZeroUsize, path::Path};
 
 use lith_codec::Compressor;
 use lith_format::{
