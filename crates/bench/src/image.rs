@@ -91,6 +91,22 @@ impl Recipe {
         }
     }
 
+    /// Makes the image, and returns the cost and the seconds in which one thread ran; filesystems that are written to
+    /// have none.
+    pub(crate) fn trace(
+        &self,
+        place: &Workplace,
+        corpus: &Corpus,
+        image: &Path,
+    ) -> anyhow::Result<(Usage, f64)> {
+        let Self::Command(line) = self else {
+            return self.make(place, corpus, image).map(|usage| (usage, 0.0));
+        };
+        let (source, image) = (corpus.path.clone(), image.into());
+        let (mut command, _) = place.command(line, &Words { source, image, ..Words::default() })?;
+        process::trace(&mut command)
+    }
+
     fn size(&self, place: &Workplace, image: &Path) -> anyhow::Result<u64> {
         let Self::Filesystem { name, .. } = self else {
             return fs::metadata(image).map(|file| file.len()).map_err(failed("look at", image));

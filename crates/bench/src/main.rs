@@ -20,6 +20,7 @@ mod results;
 mod run;
 mod suite;
 mod suites;
+mod threads;
 mod workplace;
 
 use std::{

@@ -4,12 +4,14 @@ use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},
     process::{Command, ExitStatus, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
     time::Instant,
 };
 
 use wait4::Wait4;
 
-use crate::error::CommandError;
+use crate::{error::CommandError, threads::seconds_alone};
 
 /// The most bytes of output in the error of a command that failed.
 const TOLD: u64 = 4096;
@@ -25,6 +27,19 @@ pub(crate) struct Usage {
 
 /// Runs a command to its end without its output; a failure is an error with the end of what it printed.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<Usage> {
+    run_beside(command, |_, _| ()).map(|(usage, ())| usage)
+}
+
+/// The same with the seconds in which exactly one thread of the command ran.
+pub(crate) fn trace(command: &mut Command) -> anyhow::Result<(Usage, f64)> {
+    run_beside(command, seconds_alone)
+}
+
+/// Runs a command and beside it `watch`, which is given its number and returns when the flag is set.
+fn run_beside<T: Send>(
+    command: &mut Command,
+    watch: impl FnOnce(u32, &AtomicBool) -> T + Send,
+) -> anyhow::Result<(Usage, T)> {
     let text = text_of(command);
     let fail = |error: io::Error| CommandError {
         command: text.clone(),
@@ -36,13 +51,21 @@ pub(crate) fn run(command: &mut Command) -> anyhow::Result<Usage> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
     let start = Instant::now();
     let mut child = command.spawn().map_err(fail)?;
-    let ended = child.wait4().map_err(fail)?;
-    let wall = start.elapsed().as_secs_f64();
+    let (ended, process) = (AtomicBool::new(false), child.id());
+    let (waited, wall, watched) = thread::scope(|scope| {
+        let watching = scope.spawn(|| watch(process, &ended));
+        let waited = child.wait4();
+        let wall = start.elapsed().as_secs_f64();
+        ended.store(true, Ordering::Relaxed);
+        (waited, wall, watching.join().expect("watching doesn't panic"))
+    });
+    let ended = waited.map_err(fail)?;
     if !ended.status.success() {
         return Err(ended_with(&text, ended.status, &mut log).into());
     }
     let usage = ended.rusage;
-    Ok(Usage { wall, cpu: (usage.utime + usage.stime).as_secs_f64(), peak: usage.maxrss })
+    let cpu = (usage.utime + usage.stime).as_secs_f64();
+    Ok((Usage { wall, cpu, peak: usage.maxrss }, watched))
 }
 
 pub(crate) fn ended_with(command: &str, status: ExitStatus, log: &mut File) -> CommandError {

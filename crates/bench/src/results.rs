@@ -103,6 +103,9 @@ pub(crate) enum Metric {
     /// What compression saves: the share of the corpus that the image does not need.
     Saving,
     Wall,
+    /// Seconds in which exactly one thread of the program ran, in relation to its seconds of CPU: what more processors
+    /// don't shorten.
+    Alone,
     /// Seconds of CPU of the program that reads or builds, in user space and the kernel.
     Cpu,
     /// Seconds of CPU of the server, for filesystems in user space.

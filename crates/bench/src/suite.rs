@@ -46,6 +46,8 @@ pub(crate) struct Entry {
 pub(crate) enum Task {
     /// An image is made.
     Build(Recipe),
+    /// An image is made, and its threads are watched.
+    Trace(Recipe),
     /// A command is run, which may read IMAGE and write DIR.
     Run { image: Recipe, command: String },
     /// An image is mounted and read.
@@ -66,7 +68,7 @@ impl Entry {
 impl Task {
     pub(crate) fn about(&self) -> String {
         match self {
-            Self::Build(_) => "each program makes an image".into(),
+            Self::Build(_) | Self::Trace(_) => "each program makes an image".into(),
             Self::Run { .. } => "each program is given its image".into(),
             Self::Read { reading, .. } => reading.text(),
         }
@@ -75,7 +77,7 @@ impl Task {
     /// The command lines, with names in capitals in place of paths.
     pub(crate) fn commands(&self) -> Vec<String> {
         match self {
-            Self::Build(recipe) => vec![recipe.text()],
+            Self::Build(recipe) | Self::Trace(recipe) => vec![recipe.text()],
             Self::Run { image, command } => vec![image.text(), command.clone()],
             Self::Read { image, mount, .. } => vec![image.text(), mount.text()],
         }
@@ -83,7 +85,7 @@ impl Task {
 
     pub(crate) fn lacks(&self, place: &Workplace) -> Option<String> {
         match self {
-            Self::Build(recipe) => recipe.lacks(place),
+            Self::Build(recipe) | Self::Trace(recipe) => recipe.lacks(place),
             Self::Run { image, command } => {
                 image.lacks(place).or_else(|| place.lacks_program(command))
             }
@@ -101,7 +103,7 @@ impl Task {
         say: &dyn Fn(&str),
     ) -> anyhow::Result<Option<Image>> {
         let recipe = match self {
-            Self::Build(_) => return Ok(None),
+            Self::Build(_) | Self::Trace(_) => return Ok(None),
             Self::Run { image, .. } | Self::Read { image, .. } => image,
         };
         image::image_of(place, recipe, corpus, say).map(Some)
@@ -115,7 +117,8 @@ impl Task {
         image: Option<&Image>,
     ) -> anyhow::Result<Sample> {
         let mut sample = match (self, image) {
-            (Self::Build(recipe), _) => build(place, corpus, recipe)?,
+            (Self::Build(recipe), _) => build(place, corpus, recipe, false)?,
+            (Self::Trace(recipe), _) => build(place, corpus, recipe, true)?,
             (Self::Run { command, .. }, Some(image)) => run(place, corpus, image, command)?,
             (Self::Read { mount, reading, .. }, Some(image)) => {
                 read(place, corpus, image, (mount, reading))?
@@ -129,12 +132,23 @@ impl Task {
     }
 }
 
-fn build(place: &Workplace, corpus: &Corpus, recipe: &Recipe) -> anyhow::Result<Sample> {
+fn build(
+    place: &Workplace,
+    corpus: &Corpus,
+    recipe: &Recipe,
+    is_traced: bool,
+) -> anyhow::Result<Sample> {
     let output = place.path("image");
     remove(&output)?;
     place.settle(false);
-    let usage = recipe.make(place, corpus, &output)?;
-    let mut sample = sample_of(&usage, corpus);
+    let mut sample = if is_traced {
+        let (usage, alone) = recipe.trace(place, corpus, &output)?;
+        let mut sample = sample_of(&usage, corpus);
+        sample.insert(Metric::Alone, alone / usage.cpu.max(1e-9));
+        sample
+    } else {
+        sample_of(&recipe.make(place, corpus, &output)?, corpus)
+    };
     if let Recipe::Command(_) = recipe {
         let size = fs::metadata(&output).map_err(failed("look at", &output))?.len();
         add_size(&mut sample, size, corpus);

@@ -21,6 +21,7 @@ fn described(metric: Metric) -> (&'static str, Unit) {
         Metric::RelativeSize => ("size / corpus", Unit::Percent),
         Metric::Saving => ("saved", Unit::Percent),
         Metric::Wall => ("time", Unit::Seconds),
+        Metric::Alone => ("one thread / CPU", Unit::Percent),
         Metric::Cpu => ("CPU", Unit::Seconds),
         Metric::ServerCpu => ("CPU of the server", Unit::Seconds),
         Metric::MachineCpu => ("CPU of the machine", Unit::Seconds),

@@ -6,6 +6,7 @@ mod gentle;
 mod paper;
 mod presets;
 mod read;
+mod scale;
 mod shared;
 mod start;
 mod whole;
@@ -17,7 +18,7 @@ use crate::{corpus::Names, suite::Suite};
 type Make = fn(&Names) -> Suite;
 
 /// All suites: those that repeat published comparisons, then those with targets for lith.
-const ALL: [(&str, Make); 18] = [
+const ALL: [(&str, Make); 19] = [
     ("erofs", erofs::suite),
     ("paper", paper::suite),
     ("gentle", gentle::suite),
@@ -28,6 +29,7 @@ const ALL: [(&str, Make); 18] = [
     ("smallest", build::smallest),
     ("squash", build::squash),
     ("presets", presets::suite),
+    ("scale", scale::suite),
     ("check", whole::check),
     ("extract", whole::extract),
     ("seq", read::sequential),

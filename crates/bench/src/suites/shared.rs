@@ -62,7 +62,10 @@ pub(super) fn workers() -> usize {
 }
 
 pub(super) fn lith(options: &str) -> Recipe {
-    let workers = workers();
+    lith_by(workers(), options)
+}
+
+pub(super) fn lith_by(workers: usize, options: &str) -> Recipe {
     Recipe::Command(format!(
         "lith build {options} --workers {workers} -T 0 --mtime fixed -U clear SOURCE IMAGE"
     ))
