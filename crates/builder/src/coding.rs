@@ -2,7 +2,7 @@
 
 use lith_codec::Compressor;
 use lith_format::{
-    compression::Algorithm,
+    compression::{Algorithm, AlgorithmSet},
     zmap::{EncodedExtent, HeadKind},
 };
 
@@ -35,7 +35,36 @@ pub(crate) struct Makers {
 
 /// The encodings that some file or extra inode uses.
 #[derive(Debug, Default)]
-pub(crate) struct Used(Vec<Encoding>);
+pub(crate) struct Used {
+    own: Vec<Encoding>,
+    /// The algorithms of pclusters that other devices hold.
+    pub(crate) known: AlgorithmSet,
+}
+
+/// The algorithms of a file's `HEAD1` and `HEAD2` extents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Heads {
+    pub(crate) head1: Option<Algorithm>,
+    pub(crate) head2: Option<Algorithm>,
+}
+
+impl Heads {
+    /// Those of a coding.
+    pub(crate) fn of(coding: &Coding) -> Self {
+        let head2 = coding.second.map(algorithm_of);
+        Self { head1: Some(algorithm_of(coding.compressor)), head2 }
+    }
+
+    /// How an extent starts that is stored by an algorithm, or uncompressed. A head that is free gets the algorithm;
+    /// `None`: no head is free.
+    pub(crate) fn kind(&mut self, algorithm: Option<Algorithm>) -> Option<HeadKind> {
+        let Some(algorithm) = algorithm else { return Some(HeadKind::Plain) };
+        if *self.head1.get_or_insert(algorithm) == algorithm {
+            return Some(HeadKind::Head1);
+        }
+        (*self.head2.get_or_insert(algorithm) == algorithm).then_some(HeadKind::Head2)
+    }
+}
 
 impl Used {
     /// Adds the encoders of a file's extents, and returns them. Of two encoders those count that made some pcluster.
@@ -46,19 +75,24 @@ impl Used {
         let head2 = second.filter(|_| made(HeadKind::Head2));
         for compressor in head1.into_iter().chain(head2) {
             let encoding = Encoding { compressor, pcluster };
-            if !self.0.contains(&encoding) {
-                self.0.push(encoding);
+            if !self.own.contains(&encoding) {
+                self.own.push(encoding);
             }
         }
         Makers { head1, head2 }
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// The algorithms of all pclusters.
+    pub(crate) fn algorithms(&self) -> AlgorithmSet {
+        self.iter()
+            .map(|encoding| AlgorithmSet::from(algorithm_of(encoding.compressor)))
+            .collect::<AlgorithmSet>()
+            | self.known
     }
 
+    /// The encodings of the image's own pclusters.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Encoding> {
-        self.0.iter().copied()
+        self.own.iter().copied()
     }
 }
 

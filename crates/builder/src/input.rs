@@ -3,17 +3,22 @@
 mod known;
 mod order;
 
+use std::sync::LazyLock;
+
 use lith_format::addr::BlockBits;
 use lith_tree::{
     Content, ContentError, Contents, DataRange, Filesystem, Inode, InodeIndex, Kind, Tree,
 };
 
 pub use self::{
-    known::{Known, KnownDevice, KnownFile, KnownPcluster, KnownStorage, KnownStretch},
+    known::{
+        Known, KnownContents, KnownDevice, KnownExtent, KnownFile, KnownPacked, KnownParts,
+        KnownPcluster, KnownStorage, KnownStretch,
+    },
     order::Order,
 };
 
-static NOTHING_KNOWN: Known<'static> = Known::new();
+static NOTHING_KNOWN: LazyLock<Known<'static>> = LazyLock::new(Known::new);
 static TREE_ORDER: Order = Order::new();
 
 /// What an image is built of.

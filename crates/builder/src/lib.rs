@@ -35,6 +35,7 @@ mod store;
 mod temporary;
 #[cfg(test)]
 mod tests;
+mod window;
 mod write;
 mod xattr_name;
 
@@ -46,7 +47,8 @@ pub use context::Context;
 pub use digest::{Digest, DigestOfPieces, PIECE};
 pub use error::{BuildError, OtherDevice, Unencodable};
 pub use input::{
-    Input, Known, KnownDevice, KnownFile, KnownPcluster, KnownStorage, KnownStretch, Order,
+    Input, Known, KnownContents, KnownDevice, KnownExtent, KnownFile, KnownPacked, KnownParts,
+    KnownPcluster, KnownStorage, KnownStretch, Order,
 };
 pub use options::{
     AttributeOptions, ChunkForm, Chunks, Compression, CompressionOptions, DataImport, Files,
@@ -105,9 +107,12 @@ pub fn build<'a>(
     let start = options.layout.block.blocks_for(plan.head.end).max(options.layout.data_start);
     let stored = StoredFiles::new(&plan, start, context);
     let stored = store(geometry, &analysis, destination, stored)?;
+    let refers_to_packed = analysis.refers_to_packed();
     let Analysis { files, fragments, duplicates, unread, .. } = analysis;
     let (stored, tails) = stored.without_tails();
-    let (stored, packing) = match pack(geometry, &files, (fragments, tails), context.workers)? {
+    let known = input.known.packed.as_ref().filter(|_| refers_to_packed);
+    let pieces = (fragments, tails, known);
+    let (stored, packing) = match pack(geometry, &files, pieces, context.workers)? {
         Some((packing, parts)) => (refer_to_fragments(geometry, parts, stored)?, Some(packing)),
         None => (stored, None),
     };
@@ -258,7 +263,9 @@ impl Content<'_> {
         report.blob_bytes =
             stored.blob_blocks * u64::from(geometry.plan.options.layout.block.size());
         let destination = self.destination;
-        complete(&Image { geometry, stored, placement, destination, root, content })
+        let start = self.packing.map_or(Some(0), Packing::prefixes_start);
+        let prefixes_start = start.ok_or(BuildError::TooLarge { limit: u32::MAX.into() })?;
+        complete(&Image { geometry, stored, placement, destination, root, prefixes_start, content })
     }
 
     /// Facts about the inodes that have names.

@@ -5,15 +5,17 @@ use std::{borrow::Cow, fs::File, num::NonZeroUsize, path::Path};
 use lith_codec::Compressor;
 use lith_format::{
     addr::Blkaddr,
-    zmap::{EncodedExtent, HeadKind},
+    compression::{Algorithm, Lz4Config},
 };
 use lith_tree::{
-    ExtraDevice, Filesystem, InodeIndex, Kind, MemoryContents, Metadata as Attributes, Name, Tree,
+    Content, ContentError, ExtraDevice, Filesystem, InodeIndex, Kind, MemoryContents,
+    Metadata as Attributes, Name, Tree,
 };
 
 use crate::{
-    Compression, Context, DataImport, Digest, Fragments, Input, Known, KnownDevice, KnownFile,
-    KnownPcluster, KnownStorage, KnownStretch, Options, Order, Output,
+    Compression, Context, DataImport, Digest, Fragments, IndexForm, Input, Known, KnownContents,
+    KnownDevice, KnownExtent, KnownFile, KnownPcluster, KnownStorage, KnownStretch, Options, Order,
+    Output,
     pack::pack,
     place::{Ends, SizedInodes, place},
     plan::{Geometry, Plan, plan},
@@ -120,34 +122,46 @@ fn what_is_not_imported_is_not_read() {
     }
 }
 
+/// The files of another tree, as known content.
+struct KnownFiles<'a>(Input<'a>, &'a [InodeIndex]);
+
+impl KnownContents for KnownFiles<'_> {
+    fn open(&self, number: u32) -> Result<Box<dyn Content + '_>, ContentError> {
+        self.0.open(self.1[number as usize])
+    }
+}
+
+fn known_pcluster(llen: u32, address: u64) -> KnownPcluster {
+    let (algorithm, address) = (Some(Algorithm::Lz4), Blkaddr(address));
+    KnownPcluster { llen, blocks: 1, algorithm, partial: false, address }
+}
+
+fn known_lz4(contents: &dyn KnownContents) -> Known<'_> {
+    let device = ExtraDevice { bytes: 1 << 20, tag: Vec::new() };
+    let mut known = Known { contents, ..Known::new() };
+    known.devices = vec![KnownDevice { device, uniaddr: Some(Blkaddr(1 << 20)) }];
+    known.configs.lz4 = Some(Lz4Config { max_distance: 65535, max_pcluster_blocks: 2 });
+    known
+}
+
 #[test]
 fn known_content_is_found_by_its_bytes_and_referred_to() {
     let (bytes, other) = (text(1, 9000), text(2, 9000));
     let files = files(&[other.clone(), bytes.clone(), bytes.clone()]);
     let base = self::files(std::slice::from_ref(&bytes));
-    let content = base.input().open(base.inodes[0]).unwrap();
-    let extent = EncodedExtent { llen: 9000, blocks: 1, kind: HeadKind::Head1, partial: false };
-    let address = Blkaddr(1 << 20);
-    let pclusters = KnownStorage::Pclusters {
-        compressors: (Compressor::Lz4, None),
-        pcluster: 4096,
-        extents: vec![KnownPcluster { extent, address }],
-    };
+    let contents = KnownFiles(base.input(), &base.inodes);
+    let extents = vec![known_pcluster(9000, 1 << 20)];
+    let pclusters = KnownStorage::Pclusters { extents, tail: None };
     let blocks =
         KnownStorage::Blocks(vec![KnownStretch { len: 9000, place: Some((1, Blkaddr(7))) }]);
-    for stored_as in [pclusters, blocks] {
+    let flat = KnownStorage::Flat { start: Blkaddr(1 << 20), tail: 9000 % 4096 };
+    for stored_as in [pclusters, blocks, flat] {
         let digest = Digest::of_content(&bytes);
         // A digest alone is not trusted: the first file has the same size, and here a forged digest.
         let forged = Digest::of_content(&other);
-        let known = |digest| KnownFile {
-            size: 9000,
-            digest,
-            content: &*content,
-            stored: stored_as.clone(),
-        };
-        let device = ExtraDevice { bytes: 1 << 20, tag: Vec::new() };
-        let mut base = Known::new();
-        base.devices = vec![KnownDevice { device, uniaddr: Some(address) }];
+        let known =
+            |digest| KnownFile { size: 9000, digest, content: 0, stored: stored_as.clone() };
+        let mut base = known_lz4(&contents);
         base.files = vec![known(forged), known(digest)];
         let input = files.input().with_known(&base);
         let options = Options::uncompressed();
@@ -162,8 +176,11 @@ fn known_content_is_found_by_its_bytes_and_referred_to() {
         for inode in &files.inodes[1..] {
             let expected = matches!(
                 (stored.get(*inode).data, &stored_as),
-                (FileData::Compressed { blocks: 1, .. }, KnownStorage::Pclusters { .. })
-                    | (FileData::Chunked { .. }, KnownStorage::Blocks(_))
+                (
+                    FileData::Compressed { blocks: 1, index: IndexForm::Compact, .. },
+                    KnownStorage::Pclusters { .. }
+                ) | (FileData::Chunked { .. }, KnownStorage::Blocks(_))
+                    | (FileData::Flat { start: 0x10_0000 }, KnownStorage::Flat { .. })
             );
             assert!(expected, "{:?}", stored.get(*inode).data);
             assert_eq!(stored.table.digest(*inode), digest);
@@ -174,6 +191,44 @@ fn known_content_is_found_by_its_bytes_and_referred_to() {
             (FileData::Flat { start: 1 }, 3)
         );
     }
+}
+
+#[test]
+fn extents_are_found_wherever_they_start() {
+    // Unlike a text of few words, this repeats nothing.
+    let numbers = (0..).map(|number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44);
+    let old: Vec<u8> = numbers.flat_map(|n| n.to_string().into_bytes()).take(100_000).collect();
+    let base = files(std::slice::from_ref(&old));
+    let contents = KnownFiles(base.input(), &base.inodes);
+    let mut known = known_lz4(&contents);
+    let extent = |start: usize, len: usize, address| {
+        let pcluster = known_pcluster(u32::try_from(len).unwrap(), address);
+        KnownExtent::new(&old[start..start + len], pcluster, (0, start as u64)).unwrap()
+    };
+    let blocks = 1 << 20;
+    known.extents = vec![
+        extent(0, 40_000, blocks),
+        extent(40_000, 30_000, blocks + 1),
+        extent(70_000, 30_000, blocks + 2),
+    ];
+    // What was inserted into the second extent moves the third one; the first is there twice.
+    let inserted = [&old[..50_000], b"new", &old[50_000..], &text(9, 777), &old[..40_000]].concat();
+    let files = files(&[inserted.clone(), text(5, 90_000)]);
+    let input = files.input().with_known(&known);
+    let options = compressed(Fragments::None);
+    let plan = plan(input, &options, &context()).unwrap();
+    let analysis = scanned(input, &plan);
+    let parts = &analysis.parts[&files.inodes[0]].extents;
+    let found: Vec<_> = parts.iter().map(|part| (part.position, part.address.0)).collect();
+    assert_eq!(found, [(0, blocks), (70_003, blocks + 2), (100_780, blocks)]);
+    assert!(!analysis.parts.contains_key(&files.inodes[1]));
+    let image = tempfile::tempfile().unwrap();
+    let stored = stored(Geometry { input, plan: &plan }, &analysis, &image);
+    let FileData::Compressed { index: IndexForm::Full, .. } = stored.get(files.inodes[0]).data
+    else {
+        panic!("{:?}", stored.get(files.inodes[0]).data)
+    };
+    assert_eq!(stored.table.digest(files.inodes[0]), Digest::of_content(&inserted));
 }
 
 #[test]
@@ -222,7 +277,7 @@ fn fragments_of_equal_bytes_are_packed_once() {
     let plan = plan(files.input(), &options, &context()).unwrap();
     let geometry = Geometry { input: files.input(), plan: &plan };
     let analysis = scanned(files.input(), &plan);
-    let fragments = (analysis.fragments, Vec::new());
+    let fragments = (analysis.fragments, Vec::new(), None);
     let packed = pack(geometry, &analysis.files, fragments, NonZeroUsize::MIN);
     let (packing, parts) = packed.unwrap().unwrap();
     let mut positions: Vec<_> = parts.files.iter().map(|(inode, _, at)| (*inode, *at)).collect();

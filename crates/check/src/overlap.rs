@@ -55,10 +55,16 @@ impl Claim {
         self.start..self.end
     }
 
+    /// Whether others may refer to a part of these bytes: to chunks, and to blocks of an image that this one refers to.
+    const fn shares_parts(&self) -> bool {
+        let is_compressed = matches!(self.class, Class::Compressed(_));
+        matches!(self.class, Class::Chunks) || (self.device > 0 && !is_compressed)
+    }
+
     /// Whether both may refer to the bytes that they have in common.
     fn is_shared_with(&self, other: &Self) -> bool {
-        let chunks = self.class == Class::Chunks && other.class == Class::Chunks;
-        chunks || (self.range() == other.range() && self.class == other.class)
+        let parts = self.shares_parts() && other.shares_parts();
+        parts || (self.range() == other.range() && self.class == other.class)
     }
 }
 
@@ -130,7 +136,7 @@ impl<'a> Overlaps<'a> {
     /// Reports each claim that overlaps another one without sharing its bytes.
     pub(crate) fn finish(mut self) {
         self.compact();
-        // The claims with the largest end so far: of chunks, and of others.
+        // The claims with the largest end so far: of those that share parts, and of others.
         let mut farthest: [Option<Claim>; 2] = [None; 2];
         for claim in &self.claims {
             let before = farthest.iter().flatten().find(|before| {
@@ -141,8 +147,8 @@ impl<'a> Overlaps<'a> {
             if let Some(before) = before {
                 self.report(claim, before);
             }
-            let [chunks, others] = &mut farthest;
-            let own = if claim.class == Class::Chunks { chunks } else { others };
+            let [parts, others] = &mut farthest;
+            let own = if claim.shares_parts() { parts } else { others };
             let reaches = |own: &Claim| own.device == claim.device && own.end >= claim.end;
             if !own.as_ref().is_some_and(reaches) {
                 *own = Some(*claim);

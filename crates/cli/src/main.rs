@@ -55,6 +55,8 @@ fn run(verb: Verb, messages: MessageArgs) -> anyhow::Result<Outcome> {
         Verb::Cat(request) => run::cat::run(&request),
         Verb::Stat(request) => run::stat::run(&request),
         Verb::Extract(request) => run::extract::run(&request, messages),
+        Verb::Flatten(request) => run::flatten::run(&request, messages),
+        Verb::Merge(request) => run::merge::run(&request, messages),
         Verb::Tar(request) => run::tar::run(&request, messages),
         Verb::Mount(mut request) => {
             request.quiet = messages.quiet;

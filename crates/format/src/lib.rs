@@ -9,6 +9,7 @@
 extern crate alloc;
 
 pub mod addr;
+pub mod bases;
 pub mod chunk;
 pub mod compression;
 pub mod device_table;

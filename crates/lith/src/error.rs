@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use lith_bases::BaseError;
 use lith_builder::BuildError;
 use lith_check::CheckError;
 use lith_export::ExtractError;
@@ -36,6 +37,9 @@ pub enum Error {
     /// already.
     #[error("the source is read already: files can't be excluded from it any more")]
     SourceIsRead,
+    /// An image that this one refers to can't be used.
+    #[error(transparent)]
+    Base(#[from] BaseError),
     /// The image can't be built.
     #[error(transparent)]
     Build(BuildError),
@@ -74,6 +78,7 @@ impl Error {
         match self {
             Self::Target { path, .. } | Self::Mount { directory: path, .. } => Some(path),
             Self::Source(error) => Some(error.path()),
+            Self::Base(error) => Some(error.path()),
             Self::Build(error) => error.path(),
             Self::Verify(error) => error.path(),
             Self::Read(error) => error.path(),

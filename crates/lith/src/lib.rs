@@ -131,6 +131,7 @@
 //!
 //! | module | |
 //! |---|---|
+//! | [`bases`] | the images that an image refers to |
 //! | [`builder`] | what kind of image is built: options, presets, rules |
 //! | [`source`] | directories, tars and images become trees |
 //! | [`transform`] | trees are changed: owners, times, labels, digests |

@@ -1,5 +1,12 @@
 //! Lists the types of the inner crates that belong to the library's interface, by module.
 
+/// Images that other images refer to.
+pub mod bases {
+    pub use lith_bases::{
+        BaseError, Bases, Found, Search, check_digest, find, has_devices, identify, read_note,
+    };
+}
+
 /// Options, rules and errors of builds.
 pub mod builder {
     pub use lith_builder::{

@@ -1,29 +1,81 @@
 //! Defines [`Known`]: content that other devices hold already, to which an image can refer.
 
-use lith_codec::Compressor;
-use lith_format::{addr::Blkaddr, zmap::EncodedExtent};
-use lith_tree::{Content, ExtraDevice};
+use std::{collections::HashMap, io};
 
-use crate::Digest;
+use lith_format::{
+    addr::Blkaddr,
+    compression::{Algorithm, Configs},
+};
+use lith_tree::{Content, ContentError, ExtraDevice, InodeIndex};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{Digest, window::hash_of_first};
 
 /// Content that other devices hold, such as the files of a base image.
 ///
-/// Scanning looks here for the content of each file, by size and digest, and compares the bytes before it relies on
-/// them; storing then refers to the extents that are found. No other stage reads this.
-#[derive(Default)]
+/// Scanning looks here for the content of each file, by size and digest, and for the extents of files of which only a part
+/// is known; it compares the bytes before it relies on them. Storing then refers to what is found. No other stage reads this.
 #[non_exhaustive]
 pub struct Known<'a> {
     /// The devices. Their slots in the device table follow those of the tree's own devices.
     pub devices: Vec<KnownDevice>,
-    /// The files.
-    pub files: Vec<KnownFile<'a>>,
+    /// Bytes that follow the device table, for readers that know more than the format.
+    pub note: Vec<u8>,
+    /// What the decoders of the pclusters must hold.
+    pub configs: Configs,
+    /// The bytes themselves.
+    pub contents: &'a dyn KnownContents,
+    /// The unified address space, by bytes. What is known is copied from it as it is, not referred to: then there are no
+    /// devices.
+    pub copied: Option<&'a dyn Content>,
+    /// The files that are found by their bytes.
+    pub files: Vec<KnownFile>,
+    /// Files of the tree that are known, by their indices.
+    pub own: HashMap<InodeIndex, KnownParts>,
+    /// What the packed inode starts with, if some file refers to that.
+    pub packed: Option<KnownPacked>,
+    /// The extents that are looked for in files.
+    pub extents: Vec<KnownExtent>,
+}
+
+/// Opens what is known.
+pub trait KnownContents: Sync {
+    /// Opens the content of that number, as [`KnownFile`], [`KnownExtent`] and [`KnownPacked`] have it.
+    ///
+    /// # Errors
+    /// [`ContentError`] if it can't be read.
+    fn open(&self, number: u32) -> Result<Box<dyn Content + '_>, ContentError>;
+}
+
+impl KnownContents for () {
+    fn open(&self, number: u32) -> Result<Box<dyn Content + '_>, ContentError> {
+        let path = number.to_string().into();
+        Err(ContentError::Io { path, action: "open", source: io::ErrorKind::NotFound.into() })
+    }
 }
 
 impl Known<'_> {
     /// Nothing is known.
     #[must_use]
-    pub const fn new() -> Self {
-        Self { devices: Vec::new(), files: Vec::new() }
+    pub fn new() -> Self {
+        let configs = Configs { lz4: None, lzma: None, deflate: None, zstd: None };
+        Self {
+            devices: Vec::new(),
+            note: Vec::new(),
+            configs,
+            contents: &(),
+            copied: None,
+            files: Vec::new(),
+            own: HashMap::new(),
+            packed: None,
+            extents: Vec::new(),
+        }
+    }
+}
+
+impl Default for Known<'_> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -38,15 +90,25 @@ pub struct KnownDevice {
 }
 
 /// A file that other devices hold.
-pub struct KnownFile<'a> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownFile {
     /// Bytes of the file.
     pub size: u64,
     /// Their digest, as [`Digest::of_content`] computes it.
     pub digest: Digest,
-    /// The bytes themselves.
-    pub content: &'a dyn Content,
-    /// Where they are stored. The extents tile the file.
+    /// The number of its bytes in [`Known::contents`].
+    pub content: u32,
+    /// Where they are stored.
     pub stored: KnownStorage,
+}
+
+/// What is known of a file of the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KnownParts {
+    /// Where all of it is stored.
+    Whole(KnownStorage),
+    /// Extents by their positions, in ascending order without overlaps. Bytes between them are stored again.
+    Extents(Vec<(u64, KnownPcluster)>),
 }
 
 /// How a known file is stored.
@@ -54,15 +116,29 @@ pub struct KnownFile<'a> {
 pub enum KnownStorage {
     /// Uncompressed, in stretches of whole blocks, except the last one.
     Blocks(Vec<KnownStretch>),
-    /// Compressed by encoders that need no larger pcluster, in bytes, nor a larger window than these.
+    /// Uncompressed, in contiguous blocks, except the last bytes.
+    Flat {
+        /// The first block in the unified address space.
+        start: Blkaddr,
+        /// Bytes at the end that are in no block; none, or what exceeds whole blocks.
+        tail: u32,
+    },
+    /// In pclusters of at most two algorithms.
     Pclusters {
-        /// The encoder of `HEAD1` extents, and if there are some that of `HEAD2` extents.
-        compressors: (Compressor, Option<Compressor>),
-        /// Bytes of the largest pcluster.
-        pcluster: u32,
         /// The extents, from byte 0 of the file on.
         extents: Vec<KnownPcluster>,
+        /// Where the bytes after the extents are in [`Known::packed`]; `None`: there are none.
+        tail: Option<u64>,
     },
+    /// All of it in [`Known::packed`], from this byte on.
+    Packed(u64),
+}
+
+impl KnownStorage {
+    /// Whether the packed inode holds some of it.
+    pub(crate) const fn is_packed(&self) -> bool {
+        matches!(self, Self::Packed(_) | Self::Pclusters { tail: Some(_), .. })
+    }
 }
 
 /// A stretch of a file that is contiguous on a device.
@@ -75,10 +151,49 @@ pub struct KnownStretch {
 }
 
 /// An extent and its pcluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KnownPcluster {
-    /// The extent.
-    pub extent: EncodedExtent,
+    /// Bytes of the extent.
+    pub llen: u32,
+    /// Blocks of its pcluster.
+    pub blocks: u16,
+    /// `None`: it is uncompressed, in one block.
+    pub algorithm: Option<Algorithm>,
+    /// Whether the pcluster may decode to more bytes.
+    pub partial: bool,
     /// The first block of its pcluster in the unified address space.
     pub address: Blkaddr,
+}
+
+/// An extent that is looked for in files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownExtent {
+    /// The hash of its first bytes.
+    pub(crate) first: u64,
+    /// The hash of all its bytes.
+    pub(crate) all: u64,
+    pub(crate) pcluster: KnownPcluster,
+    /// The number of the content that it is a part of, and where it starts there.
+    pub(crate) place: (u32, u64),
+}
+
+impl KnownExtent {
+    /// The extent that holds `bytes`, which start at a position of the content of a number. `None`: there is nothing
+    /// particular about its first bytes, or too few.
+    #[must_use]
+    pub fn new(bytes: &[u8], pcluster: KnownPcluster, place: (u32, u64)) -> Option<Self> {
+        let first = hash_of_first(bytes)?;
+        Some(Self { first, all: xxh3_64(bytes), pcluster, place })
+    }
+}
+
+/// What the packed inodes of other images hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownPacked {
+    /// Its bytes.
+    pub size: u64,
+    /// The number of its bytes in [`Known::contents`].
+    pub content: u32,
+    /// Extents by their positions, in ascending order without overlaps. Bytes between them are stored again.
+    pub extents: Vec<(u64, KnownPcluster)>,
 }

@@ -11,7 +11,7 @@ use lith_tree::{Content, ContentError, DataRange, Inode, InodeIndex, Kind, Metad
 
 use self::likeness::by_likeness;
 use crate::{
-    BuildError, Input,
+    BuildError, Input, KnownPacked,
     input::ExtraInode,
     plan::Geometry,
     scan::{Fragment, Sketch, originals},
@@ -30,8 +30,12 @@ struct Part {
 
 /// The content of the packed inode.
 pub(crate) struct Packing {
+    /// Bytes at the start that other packed inodes hold.
+    known: u64,
     /// The long prefixes of extended attributes, for kernels that look for them here.
     prefixes: Vec<u8>,
+    /// Where they start, at a multiple of 4.
+    prefixes_start: u64,
     /// By position, without gaps, from the end of the prefixes on.
     parts: Vec<Part>,
     directories_start: u64,
@@ -40,25 +44,29 @@ pub(crate) struct Packing {
 
 /// Orders fragments by similarity, with those of equal bytes stored once, and directories after them: the ones that are
 /// whole files, and the tails of others, each in the order of `files`. Returns the packed inode, and where it holds each
-/// of them; `None` if there is nothing to pack.
+/// of them; `None` if there is nothing to pack. What is `known` of other packed inodes, if some file refers to that, comes
+/// first.
 ///
 /// # Errors
 /// [`BuildError`] if fragments that may be equal can't be read.
 pub(crate) fn pack(
     geometry: Geometry<'_>,
     files: &[InodeIndex],
-    (whole, tails): (Vec<Fragment>, Vec<Tail>),
+    (whole, tails, known): (Vec<Fragment>, Vec<Tail>, Option<&KnownPacked>),
     workers: NonZeroUsize,
 ) -> Result<Option<(Packing, PackedParts)>, BuildError> {
     let plan = geometry.plan;
     let directories = geometry.packed_directories();
-    if whole.is_empty() && tails.is_empty() && directories.is_empty() {
+    let known = known.map_or(0, |packed| packed.size);
+    if whole.is_empty() && tails.is_empty() && directories.is_empty() && known == 0 {
         return Ok(None);
     }
     let is_plain = plan.has_plain_prefixes(true);
     let prefixes = if is_plain { Vec::new() } else { plan.xattrs.prefixes.encode() };
     let fragments = in_order(files, &whole, &tails);
-    let (parts, positions, mut size) = place(geometry, &fragments, prefixes.len() as u64, workers)?;
+    let prefixes_start = if prefixes.is_empty() { known } else { known.next_multiple_of(4) };
+    let start = prefixes_start + prefixes.len() as u64;
+    let (parts, positions, mut size) = place(geometry, &fragments, start, workers)?;
     let (mut of_whole, mut of_tails) = (Vec::with_capacity(whole.len()), Vec::new());
     let mut next = whole.iter().map(|fragment| fragment.inode).peekable();
     for (fragment, position) in fragments.into_iter().zip(positions) {
@@ -76,7 +84,7 @@ pub(crate) fn pack(
     // Otherwise it keeps the memory of the sketches.
     files.shrink_to_fit();
     let tails = tails.into_iter().zip(of_tails).collect();
-    let packing = Packing { prefixes, parts, directories_start, size };
+    let packing = Packing { known, prefixes, prefixes_start, parts, directories_start, size };
     Ok(Some((packing, PackedParts { files, tails, directories })))
 }
 
@@ -138,6 +146,11 @@ impl Packing {
         ExtraInode { index: plan.packed, inode, content }
     }
 
+    /// Where the long prefixes of extended attributes are, in units of 4 bytes. `None`: too far on for the superblock.
+    pub(crate) fn prefixes_start(&self) -> Option<u32> {
+        u32::try_from(self.prefixes_start / 4).ok()
+    }
+
     fn part_at(&self, position: u64) -> Option<&Part> {
         let after = self.parts.partition_point(|part| part.position <= position);
         self.parts.get(after.checked_sub(1)?)
@@ -151,16 +164,38 @@ struct Packed<'a> {
     directories: Option<Temporary>,
 }
 
+impl Packed<'_> {
+    /// Reads known bytes, the prefixes, or the zeros before these, and returns how many bytes that were.
+    fn read_head(&self, buf: &mut [u8], position: u64) -> Result<usize, ContentError> {
+        let Packing { known, prefixes, prefixes_start, .. } = self.packing;
+        let room = |end: u64| usize::try_from(end.saturating_sub(position)).unwrap_or(usize::MAX);
+        let len = room(*known).min(buf.len());
+        if len > 0 {
+            let number = self.input.known.packed.as_ref().map_or(0, |packed| packed.content);
+            let content = self.input.known.contents.open(number)?;
+            content.read_at(buf.get_mut(..len).unwrap_or_default(), position)?;
+            return Ok(len);
+        }
+        let len = room(*prefixes_start).min(buf.len());
+        if len > 0 {
+            buf.iter_mut().take(len).for_each(|byte| *byte = 0);
+            return Ok(len);
+        }
+        let at = usize::try_from(position - prefixes_start).unwrap_or(usize::MAX);
+        let left = prefixes.get(at..).unwrap_or_default();
+        Ok(buf.iter_mut().zip(left).map(|(to, from)| *to = *from).count())
+    }
+}
+
 impl Content for Packed<'_> {
     fn read_at(&self, mut buf: &mut [u8], mut position: u64) -> Result<(), ContentError> {
-        let prefixes =
-            usize::try_from(position).ok().and_then(|at| self.packing.prefixes.get(at..));
-        let prefixes = prefixes.unwrap_or_default();
-        let (now, later) = buf.split_at_mut(prefixes.len().min(buf.len()));
-        now.copy_from_slice(prefixes.get(..now.len()).unwrap_or_default());
-        position += now.len() as u64;
-        buf = later;
         while !buf.is_empty() {
+            let copied = self.read_head(buf, position)?;
+            if copied > 0 {
+                position += copied as u64;
+                buf = buf.get_mut(copied..).unwrap_or_default();
+                continue;
+            }
             if let Some(position) = position.checked_sub(self.packing.directories_start)
                 && let Some(directories) = &self.directories
             {

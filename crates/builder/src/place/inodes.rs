@@ -112,9 +112,9 @@ impl<'a> SizedInodes<'a> {
 
     /// Bytes of an image in which everything ends at byte `end`, in whole blocks.
     pub(super) fn image_end(self, end: u64) -> Result<u64, BuildError> {
-        let (options, size) = (self.geometry.plan.options, u64::from(self.block().size()));
-        let blocks = (end / size).next_multiple_of(options.layout.size_alignment);
-        let limit = options.most_blocks();
+        let (plan, size) = (self.geometry.plan, u64::from(self.block().size()));
+        let blocks = (end / size).next_multiple_of(plan.options.layout.size_alignment);
+        let limit = plan.most_blocks();
         if blocks > limit { Err(BuildError::TooLarge { limit }) } else { Ok(blocks * size) }
     }
 

@@ -2,10 +2,7 @@
 
 use lith_tree::{InodeIndex, Kind, Tree};
 
-use crate::{
-    Known, KnownStorage, Options,
-    coding::{Coding, Encoding},
-};
+use crate::{Options, coding::Coding};
 
 /// How each file is compressed.
 #[derive(Debug)]
@@ -83,16 +80,4 @@ impl Codings {
     pub(crate) fn compress(&self) -> bool {
         self.all.iter().any(Option::is_some)
     }
-}
-
-/// The encodings of pclusters that other devices hold.
-pub(super) fn encodings_of(known: &Known<'_>) -> Vec<Encoding> {
-    let encodings = known.files.iter().filter_map(|file| match file.stored {
-        KnownStorage::Blocks(_) => None,
-        KnownStorage::Pclusters { compressors: (first, second), pcluster, .. } => {
-            let both = std::iter::once(first).chain(second);
-            Some(both.map(move |compressor| Encoding { compressor, pcluster }))
-        }
-    });
-    encodings.flatten().collect()
 }

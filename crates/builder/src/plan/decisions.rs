@@ -79,6 +79,13 @@ impl Plan<'_> {
         self.options.layout.chunks.filter(|_| !self.is_extra(index))
     }
 
+    /// The most blocks that the image can have: after them come the last addresses, which have special meanings, or the
+    /// devices that have addresses already.
+    pub(crate) fn most_blocks(&self) -> u64 {
+        let starts = self.devices.iter().filter_map(|known| known.uniaddr).map(|start| start.0);
+        starts.fold(self.options.most_blocks(), u64::min)
+    }
+
     /// Whether the long prefixes of extended attributes are stored outside of a packed inode.
     pub(crate) fn has_plain_prefixes(&self, has_packed: bool) -> bool {
         !has_packed || self.options.has_plain_prefixes()

@@ -6,14 +6,16 @@
 
 use lith_format::{
     addr::BlockBits,
-    compression::{Algorithm, Configs, DeflateConfig, Lz4Config, LzmaConfig, ZstdConfig},
+    compression::{
+        Algorithm, AlgorithmSet, Configs, DeflateConfig, Lz4Config, LzmaConfig, ZstdConfig,
+    },
     device_table::DEVICE_SLOT_SIZE,
     superblock::{EXT_SLOT_SIZE, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE},
 };
 
 use super::xattrs::XattrPlan;
 use crate::{
-    Options,
+    Known, Options,
     coding::{Encoding, algorithm_of},
 };
 
@@ -27,22 +29,28 @@ pub(crate) struct Head {
     /// Shared extended attributes, if they precede the content: a table after much content would be out of reach, and
     /// with a metabox there may be nothing after it.
     pub(crate) shared_xattrs: Option<u64>,
+    /// Whether the superblock alone does not state the parameters of the algorithms.
+    pub(crate) has_configs: bool,
     /// The end of everything.
     pub(crate) end: u64,
 }
 
 impl Head {
-    /// The head of an image whose files may be stored by the encodings of the options, and by `known` ones.
+    /// The head of an image whose files may be stored by the encodings of the options, and in `known` pclusters.
     pub(crate) fn new(
         options: &Options,
-        known: Vec<Encoding>,
+        known: &Known<'_>,
         xattrs: &XattrPlan,
         devices: usize,
         is_far: bool,
     ) -> Self {
         let extension = if options.compression.metabox.is_some() { EXT_SLOT_SIZE } else { 0 };
-        let encodings = options.encodings().chain(known);
-        let records = configs(options, encodings).map_or(0, |records| records.size());
+        let has_configs = options.has_configs() || need_records(&known.configs);
+        let records = if has_configs {
+            configs(known.configs, options.encodings(), options.layout.block).size()
+        } else {
+            0
+        };
         let records_end = SUPERBLOCK_POSITION + (SUPERBLOCK_SIZE + extension + records) as u64;
         let prefixes = records_end.next_multiple_of(4);
         let prefixes_end = match xattrs.prefixes.encode().len() {
@@ -51,25 +59,44 @@ impl Head {
         };
         let slot = DEVICE_SLOT_SIZE as u64;
         let table = prefixes_end.next_multiple_of(slot);
-        let devices_end = if devices == 0 { prefixes_end } else { table + devices as u64 * slot };
+        let note = known.note.len() as u64;
+        let devices_end =
+            if devices == 0 { prefixes_end } else { table + devices as u64 * slot + note };
         let is_early = is_far || options.compression.metabox.is_some();
         let shared_xattrs = is_early.then(|| devices_end.next_multiple_of(4));
         let end = match shared_xattrs {
             Some(start) => start + xattrs.shared_area.len() as u64,
             None => devices_end,
         };
-        Self { prefixes, devices: table, shared_xattrs, end }
+        Self { prefixes, devices: table, shared_xattrs, has_configs, end }
     }
 }
 
-/// The parameters of the algorithms that readers need: the maxima over `encodings`. `None` if the superblock alone
-/// states them.
+/// Whether the superblock alone can't state these parameters: it can for LZ4 in pclusters of one block.
+fn need_records(configs: &Configs) -> bool {
+    let Configs { lz4, lzma, deflate, zstd } = configs;
+    let is_big = lz4.is_some_and(|lz4| lz4.max_pcluster_blocks > 1);
+    is_big || lzma.is_some() || deflate.is_some() || zstd.is_some()
+}
+
+/// The parameters of the algorithms that readers need: the maxima over those of known pclusters and `encodings`.
 pub(crate) fn configs(
-    options: &Options,
+    known: Configs,
     encodings: impl Iterator<Item = Encoding>,
-) -> Option<Configs> {
-    let add = |configs, encoding| with_encoding(configs, encoding, options.layout.block);
-    options.has_configs().then(|| encodings.fold(Configs::default(), add))
+    block: BlockBits,
+) -> Configs {
+    encodings.fold(known, |configs, encoding| with_encoding(configs, encoding, block))
+}
+
+/// The parameters of some algorithms.
+pub(crate) fn configs_of(configs: Configs, algorithms: AlgorithmSet) -> Configs {
+    let Configs { lz4, lzma, deflate, zstd } = configs;
+    Configs {
+        lz4: lz4.filter(|_| algorithms.has(Algorithm::Lz4)),
+        lzma: lzma.filter(|_| algorithms.has(Algorithm::Lzma)),
+        deflate: deflate.filter(|_| algorithms.has(Algorithm::Deflate)),
+        zstd: zstd.filter(|_| algorithms.has(Algorithm::Zstd)),
+    }
 }
 
 fn with_encoding(mut configs: Configs, encoding: Encoding, block: BlockBits) -> Configs {

@@ -20,7 +20,7 @@ use self::{codings::Codings, head::Head, xattrs::XattrPlan};
 pub(crate) use self::{
     decisions::Plan,
     geometry::{Geometry, Target, entries_with_dots, tail_beside},
-    head::configs,
+    head::{configs, configs_of},
 };
 use crate::{BuildError, Context, Input, Options, PIECE, limits::SEGMENT};
 
@@ -60,8 +60,7 @@ pub(crate) fn plan<'a>(
         .saturating_add(input.content_blocks(options.layout.block, &order));
     let is_far = wide && end > NEAR_BLOCKS;
     let xattrs = XattrPlan::new(tree, &order, options)?;
-    let known = codings::encodings_of(input.known);
-    let head = Head::new(options, known, &xattrs, devices.len(), is_far);
+    let head = Head::new(options, input.known, &xattrs, devices.len(), is_far);
     let plan = Plan {
         options,
         segment: segment_for(input, &order),

@@ -7,7 +7,7 @@ use std::{
 
 use lith_tree::InodeIndex;
 
-use super::{repeats::Repeats, sketch::Sketch};
+use super::{parts::Parts, repeats::Repeats, sketch::Sketch};
 use crate::{Digest, KnownStorage};
 
 /// The end of a file, or all of it, which the packed inode will hold.
@@ -52,6 +52,8 @@ pub(crate) struct Analysis<'a> {
     pub(crate) fragments: Vec<Fragment>,
     /// Large files that are better stored with holes than compressed.
     pub(crate) sparse: HashSet<InodeIndex>,
+    /// The extents of `files` that other devices hold.
+    pub(crate) parts: HashMap<InodeIndex, Parts>,
     /// Stretches that are stored once for several places.
     pub(crate) repeats: Repeats,
 }
@@ -60,6 +62,13 @@ impl Analysis<'_> {
     /// A single file of which nothing is known.
     pub(crate) fn of_unknown(inode: InodeIndex) -> Self {
         Self { files: vec![inode], ..Self::default() }
+    }
+
+    /// Whether files refer to the packed inodes of other images.
+    pub(crate) fn refers_to_packed(&self) -> bool {
+        let is_packed =
+            |how: &Unread<'_>| matches!(how, Unread::Known(stored, _) if stored.is_packed());
+        self.unread.iter().any(|(_, how)| is_packed(how))
     }
 
     /// The files that are stored in blocks of their own, at least in part.

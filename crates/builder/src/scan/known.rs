@@ -1,9 +1,12 @@
 //! Finds the files whose bytes need not be stored: other devices hold them, or the options leave them out.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    collections::{HashMap, HashSet},
+};
 
 use lith_format::addr::Blkaddr;
-use lith_tree::{Content, Elsewhere, InodeIndex};
+use lith_tree::{Elsewhere, InodeIndex};
 
 use super::{
     analysis::Unread,
@@ -11,8 +14,8 @@ use super::{
     passes::{Scanner, Task},
 };
 use crate::{
-    BuildError, DataImport, Input, KnownDevice, KnownStorage, KnownStretch, error::OtherDevice,
-    plan::Geometry,
+    BuildError, DataImport, KnownDevice, KnownFile, KnownParts, KnownStorage, KnownStretch,
+    error::OtherDevice, plan::Geometry,
 };
 
 /// The files that are stored without reading them.
@@ -78,25 +81,55 @@ fn block_at(
 
 /// The files whose bytes are those of a known file.
 pub(super) fn find<'a>(
-    input: Input<'a>,
+    geometry: Geometry<'a>,
     scanner: &Scanner<'_>,
     files: &[InodeIndex],
 ) -> Result<Vec<(InodeIndex, Unread<'a>)>, BuildError> {
+    let Geometry { input, .. } = geometry;
     let known = &input.known.files;
-    let is_size_known =
-        |inode: &&InodeIndex| known.iter().any(|known| known.size == input.size(**inode));
-    let candidates: Vec<_> = files.iter().filter(is_size_known).copied().collect();
+    let sizes: HashSet<_> = known.iter().map(|known| known.size).collect();
+    let is_candidate = |inode: &&InodeIndex| {
+        sizes.contains(&input.size(**inode)) || own(geometry, **inode).is_some()
+    };
+    let candidates: Vec<_> = files.iter().filter(is_candidate).copied().collect();
+    let mut by_digest: HashMap<_, Vec<_>> = HashMap::new();
+    for known in known {
+        by_digest.entry((known.size, known.digest.0)).or_default().push(known);
+    }
     let mut found = Vec::new();
     for scanned in scanner.scan(Task::Digest, &candidates)? {
-        let key = (scanned.len, scanned.digest);
-        let Some(known) = known.iter().find(|known| (known.size, known.digest) == key) else {
+        if let Some(stored) = own(geometry, scanned.inode) {
+            let unread = Unread::Known(Cow::Borrowed(stored), Some(scanned.digest));
+            found.push((scanned.inode, unread));
             continue;
-        };
-        let content: Box<dyn Content + '_> = input.open(scanned.inode)?;
-        if have_same_bytes((&*content, 0), (known.content, 0), scanned.len)? {
+        }
+        let alike = by_digest.get(&(scanned.len, scanned.digest.0));
+        let is_usable = |known: &&&KnownFile| fits(geometry, scanned.inode, &known.stored);
+        let Some(known) = alike.into_iter().flatten().find(is_usable) else { continue };
+        let content = input.open(scanned.inode)?;
+        let theirs = input.known.contents.open(known.content)?;
+        if have_same_bytes((&*content, 0), (&*theirs, 0), scanned.len)? {
             let unread = Unread::Known(Cow::Borrowed(&known.stored), Some(scanned.digest));
             found.push((scanned.inode, unread));
         }
     }
     Ok(found)
+}
+
+/// Where a file of the tree is stored, if all of it is known and can be stored so.
+fn own(geometry: Geometry<'_>, inode: InodeIndex) -> Option<&KnownStorage> {
+    match geometry.input.known.own.get(&inode)? {
+        KnownParts::Whole(stored) => Some(stored).filter(|stored| fits(geometry, inode, stored)),
+        KnownParts::Extents(_) => None,
+    }
+}
+
+/// Whether a file can be stored so: a tail must fit beside its inode.
+fn fits(geometry: Geometry<'_>, inode: InodeIndex, stored: &KnownStorage) -> bool {
+    match stored {
+        KnownStorage::Flat { tail: tail @ 1.., .. } => {
+            geometry.inline_tail(inode, geometry.input.size(inode)) == *tail
+        }
+        _ => true,
+    }
 }

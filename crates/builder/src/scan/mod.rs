@@ -3,8 +3,10 @@
 mod analysis;
 mod duplicates;
 mod known;
+mod parts;
 mod passes;
 mod repeats;
+mod search;
 mod sketch;
 mod stretches;
 
@@ -15,12 +17,14 @@ use lith_tree::InodeIndex;
 pub(crate) use self::{
     analysis::{Analysis, Fragment, Unread},
     duplicates::originals,
+    parts::{Part, Parts},
     repeats::{Mark, Repeat, Repeats},
     sketch::{STRINGS, Sketch},
 };
 use self::{
     passes::{Scanned, Scanner, Task},
     repeats::find_repeats,
+    search::find_parts,
 };
 use crate::{BuildError, Context, PIECE, plan::Geometry, sparse::is_mostly_hole};
 
@@ -39,7 +43,7 @@ pub(crate) fn scan<'a>(
     let is_read: HashSet<_> = unread.iter().map(|(inode, _)| *inode).collect();
     let mut files: Vec<_> =
         order.iter().filter(|inode| !is_read.contains(inode)).copied().collect();
-    let found = known::find(input, &scanner, &files)?;
+    let found = known::find(geometry, &scanner, &files)?;
     let is_known: HashSet<_> = found.iter().map(|(inode, _)| *inode).collect();
     files.retain(|inode| !is_known.contains(inode));
     unread.extend(found);
@@ -47,15 +51,19 @@ pub(crate) fn scan<'a>(
     let duplicates = find_duplicates(geometry, &scanner, &files)?;
     files.retain(|inode| !duplicates.contains_key(inode));
     let sparse = find_sparse(geometry, &files)?;
-    let repeats = find_repeats(&scanner, &files, &sparse)?;
     let is_fragment = |inode: &&InodeIndex| {
         input.size(**inode) <= plan.longest_fragment(**inode) && !sparse.contains(inode)
     };
-    let small: Vec<_> = files.iter().filter(is_fragment).copied().collect();
+    let (small, large): (Vec<_>, Vec<_>) = files.iter().partition(is_fragment);
+    let large: Vec<_> = large.into_iter().filter(|inode| !sparse.contains(inode)).collect();
+    let parts = find_parts((input, plan), &large, context)?;
+    // The segments of a file either repeat others or have parts elsewhere.
+    let whole: Vec<_> = files.iter().filter(|file| !parts.contains_key(file)).copied().collect();
+    let repeats = find_repeats(&scanner, &whole, &sparse)?;
     let found = scanner.scan(Task::Sketch, &small)?;
     let mut fragments: Vec<_> = found.into_iter().map(Scanned::whole).collect();
     fragments.shrink_to_fit();
-    Ok(Analysis { files, unread, duplicates, fragments, sparse, repeats })
+    Ok(Analysis { files, unread, duplicates, fragments, sparse, parts, repeats })
 }
 
 /// For each file with the bytes of a preceding one that one, if what is stored of it can serve both.

@@ -4,7 +4,7 @@ use std::io;
 
 use lith_format::addr::BlockBits;
 
-use crate::{BuildError, Options, Output, limits::past_no_address};
+use crate::{BuildError, Output, limits::past_no_address, plan::Plan};
 
 /// The end of the image's content, where blocks are appended.
 pub(super) struct Allocator<'a> {
@@ -19,9 +19,9 @@ pub(super) struct Allocator<'a> {
 
 impl<'a> Allocator<'a> {
     /// Blocks are free from `next` on.
-    pub(super) fn new(image: Output<'a>, options: &Options, next: u64) -> Self {
-        let block = options.layout.block;
-        let (alignment, limit) = (options.layout.alignment.into(), options.most_blocks());
+    pub(super) fn new(image: Output<'a>, plan: &Plan<'_>, next: u64) -> Self {
+        let block = plan.options.layout.block;
+        let (alignment, limit) = (plan.options.layout.alignment.into(), plan.most_blocks());
         Self { image, block, alignment, limit, next }
     }
 

@@ -55,22 +55,27 @@ impl<'l> Around<'l> {
             let at = |position: u64| usize::try_from(position - start).expect("in the piece");
             input.get(at(range.start)..at(range.end)).expect("marks are in the piece")
         };
-        let mut done = start;
+        let (mut done, mut retry_from) = (start, start);
         for mark in marks {
             let elsewhere = match mark {
                 Mark::Cut(_) => Vec::new(),
                 Mark::Repeat(repeat) => {
                     self.layouts.extents_of(repeat, (self.start, &self.own), writer.block_size())
                 }
+                Mark::Part(part) => vec![(part.extent, Shared::At(part.address))],
             };
             let is_void = matches!(mark, Mark::Repeat(_)) && elsewhere.is_empty();
-            if is_void || mark.position() < done {
+            if is_void || mark.position() < done.max(retry_from) {
                 continue;
             }
             let first = self.extents.len();
             let before = bytes(done..mark.position());
             if !writer.write_exactly(before, done, out, &mut self.extents)? {
                 // No index could describe it; then there is no cut.
+                if let Mark::Part(part) = mark {
+                    // In incompressible bytes each further one would fail alike, after more of them are tried.
+                    retry_from = part.position + (part.position - done) / 2;
+                }
                 continue;
             }
             self.note_own(first, done);
@@ -86,6 +91,12 @@ impl<'l> Around<'l> {
         self.note_own(first, done);
         self.layouts.publish(self.start, &self.own);
         Ok(rest)
+    }
+
+    /// Whether the last extent has a pcluster of another.
+    pub(super) fn ends_shared(&self) -> bool {
+        let last = self.shared.last().map(|(at, _)| *at as usize + 1);
+        last == Some(self.extents.len())
     }
 
     /// Notes the extents from the given one on, which starts at `position` in the file.

@@ -46,7 +46,7 @@ pub(crate) fn refer_to_fragments(
 }
 
 fn refer(tables: &mut Tables<'_>, tail: Tail, offset: u64) -> Result<(), BuildError> {
-    let Tail { fragment, start, mut extents, mut addresses } = tail;
+    let Tail { fragment, start, mut extents, mut addresses, known } = tail;
     let Fragment { inode, start: begin, len, .. } = fragment;
     if begin == 0 {
         return tables.set_fragment(inode, offset);
@@ -57,6 +57,6 @@ fn refer(tables: &mut Tables<'_>, tail: Tail, offset: u64) -> Result<(), BuildEr
         addresses.push(Blkaddr(0));
     }
     let (size, addresses) = (begin + len, addresses.as_deref());
-    let file = Pclusters { inode, size, start, extents: &extents, addresses, tail: &[] };
+    let file = Pclusters { inode, size, start, extents: &extents, addresses, tail: &[], known };
     tables.set_compressed(&file, TailPlace::Fragment { offset })
 }

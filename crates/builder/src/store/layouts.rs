@@ -9,7 +9,10 @@ use std::{
     sync::{Arc, Condvar, Mutex, PoisonError},
 };
 
-use lith_format::zmap::{EncodedExtent, HeadKind};
+use lith_format::{
+    addr::Blkaddr,
+    zmap::{EncodedExtent, HeadKind},
+};
 
 use crate::{
     pieces::Position,
@@ -26,12 +29,18 @@ pub(super) struct LaidOut {
     pub(super) number: u32,
 }
 
-/// The pcluster of an extent of another segment.
+/// The pcluster of an extent that is not its segment's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shared {
-    /// Where the segment starts.
-    pub(super) segment: Position,
-    pub(super) number: u32,
+pub(super) enum Shared {
+    /// That of an extent of another segment.
+    Segment {
+        /// Where the segment starts.
+        segment: Position,
+        /// The number of the extent there.
+        number: u32,
+    },
+    /// Another device holds it.
+    At(Blkaddr),
 }
 
 /// A layout, which is set when its segment is compressed.
@@ -112,7 +121,7 @@ fn take_extents(
         if llen < least || (partial && extent.kind == HeadKind::Plain) {
             break;
         }
-        let shared = Shared { segment, number: *number };
+        let shared = Shared::Segment { segment, number: *number };
         extents.push((EncodedExtent { llen, partial, ..*extent }, shared));
         done += u64::from(llen);
     }

@@ -4,6 +4,7 @@
 mod allocator;
 mod around;
 mod chunks;
+mod copier;
 mod encoders;
 mod files;
 mod fragments;
@@ -60,7 +61,8 @@ pub(crate) fn store<'a>(
     let room = Room::new(context, plan.compresses());
     let spare = &Spare::new(room.most_bytes / 2);
     let mut batches = Batches::new(input, &order, Forms { geometry, analysis });
-    let worker = || Compressor::new(Shared { geometry, layouts, context, spare });
+    let parts = &analysis.parts;
+    let worker = || Compressor::new(Shared { geometry, layouts, parts, context, spare });
     in_order(
         (room, context),
         worker,

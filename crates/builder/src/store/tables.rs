@@ -2,6 +2,7 @@
 
 use lith_format::{
     addr::Blkaddr,
+    compression::{Algorithm, AlgorithmSet},
     zmap::{EncodeParams, EncodedExtent, HeadKind, Tail as TailPlace, encode_whole_fragment},
 };
 use lith_tree::InodeIndex;
@@ -12,8 +13,8 @@ use super::{
     index::encode_index,
 };
 use crate::{
-    BuildError, ChunkForm, IndexForm,
-    coding::{Coding, Used, algorithm_of},
+    BuildError, ChunkForm, IndexForm, Input,
+    coding::{Coding, Heads, Used, algorithm_of},
     error::Unencodable,
     limits::CHUNKS,
     plan::Geometry,
@@ -31,6 +32,8 @@ pub(super) struct Pclusters<'t> {
     pub(super) addresses: Option<&'t [Blkaddr]>,
     /// The bytes of the last one, if it is stored beside the inode.
     pub(super) tail: &'t [u8],
+    /// The algorithms of those that other devices hold.
+    pub(super) known: AlgorithmSet,
 }
 
 /// The file table, and the encodings that it refers to.
@@ -43,6 +46,10 @@ pub(super) struct Tables<'a> {
 impl<'a> Tables<'a> {
     pub(super) const fn new(geometry: Geometry<'a>, files: FileTable, used: Used) -> Self {
         Self { geometry, files, used }
+    }
+
+    pub(super) const fn input(&self) -> Input<'a> {
+        self.geometry.input
     }
 
     /// Enters contiguous blocks, with the bytes beside the inode.
@@ -85,27 +92,40 @@ impl<'a> Tables<'a> {
         file: &Pclusters<'_>,
         tail: TailPlace,
     ) -> Result<(), BuildError> {
-        match self.geometry.plan.coding(file.inode).copied() {
-            Some(coding) => self.set_encoded(file, &coding, tail),
-            None => unreachable!("only files with a coding have pclusters"),
+        let coding = self.geometry.plan.coding(file.inode).copied();
+        let coding = coding.expect("only files with a coding have pclusters");
+        let heads = self.heads(&coding, file);
+        self.set_encoded(file, heads, tail)
+    }
+
+    /// The algorithms of pclusters, some of which other devices hold.
+    fn heads(&mut self, coding: &Coding, file: &Pclusters<'_>) -> Heads {
+        let makers = self.used.add(coding, file.extents);
+        let own = Heads::of(coding);
+        let is_other = |algorithm: &Algorithm| ![own.head1, own.head2].contains(&Some(*algorithm));
+        let other = file.known.iter_known().find(is_other);
+        Heads {
+            head1: makers.head1.map(algorithm_of),
+            head2: makers.head2.map(algorithm_of).or(other),
         }
     }
 
-    /// Enters pclusters of a coding.
+    /// Enters pclusters of these algorithms.
     pub(super) fn set_encoded(
         &mut self,
         file: &Pclusters<'_>,
-        coding: &Coding,
+        heads: Heads,
         tail: TailPlace,
     ) -> Result<(), BuildError> {
-        let Pclusters { inode, size, start, extents, addresses, .. } = *file;
-        let options = self.geometry.plan.options;
-        let makers = self.used.add(coding, extents);
-        let id = |maker: Option<_>| maker.map_or(0, |compressor| algorithm_of(compressor).id());
+        let Pclusters { inode, size, start, extents, addresses, known, .. } = *file;
+        let Geometry { plan, .. } = self.geometry;
+        let options = plan.options;
+        self.used.known |= known;
+        let id = |algorithm: Option<Algorithm>| algorithm.map_or(0, Algorithm::id);
         let block = options.layout.block;
-        let mut params = EncodeParams::new(block, size, Blkaddr(start), id(makers.head1));
-        params.head2 = id(makers.head2);
-        params.big_pcluster = options.has_configs();
+        let mut params = EncodeParams::new(block, size, Blkaddr(start), id(heads.head1));
+        params.head2 = id(heads.head2);
+        params.big_pcluster = plan.head.has_configs;
         params.tail = tail;
         let header = self.geometry.map_header(inode, size);
         let form = (options.compression.index, options.is_wide());

@@ -1,6 +1,6 @@
 //! Defines [`Tail`], the end of a file that becomes a fragment.
 
-use lith_format::{addr::Blkaddr, zmap::EncodedExtent};
+use lith_format::{addr::Blkaddr, compression::AlgorithmSet, zmap::EncodedExtent};
 
 use crate::scan::Fragment;
 
@@ -13,4 +13,6 @@ pub(crate) struct Tail {
     pub(crate) extents: Vec<EncodedExtent>,
     /// The block of each pcluster, if they are not contiguous.
     pub(crate) addresses: Option<Vec<Blkaddr>>,
+    /// The algorithms of the pclusters that other devices hold.
+    pub(crate) known: AlgorithmSet,
 }

@@ -1,9 +1,9 @@
 //! Stores files whose bytes are not read: other devices hold them, others write them later, or they are holes.
 
-use lith_codec::Compressor;
 use lith_format::{
     addr::Blkaddr,
     chunk::Chunk,
+    compression::AlgorithmSet,
     zmap::{EncodedExtent, Tail as TailPlace},
 };
 use lith_tree::InodeIndex;
@@ -11,10 +11,11 @@ use lith_tree::InodeIndex;
 use super::{
     allocator::Allocator,
     chunks::Runs,
+    copier::Copier,
     tables::{Pclusters, Tables},
 };
 use crate::{
-    BuildError, KnownPcluster, KnownStorage, KnownStretch, coding::Coding, limits::past_no_address,
+    BuildError, KnownPcluster, KnownStorage, KnownStretch, coding::Heads, limits::past_no_address,
     scan::Unread,
 };
 
@@ -23,14 +24,14 @@ pub(super) fn store_unread(
     (inode, size): (InodeIndex, u64),
     unread: &Unread<'_>,
     tables: &mut Tables<'_>,
-    allocator: &mut Allocator<'_>,
+    (allocator, copier): (&mut Allocator<'_>, &mut Copier<'_>),
 ) -> Result<(), BuildError> {
     let block = allocator.block();
     let blocks = block.blocks_for(size);
     match unread {
         Unread::Known(stored, digest) => {
             digest.map(|digest| tables.files.set_digest(inode, digest));
-            refer((inode, size), stored, tables, allocator)
+            refer((inode, size), stored, tables, (allocator, copier))
         }
         Unread::Reserved => {
             allocator.skip_to(past_no_address(allocator.next(), blocks));
@@ -46,37 +47,100 @@ pub(super) fn store_unread(
     }
 }
 
+/// Whether some extent holds only the beginning of its pcluster.
+pub(super) fn has_partial(unread: &Unread<'_>) -> bool {
+    match unread {
+        Unread::Known(stored, _) => match &**stored {
+            KnownStorage::Pclusters { extents, .. } => extents.iter().any(|known| known.partial),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
 /// Refers to the bytes on other devices.
 fn refer(
     (inode, size): (InodeIndex, u64),
     stored: &KnownStorage,
     tables: &mut Tables<'_>,
-    allocator: &Allocator<'_>,
+    (allocator, copier): (&mut Allocator<'_>, &mut Copier<'_>),
 ) -> Result<(), BuildError> {
+    let block = allocator.block();
     match stored {
         KnownStorage::Blocks(stretches) => {
             let mut runs = Runs::default();
             for KnownStretch { len, place } in stretches {
+                let blocks = block.blocks_for(*len);
                 let chunk = match *place {
-                    Some((device, start)) => Chunk { device, start: Some(start) },
+                    Some((device, start)) => {
+                        let start = copier.place(start, blocks, allocator)?;
+                        Chunk { device, start: Some(start) }
+                    }
                     None => Chunk::HOLE,
                 };
-                runs.push(chunk, allocator.block().blocks_for(*len));
+                runs.push(chunk, blocks);
             }
             tables.set_runs(inode, &runs)
         }
-        KnownStorage::Pclusters { compressors, pcluster, extents } => {
-            let addresses: Vec<Blkaddr> = extents.iter().map(|known| known.address).collect();
-            let extents: Vec<EncodedExtent> =
-                extents.iter().map(|KnownPcluster { extent, .. }| *extent).collect();
-            let start = addresses.first().map_or(0, |address| address.0);
-            let addresses = Some(&*addresses);
-            let file = Pclusters { inode, size, start, extents: &extents, addresses, tail: &[] };
-            tables.set_encoded(&file, &coding(*compressors, *pcluster), TailPlace::Blocks)
+        KnownStorage::Flat { start, tail } => {
+            let blocks = block.blocks_for(size - u64::from(*tail));
+            let start = copier.place(*start, blocks, allocator)?;
+            let mut bytes = vec![0; *tail as usize];
+            let content = tables.input().open(inode)?;
+            content.read_at(&mut bytes, size - u64::from(*tail))?;
+            content.check_unchanged()?;
+            tables.set_flat(inode, start.0, &bytes)
         }
+        KnownStorage::Pclusters { extents, tail } => {
+            let mut moved = extents.clone();
+            for known in &mut moved {
+                known.address = copier.place(known.address, known.blocks.into(), allocator)?;
+            }
+            refer_to_pclusters((inode, size), &moved, *tail, tables)
+        }
+        KnownStorage::Packed(offset) => tables.set_fragment(inode, *offset),
     }
 }
 
-const fn coding((compressor, second): (Compressor, Option<Compressor>), pcluster: u32) -> Coding {
-    Coding { compressor, second, pcluster, min_saving: 0 }
+/// Refers to pclusters, and to the fragment that follows them in known packed content.
+fn refer_to_pclusters(
+    (inode, size): (InodeIndex, u64),
+    known: &[KnownPcluster],
+    tail: Option<u64>,
+    tables: &mut Tables<'_>,
+) -> Result<(), BuildError> {
+    let (mut heads, mut algorithms) = (Heads::default(), AlgorithmSet::empty());
+    let (mut extents, mut addresses) = (Vec::new(), Vec::new());
+    let mut left = size;
+    for KnownPcluster { llen, blocks, algorithm, partial, address } in known.iter().copied() {
+        let kind = heads.kind(algorithm).expect("a file has two algorithms at most");
+        algorithms |= algorithm.map_or(AlgorithmSet::empty(), AlgorithmSet::from);
+        extents.push(EncodedExtent { llen, blocks, kind, partial });
+        addresses.push(address);
+        left = left.saturating_sub(llen.into());
+    }
+    let start = addresses.first().map_or(0, |address| address.0);
+    let is_contiguous = are_contiguous(known);
+    let tail = match tail {
+        Some(offset) => {
+            extents.push(Tables::fragment_extent(left));
+            // A fragment has no address; its slot is ignored.
+            addresses.push(Blkaddr(0));
+            TailPlace::Fragment { offset }
+        }
+        None => TailPlace::Blocks,
+    };
+    let addresses = (!is_contiguous).then_some(&*addresses);
+    let known = algorithms;
+    let file = Pclusters { inode, size, start, extents: &extents, addresses, tail: &[], known };
+    tables.set_encoded(&file, heads, tail)
+}
+
+/// Whether pclusters follow each other, so that an index needs only the address of the first.
+fn are_contiguous(known: &[KnownPcluster]) -> bool {
+    let follows = |pair: &[KnownPcluster]| match pair {
+        [a, b] => a.address.0 + u64::from(a.blocks) == b.address.0,
+        _ => true,
+    };
+    known.windows(2).all(follows) && !known.iter().any(|known| known.partial)
 }

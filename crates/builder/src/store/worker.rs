@@ -1,7 +1,13 @@
 //! Defines [`Compressor`], which turns pieces into blocks without knowing where these will be stored, so that any
 //! number of workers makes the same blocks.
 
-use lith_format::{addr::BlockBits, zmap::EncodedExtent};
+use std::{collections::HashMap, ops::Range};
+
+use lith_format::{
+    addr::BlockBits,
+    kernel::Capability,
+    zmap::{EncodedExtent, HeadKind},
+};
 use lith_tree::{Content, DataRange, InodeIndex};
 
 use super::{
@@ -16,7 +22,7 @@ use crate::{
     pieces::{Batch, Position, read_around_holes},
     pipeline::Worker,
     plan::{Geometry, Plan},
-    scan::{Mark, Repeats},
+    scan::{Mark, Part, Parts, Repeats},
     sparse,
 };
 
@@ -25,6 +31,8 @@ use crate::{
 pub(super) struct Shared<'a, 's> {
     pub(super) geometry: Geometry<'a>,
     pub(super) layouts: &'s Layouts<'s>,
+    /// The extents of files that other devices hold.
+    pub(super) parts: &'s HashMap<InodeIndex, Parts>,
     pub(super) context: &'s Context<'s>,
     pub(super) spare: &'s Spare,
 }
@@ -114,7 +122,10 @@ impl<'a, 's> Compressor<'a, 's> {
     /// Where extents of a piece must start, by position; `None` if the encoder alone decides that.
     fn marks(&self, piece: &Piece<'_>) -> Option<Vec<Mark>> {
         let repeats = self.repeats(piece.inode);
-        let found = repeats.map(|repeats| repeats.marks_in(piece.inode, &piece.range));
+        let mut found = repeats.map(|repeats| repeats.marks_in(piece.inode, &piece.range));
+        if let Some(parts) = self.shared.parts.get(&piece.inode) {
+            found.get_or_insert_default().extend(self.parts_in(parts, &piece.range));
+        }
         let borders = self.input.order.borders(piece.inode);
         let borders: Vec<_> = borders.filter(|border| piece.range.contains(border)).collect();
         if borders.is_empty() {
@@ -124,6 +135,26 @@ impl<'a, 's> Compressor<'a, 's> {
         marks.extend(borders.into_iter().map(Mark::Cut));
         marks.sort_by_key(Mark::position);
         Some(marks)
+    }
+
+    /// The marks of a file's parts that start in a range. What begins in it and ends after it is cut, if the kernel reads
+    /// the beginning of a pcluster.
+    fn parts_in(&self, parts: &Parts, range: &Range<u64>) -> Vec<Mark> {
+        let cuts = self.plan.options.kernel.supports(&[Capability::PartialReferences]);
+        let least = 2 * self.block.size();
+        let fitting = |part: &Part| -> Option<Part> {
+            if part.end() <= range.end {
+                return Some(*part);
+            }
+            let llen = u32::try_from(range.end - part.position).ok()?;
+            let can_be_cut = cuts && part.extent.kind != HeadKind::Plain && llen >= least;
+            let extent = EncodedExtent { llen, partial: true, ..part.extent };
+            can_be_cut.then_some(Part { extent, ..*part })
+        };
+        let first = parts.extents.partition_point(|part| part.position < range.start);
+        let inside = parts.extents.iter().skip(first);
+        let inside = inside.take_while(|part| part.position < range.end);
+        inside.filter_map(fitting).map(Mark::Part).collect()
     }
 
     fn store_compressed(
@@ -154,7 +185,8 @@ impl<'a, 's> Compressor<'a, 's> {
             let path = || self.input.path(piece.inode);
             rest = written.map_err(|source| BuildError::Codec { path: path(), source })?;
             // Others may refer to the last pcluster of a file with repeats.
-            if piece.last && rest.is_empty() && self.plan.tail_packing && !is_shared {
+            let is_own = !is_shared && !around.ends_shared();
+            if piece.last && rest.is_empty() && self.plan.tail_packing && is_own {
                 tail = encoder.cut_tail(&mut blocks.data, &around.extents);
             }
         }

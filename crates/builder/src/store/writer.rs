@@ -2,12 +2,16 @@
 
 use std::{collections::HashMap, mem, sync::Arc};
 
-use lith_format::addr::{Blkaddr, BlockBits};
+use lith_format::{
+    addr::{Blkaddr, BlockBits},
+    compression::AlgorithmSet,
+};
 use lith_tree::{Content, InodeIndex};
 
 use super::{
     allocator::Allocator,
     chunks::{Blob, ChunkWriter, Granules, HashedChunk, Runs, cut},
+    copier::Copier,
     large::Large,
     layouts::{Layouts, Shared},
     piece::{Blocks, Form, Outcome, Piece, Rest, Stored},
@@ -33,6 +37,7 @@ pub(super) struct Writer<'a> {
     allocator: Allocator<'a>,
     chunks: ChunkWriter<'a>,
     tables: Tables<'a>,
+    copier: Copier<'a>,
     large: Option<Large<'a>>,
     layouts: &'a Layouts<'a>,
     /// The blocks of the pclusters of segments to which others refer.
@@ -55,9 +60,10 @@ impl<'a> Writer<'a> {
         Self {
             geometry,
             analysis,
-            allocator: Allocator::new(image, options, stored.next),
+            allocator: Allocator::new(image, geometry.plan, stored.next),
             chunks: ChunkWriter::new(options, blob),
             tables: Tables::new(geometry, stored.table, stored.used),
+            copier: Copier::new(geometry.input.known.copied),
             large: None,
             layouts,
             segments: HashMap::new(),
@@ -83,7 +89,9 @@ impl<'a> Writer<'a> {
         let unread = &self.analysis.unread;
         for (inode, how) in unread {
             let file = (*inode, self.geometry.input.size(*inode));
-            unread::store_unread(file, how, &mut self.tables, &mut self.allocator)?;
+            let stores = (&mut self.allocator, &mut self.copier);
+            unread::store_unread(file, how, &mut self.tables, stores)?;
+            self.has_shared |= unread::has_partial(how);
         }
         if unread.is_empty() { Ok(()) } else { self.allocator.reach_end() }
     }
@@ -150,11 +158,11 @@ impl<'a> Writer<'a> {
         piece: &Piece<'_>,
         outcome: &Outcome,
         start: u64,
-    ) -> Option<Vec<Blkaddr>> {
+    ) -> Result<Option<Vec<Blkaddr>>, BuildError> {
         let repeats = &self.analysis.repeats;
-        let Stored::Pclusters(extents) = &outcome.stored else { return None };
-        if !repeats.has(piece.inode) {
-            return None;
+        let Stored::Pclusters(extents) = &outcome.stored else { return Ok(None) };
+        if !repeats.has(piece.inode) && !self.analysis.parts.contains_key(&piece.inode) {
+            return Ok(None);
         }
         let own = piece.start();
         let mut shared = outcome.shared.iter().peekable();
@@ -163,7 +171,11 @@ impl<'a> Writer<'a> {
         for (number, extent) in (0..).zip(extents) {
             let other = shared.next_if(|(at, _)| *at == number).map(|(_, other)| other);
             let address = match other {
-                Some(Shared { segment, number }) => {
+                Some(Shared::At(address)) => {
+                    self.has_shared |= extent.partial;
+                    self.copier.place(*address, extent.blocks.into(), &mut self.allocator)?
+                }
+                Some(Shared::Segment { segment, number }) => {
                     self.has_shared = true;
                     let all = self.segments.get(segment);
                     let all = if *segment == own { Some(&addresses) } else { all };
@@ -178,7 +190,7 @@ impl<'a> Writer<'a> {
         if self.layouts.has(own) {
             self.segments.insert(own, addresses.clone());
         }
-        Some(addresses)
+        Ok(Some(addresses))
     }
 
     fn enter_whole(
@@ -189,13 +201,14 @@ impl<'a> Writer<'a> {
         (tail, chunk_bytes): (&[u8], &mut &[u8]),
     ) -> Result<(), BuildError> {
         let (inode, size) = (piece.inode, piece.range.end);
-        let addresses = self.addresses(piece, outcome, start);
+        let addresses = self.addresses(piece, outcome, start)?;
         self.tables.files.set_digest(inode, Digest::of_file(&outcome.digests));
         match &outcome.stored {
             Stored::Raw => self.tables.set_flat(inode, start, tail),
             Stored::Pclusters(extents) => {
                 let addresses = addresses.as_deref();
-                let file = Pclusters { inode, size, start, extents, addresses, tail };
+                let known = self.algorithms_elsewhere(inode);
+                let file = Pclusters { inode, size, start, extents, addresses, tail, known };
                 self.enter_pclusters(&file, outcome.rest)
             }
             Stored::Sparse { holes } => {
@@ -219,7 +232,7 @@ impl<'a> Writer<'a> {
         (content, start): (&Arc<dyn Content + 'a>, u64),
         (tail, chunk_bytes): (&[u8], &mut &[u8]),
     ) -> Result<(), BuildError> {
-        let addresses = self.addresses(piece, &outcome, start);
+        let addresses = self.addresses(piece, &outcome, start)?;
         if self.large.is_none() {
             self.check_size(piece)?;
         }
@@ -267,7 +280,8 @@ impl<'a> Writer<'a> {
             // Others may refer to pclusters that have addresses.
             if addresses.is_some() || is_gain(self.geometry.plan, inode, before, written) {
                 let addresses = addresses.as_deref();
-                let file = Pclusters { inode, size, start, extents, addresses, tail };
+                let known = self.algorithms_elsewhere(inode);
+                let file = Pclusters { inode, size, start, extents, addresses, tail, known };
                 self.enter_pclusters(&file, rest)?;
             } else {
                 self.rewrite_raw(piece, &large)?;
@@ -286,6 +300,11 @@ impl<'a> Writer<'a> {
         Ok(large.content.check_unchanged()?)
     }
 
+    /// The algorithms of a file's pclusters that other devices hold.
+    fn algorithms_elsewhere(&self, inode: InodeIndex) -> AlgorithmSet {
+        self.analysis.parts.get(&inode).map(|parts| parts.algorithms).unwrap_or_default()
+    }
+
     /// Enters pclusters, unless a fragment follows them whose place is not known yet.
     fn enter_pclusters(
         &mut self,
@@ -295,11 +314,11 @@ impl<'a> Writer<'a> {
         let Some(Rest { len, digest, sketch }) = rest else {
             return self.tables.set_pclusters(file);
         };
-        let Pclusters { inode, size, start, extents, addresses, .. } = *file;
+        let Pclusters { inode, size, start, extents, addresses, known, .. } = *file;
         let len = u64::from(len);
         let fragment = Fragment { inode, start: size - len, len, digest, sketch };
         let (extents, addresses) = (extents.to_vec(), addresses.map(<[_]>::to_vec));
-        self.tails.push(Tail { fragment, start, extents, addresses });
+        self.tails.push(Tail { fragment, start, extents, addresses, known });
         Ok(())
     }
 

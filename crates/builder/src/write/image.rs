@@ -17,6 +17,8 @@ pub(crate) struct Image<'a> {
     pub(crate) placement: &'a Placement,
     pub(crate) destination: Destination<'a>,
     pub(crate) root: Nid,
+    /// Where long prefixes of extended attributes are in the packed inode, in units of 4 bytes.
+    pub(crate) prefixes_start: u32,
     /// The digest of all metadata and of the content of files.
     pub(crate) content: Digest,
 }

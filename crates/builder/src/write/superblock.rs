@@ -13,10 +13,9 @@ use uuid::Uuid;
 use super::{devices, image::Image};
 use crate::{
     BuildError, Digest, ImageId, IndexForm,
-    coding::algorithm_of,
     error::Unencodable,
     place::{SizedInode, SizedInodes},
-    plan::{Geometry, configs},
+    plan::{Geometry, configs, configs_of},
     store::FileData,
 };
 
@@ -31,8 +30,10 @@ pub(super) fn write(image: &Image<'_>) -> Result<(), BuildError> {
     };
     let encoded = superblock(image, content).encode();
     let mut head = encoded.map_err(|error| unencodable(Unencodable::Superblock(error)))?;
-    if let Some(configs) = configs(options, image.stored.used.iter()) {
-        configs.encode_into(&mut head);
+    if plan.head.has_configs {
+        let used = &image.stored.used;
+        let known = configs_of(image.geometry.input.known.configs, used.known);
+        configs(known, used.iter(), options.layout.block).encode_into(&mut head);
     }
     let mut append = |position: u64, bytes: &[u8]| {
         let start = usize::try_from(position - SUPERBLOCK_POSITION).expect("the first blocks");
@@ -44,6 +45,7 @@ pub(super) fn write(image: &Image<'_>) -> Result<(), BuildError> {
     }
     if !devices.is_empty() {
         append(plan.head.devices, &devices);
+        head.extend_from_slice(&image.geometry.input.known.note);
     }
     let output = image.destination.image;
     let failed = |action| move |source| BuildError::Output { action, source };
@@ -113,6 +115,8 @@ fn superblock(image: &Image<'_>, content: Digest) -> Superblock {
         sb.compat |= Compat::PLAIN_XATTR_PFX;
         let start = u32::try_from(plan.head.prefixes / 4);
         sb.xattr_prefix_start = start.expect("prefixes are within the first blocks");
+    } else if sb.xattr_prefix_count > 0 {
+        sb.xattr_prefix_start = image.prefixes_start;
     }
     sb.incompat.set(Incompat::BITS_48, uses_wide(image));
     sb.root_nid = image.root;
@@ -149,12 +153,12 @@ fn superblock(image: &Image<'_>, content: Digest) -> Superblock {
 
 fn set_algorithms(sb: &mut Superblock, image: &Image<'_>) {
     let used = &image.stored.used;
-    sb.algorithms = used.iter().map(|encoding| algorithm_of(encoding.compressor)).collect();
-    if used.is_empty() {
+    sb.algorithms = used.algorithms();
+    if sb.algorithms.is_empty() {
         return;
     }
     sb.incompat |= Incompat::LZ4_0PADDING;
-    if image.geometry.plan.options.has_configs() {
+    if image.geometry.plan.head.has_configs {
         sb.incompat |= Incompat::COMPR_CFGS;
     } else {
         sb.lz4_max_distance = Lz4Config::MAX_DISTANCE;

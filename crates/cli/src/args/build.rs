@@ -5,6 +5,7 @@ use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum, error::ErrorKind};
 use lith::{
     Adjust, Builder, Times,
+    bases::Search,
     builder::{Compression, Fragments, ImageId, IndexForm, Options, Preset, Rule},
     codec::Compressor,
     format::addr::BlockBits,
@@ -18,6 +19,7 @@ use lith::{
 };
 
 use super::{
+    common::DeviceArgs,
     extended, hints,
     rule::RuleArgument,
     value::{self, Compressors, Metadata, Size},
@@ -30,7 +32,10 @@ const DEFAULT_MEMORY: &str = "200M";
 #[derive(Debug)]
 pub(crate) struct Build {
     pub(crate) source: PathBuf,
-    pub(crate) devices: Vec<PathBuf>,
+    /// Where the devices of the source, and the bases of bases, are.
+    pub(crate) search: Search,
+    /// Images that the new one refers to.
+    pub(crate) bases: Vec<PathBuf>,
     pub(crate) image: PathBuf,
     pub(crate) read: source::Options,
     pub(crate) options: Options,
@@ -187,9 +192,12 @@ struct ContentArguments {
     #[arg(long)]
     dereference_hard_links: bool,
 
-    /// An extra device of a source image, in the order of its device table; can be repeated
-    #[arg(long = "device", value_name = "FILE")]
-    devices: Vec<PathBuf>,
+    #[command(flatten)]
+    devices: DeviceArgs,
+
+    /// Make a patch: what this image holds is not stored again but referred to. It may be a patch itself; can be repeated
+    #[arg(long = "base", value_name = "IMAGE")]
+    bases: Vec<PathBuf>,
 
     /// Turn the whiteouts of an AUFS tar (container layers) into those of overlayfs
     #[arg(long)]
@@ -306,7 +314,8 @@ impl Arguments {
         });
         Ok(Build {
             source: self.source,
-            devices: self.content.devices,
+            search: self.content.devices.search(),
+            bases: self.content.bases,
             image: self.image,
             read,
             options,

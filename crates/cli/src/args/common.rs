@@ -3,7 +3,7 @@
 use std::{env, num::NonZeroUsize, path::PathBuf, thread};
 
 use clap::ColorChoice;
-use lith::tree::Timestamp;
+use lith::{bases::Search, tree::Timestamp};
 
 use super::value::{self, Size};
 
@@ -17,9 +17,27 @@ pub(crate) struct ImageArgs {
     #[arg(long, value_name = "BYTES", default_value = "0", hide_default_value = true)]
     pub(crate) offset: Size,
 
-    /// A further device of a multi-device image, in the order of its device table
+    #[command(flatten)]
+    pub(crate) devices: DeviceArgs,
+}
+
+/// The further devices of images.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct DeviceArgs {
+    /// A further device of the image: the base of a patch, or in the order of the device table; can be repeated
     #[arg(long = "device", value_name = "FILE")]
     pub(crate) devices: Vec<PathBuf>,
+
+    /// A folder in which the bases of a patch are looked for, before the patch's own; can be repeated
+    #[arg(long = "base-dir", value_name = "DIR")]
+    pub(crate) base_dirs: Vec<PathBuf>,
+}
+
+impl DeviceArgs {
+    /// Where devices are looked for.
+    pub(crate) fn search(&self) -> Search {
+        Search { devices: self.devices.clone(), directories: self.base_dirs.clone() }
+    }
 }
 
 /// Makes the argument of an image that of a tree of any kind.
@@ -37,8 +55,8 @@ pub(crate) struct WorkersArgs {
 
 impl ImageArgs {
     /// An image that is the whole of a file.
-    pub(crate) const fn new(image: PathBuf) -> Self {
-        Self { image, offset: Size(0), devices: Vec::new() }
+    pub(crate) fn new(image: PathBuf) -> Self {
+        Self { image, offset: Size(0), devices: DeviceArgs::default() }
     }
 }
 

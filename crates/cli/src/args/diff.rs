@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use lith::tree::{Aspects, DiffOptions};
 
-use super::common::WorkersArgs;
+use super::common::{DeviceArgs, WorkersArgs};
 
 /// Compare two trees
 #[derive(Debug, clap::Args)]
@@ -30,6 +30,9 @@ pub(crate) struct Diff {
     /// Differences to ignore, separated by commas
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     ignore: Vec<Aspect>,
+
+    #[command(flatten)]
+    pub(crate) devices: DeviceArgs,
 
     #[command(flatten)]
     workers: WorkersArgs,

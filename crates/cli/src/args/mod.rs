@@ -14,11 +14,13 @@ pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod extended;
 pub(crate) mod extract;
+pub(crate) mod flatten;
 pub(crate) mod hints;
 pub(crate) mod info;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod map;
+pub(crate) mod merge;
 pub(crate) mod mount;
 pub(crate) mod mount_options;
 pub(crate) mod paths;
@@ -78,6 +80,8 @@ pub(crate) enum Verb {
     Cat(cat::Cat),
     Stat(stat::Stat),
     Extract(extract::Extract),
+    Flatten(flatten::Flatten),
+    Merge(merge::Merge),
     Tar(tar::Tar),
     Mount(mount::Mount),
     Umount(umount::Umount),

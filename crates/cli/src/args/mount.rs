@@ -3,7 +3,7 @@
 use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 use clap::ValueEnum;
-use lith::reader::Way;
+use lith::{bases::Search, reader::Way};
 use rustix::mount::MountFlags;
 
 use super::{
@@ -140,7 +140,7 @@ pub(crate) struct Settings {
     pub(crate) uid: Option<u32>,
     pub(crate) gid: Option<u32>,
     pub(crate) offset: u64,
-    pub(crate) devices: Vec<PathBuf>,
+    pub(crate) devices: Search,
     pub(crate) timeout: Option<u64>,
     pub(crate) source: Option<String>,
     pub(crate) subtype: Option<String>,
@@ -187,7 +187,7 @@ impl Mount {
             uid: None,
             gid: None,
             offset: self.image.offset.0,
-            devices: self.image.devices.clone(),
+            devices: self.image.devices.search(),
             timeout: self.timeout,
             source: None,
             subtype: None,
@@ -216,8 +216,11 @@ impl Mount {
         add("--workers", self.threads.map(|threads| threads.to_string().into()));
         add("--offset", Some(settings.offset.to_string().into()));
         add("--timeout", settings.timeout.map(|seconds| seconds.to_string().into()));
-        for device in &settings.devices {
+        for device in &settings.devices.devices {
             add("--device", Some(device.into()));
+        }
+        for folder in &settings.devices.directories {
+            add("--base-dir", Some(folder.into()));
         }
         for option in settings.options() {
             add("-o", Some(option.into()));
@@ -237,7 +240,7 @@ impl Settings {
             MountOption::Uid(uid) => self.uid = Some(uid),
             MountOption::Gid(gid) => self.gid = Some(gid),
             MountOption::Offset(offset) => self.offset = offset.0,
-            MountOption::Device(device) => self.devices.push(device),
+            MountOption::Device(device) => self.devices.devices.push(device),
             MountOption::Timeout(seconds) => self.timeout = Some(seconds),
             MountOption::Source(source) => self.source = Some(source),
             MountOption::Subtype(subtype) => self.subtype = Some(subtype),

@@ -26,11 +26,15 @@ use crate::{
 
 pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let started = Instant::now();
-    let Build { source, devices, image, read, options, kernel_notes, adjust, memory, verify, json } =
-        request;
+    let Build { source, search, bases, image, read, options, kernel_notes, .. } = request;
+    let Build { adjust, memory, verify, json, .. } = request;
+    // Of a patch the devices are those of its bases.
+    let mut of_source = search.clone();
+    of_source.devices.retain(|_| bases.is_empty());
     let open = || {
-        let builder = Builder::source(trees::open(&source, &devices, &read)?);
-        let builder = builder.options(|all| *all = options).adjust(adjust);
+        let builder = Builder::source(trees::open(&source, &of_source, &read)?);
+        let builder = builder.options(|all| *all = options).adjust(adjust).search(search);
+        let builder = bases.into_iter().fold(builder, Builder::base);
         Ok(builder.workers(read.workers).memory(memory).verify(verify))
     };
     // Nothing shall fail after the image is in place but writing this.

@@ -4,6 +4,7 @@ use std::{borrow::Cow, collections::BTreeMap, io::Write, path::Path, sync::Arc};
 
 use anyhow::Context;
 use lith::{
+    bases::{self, Found},
     check::{self, Finding, Report, Severity},
     observer::Progress,
 };
@@ -12,7 +13,7 @@ use serde::Serialize;
 
 use super::subject;
 use crate::{
-    args::{MessageArgs, check::Check},
+    args::{MessageArgs, check::Check, common::ImageArgs},
     exit::Outcome,
     output::{
         self, Stdout, color,
@@ -25,6 +26,7 @@ use crate::{
 pub(crate) fn run(request: &Check, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let path = request.image.image.as_path();
     let devices = subject::devices(&request.image)?;
+    check_bases(&request.image)?;
     let progress = Arc::new(Progress::default());
     let bar = Bar::new(!messages.quiet, &progress);
     let report = check::check_devices(devices, &request.options(), &*progress);
@@ -38,6 +40,14 @@ pub(crate) fn run(request: &Check, messages: MessageArgs) -> anyhow::Result<Outc
     }
     output.flush()?;
     Ok(outcome(&report))
+}
+
+/// Compares all bytes of an image's bases with what it says about them.
+fn check_bases(image: &ImageArgs) -> anyhow::Result<()> {
+    for Found { path, device, base } in bases::find(&image.image, 0, &image.devices.search())? {
+        base.map_or(Ok(()), |base| bases::check_digest(&device, &base, &path))?;
+    }
+    Ok(())
 }
 
 fn outcome(report: &Report) -> Outcome {

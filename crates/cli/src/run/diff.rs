@@ -7,6 +7,7 @@ use std::{
 };
 
 use lith::{
+    bases::{self, Search},
     observer::Progress,
     tree::{self, Difference},
 };
@@ -23,8 +24,13 @@ pub(crate) fn run(request: &Diff, messages: MessageArgs) -> anyhow::Result<Outco
     if request.a == stdin && request.b == stdin {
         anyhow::bail!("standard input can't be both trees");
     }
-    let a = trees::open(&request.a, &[], &trees::everything())?;
-    let b = trees::open(&request.b, &[], &trees::everything())?;
+    let search = request.devices.search();
+    // Devices are those of the first tree that can have some.
+    let folders = Search { devices: Vec::new(), ..search.clone() };
+    let of_b = !bases::has_devices(&request.a);
+    let (of_a, of_b) = if of_b { (&folders, &search) } else { (&search, &folders) };
+    let a = trees::open(&request.a, of_a, &trees::everything())?;
+    let b = trees::open(&request.b, of_b, &trees::everything())?;
     let mut listing = Listing {
         request,
         is_quiet: messages.quiet,

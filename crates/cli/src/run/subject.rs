@@ -4,6 +4,7 @@ use std::{fs::File, io, iter, os::fd::AsFd, path::Path};
 
 use anyhow::Context;
 use lith::{
+    bases::{self, Search},
     device::{FileDevice, OffsetDevice, ReadAt},
     format::file_type::FileType,
     reader::{Error, Image, Inode, Options},
@@ -95,9 +96,32 @@ impl<'a> Subject<'a> {
 
 /// The primary device and the further ones. A primary one that is known to be something else than an image is refused.
 pub(crate) fn devices(args: &ImageArgs) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
-    let primary = primary(&args.image, args.offset.0);
-    let further = args.devices.iter().map(|path| device(path));
-    iter::once(primary).chain(further).collect()
+    open_all(&args.image, args.offset.0, &args.devices.search())
+}
+
+/// The devices of the image that starts at byte `offset` of a file: that of the file, and the further ones.
+pub(crate) fn open_all(
+    path: &Path,
+    offset: u64,
+    search: &Search,
+) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
+    let primary = primary(path, offset)?;
+    with_further(primary, (path, offset), search)
+}
+
+/// A primary device, and the further ones. Those of standard input are not looked for.
+pub(crate) fn with_further(
+    primary: Box<dyn ReadAt>,
+    (path, offset): (&Path, u64),
+    search: &Search,
+) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
+    if path == Path::new("-") {
+        let further = search.devices.iter().map(|path| device(path));
+        return iter::once(Ok(primary)).chain(further).collect();
+    }
+    let further = bases::find(path, offset, search)?;
+    let further = further.into_iter().map(|found| Box::new(found.device) as Box<dyn ReadAt>);
+    Ok(iter::once(primary).chain(further).collect())
 }
 
 /// The device that starts so many bytes into a file, which is refused if it is known to be something else than an image.

@@ -1,13 +1,10 @@
 //! Opens directories, tars and images as trees.
 
-use std::{
-    iter,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use anyhow::Context;
 use lith::{
+    bases::Search,
     device::FileDevice,
     export::Selection,
     reader::{self, Image},
@@ -15,24 +12,27 @@ use lith::{
 };
 
 use super::subject::{self, Subject};
-use crate::{
-    args::{common::ImageArgs, value::Size},
-    output::error::Place,
-};
+use crate::{args::common::ImageArgs, output::error::Place};
 
 /// Opens the directory, tar or image at a path; only an image can have further devices.
-pub(crate) fn open(path: &Path, devices: &[PathBuf], options: &Options) -> anyhow::Result<Source> {
-    let args = ImageArgs { devices: devices.to_vec(), ..ImageArgs::new(path.to_owned()) };
-    open_at(&args, options)
+pub(crate) fn open(path: &Path, search: &Search, options: &Options) -> anyhow::Result<Source> {
+    open_within((path, 0), search, options)
 }
 
 /// As [`open`]; only an image can start within a file.
 pub(crate) fn open_at(args: &ImageArgs, options: &Options) -> anyhow::Result<Source> {
-    let path = args.image.as_path();
+    open_within((&args.image, args.offset.0), &args.devices.search(), options)
+}
+
+fn open_within(
+    (path, offset): (&Path, u64),
+    search: &Search,
+    options: &Options,
+) -> anyhow::Result<Source> {
     let place = || Place(path).to_string();
-    let primary = match args.offset {
-        Size(0) => match source::open(path, options)? {
-            Opened::Source(_) if !args.devices.is_empty() => {
+    let primary = match offset {
+        0 => match source::open(path, options)? {
+            Opened::Source(_) if !search.devices.is_empty() => {
                 anyhow::bail!("{}: only an image can have further devices", place())
             }
             Opened::Source(source) => return Ok(source),
@@ -41,11 +41,9 @@ pub(crate) fn open_at(args: &ImageArgs, options: &Options) -> anyhow::Result<Sou
                 Box::new(device.with_context(|| format!("{}: cannot read", place()))?)
             }
         },
-        Size(offset) => subject::primary(path, offset)?,
+        offset => subject::primary(path, offset)?,
     };
-    let further = args.devices.iter().map(|device| subject::device(device));
-    let devices = iter::once(Ok(primary)).chain(further);
-    let devices = devices.collect::<anyhow::Result<Vec<_>>>()?;
+    let devices = subject::with_further(primary, (path, offset), search)?;
     let image = Image::open_with(devices, reader::Options::default()).with_context(place)?;
     source::image(Arc::new(image), path, options).with_context(place)
 }

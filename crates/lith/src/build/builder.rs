@@ -7,6 +7,7 @@ use std::{
     thread,
 };
 
+use lith_bases::Search;
 use lith_builder::{Compression, Context, Files, Options, Preset, Rule};
 use lith_codec::Compressor;
 use lith_format::kernel::KernelVersion;
@@ -15,7 +16,7 @@ use lith_source::{Excludes, Note, Source};
 use lith_transform::Adjust;
 
 use super::{
-    make::{Job, make},
+    make::{Job, Role, make},
     staged::temporary_directory,
 };
 use crate::Error;
@@ -100,6 +101,9 @@ impl<'a> Builder<'a> {
     fn new(from: From<'a>) -> Self {
         let job = Job {
             adjust: Adjust::default(),
+            bases: Vec::new(),
+            search: Search::default(),
+            role: Role::Searched,
             blob: None,
             offset: 0,
             verify: true,
@@ -170,6 +174,33 @@ impl<'a> Builder<'a> {
     /// Stores chunks in a file at `path`, a device of its own, instead of the image. That takes files in chunks.
     pub fn blob(mut self, path: impl Into<PathBuf>) -> Self {
         self.job.blob = Some(path.into());
+        self
+    }
+
+    /// Refers to what the image at `path` holds, and does not store it again: a patch of that image. Readers of the patch
+    /// need its bases, which it names.
+    pub fn base(mut self, path: impl Into<PathBuf>) -> Self {
+        self.job.bases.push(path.into());
+        self
+    }
+
+    /// The bases are the layers that the source was made of by [`merge`](crate::source::merge), or the one image whose
+    /// tree it is: where its files are stored is known without searching.
+    pub const fn layers(mut self) -> Self {
+        self.job.role = Role::Layers;
+        self
+    }
+
+    /// As [`Self::layers`], but copies what they hold as it is, and refers to nothing: one image of a patch and its
+    /// bases, for example.
+    pub const fn copied_layers(mut self) -> Self {
+        self.job.role = Role::Copied;
+        self
+    }
+
+    /// Where the bases of bases are.
+    pub fn search(mut self, search: Search) -> Self {
+        self.job.search = search;
         self
     }
 

@@ -7,10 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lith_builder::{Context, DataImport, Options, Output, Report};
+use lith_bases::{Bases, Reuse, Search};
+use lith_builder::{Context, DataImport, Input, Known, Options, Output, Report};
+use lith_format::addr::BlockBits;
 use lith_observer::Observer;
 use lith_source::Source;
 use lith_transform::Adjust;
+use lith_tree::{Kind, Tree};
 
 use super::{
     flush,
@@ -23,6 +26,12 @@ use crate::Error;
 pub(crate) struct Job<'a> {
     /// Owners and times that replace those of the source.
     pub(crate) adjust: Adjust,
+    /// Images that hold content to which the image refers.
+    pub(crate) bases: Vec<PathBuf>,
+    /// Where their own bases are.
+    pub(crate) search: Search,
+    /// What they are to the image.
+    pub(crate) role: Role,
     /// The file that chunks are written to instead of the image.
     pub(crate) blob: Option<PathBuf>,
     /// Where in its file the image starts. What precedes it, of a file that is there already, stays.
@@ -35,6 +44,17 @@ pub(crate) struct Job<'a> {
     pub(crate) memory: usize,
     /// Follows the build and can cancel it.
     pub(crate) observer: &'a dyn Observer,
+}
+
+/// What bases are to an image.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// The image refers to those bytes of its source that they hold.
+    Searched,
+    /// The source is made of them, and the image refers to them.
+    Layers,
+    /// The source is made of them, and the image gets copies of what they hold.
+    Copied,
 }
 
 /// The new file of the device for chunks.
@@ -91,6 +111,9 @@ pub(crate) fn make(
 ) -> Result<Report, Error> {
     let failed = |action| move |source| target(path, action, source);
     job.adjust.apply(&mut source.tree);
+    let bases = Bases::open(&job.bases, &job.search)?;
+    refuse_base(path, &bases)?;
+    let known = known(&bases, &source.tree, options, job)?;
     let mut staged = Staged::create(path).map_err(failed("create"))?;
     let blob = job.blob.as_deref().map(|blob| Blob::create(blob, path)).transpose()?;
     staged.keep(job.offset).map_err(failed("keep the beginning of"))?;
@@ -102,11 +125,14 @@ pub(crate) fn make(
     let (report, written) = flush::beside(staged.file(), |finished| {
         let fs = source.filesystem();
         let output = Output::new(staged.file(), job.offset);
-        let built = lith_builder::build(fs, output, options, &context)?;
+        let input = Input::from(fs).with_known(&known);
+        let built = lith_builder::build(input, output, options, &context)?;
         finished();
         if job.verify {
             let copies = iter::once(staged.file()).chain(context.blob);
-            let copies = copies.map(File::try_clone).collect::<Result<Vec<_>, _>>();
+            let referred = bases.paths().filter(|_| job.role != Role::Copied).map(File::open);
+            let copies = copies.map(File::try_clone).chain(referred);
+            let copies = copies.collect::<Result<Vec<_>, _>>();
             let verification = Verification {
                 devices: copies.map_err(failed("read back"))?,
                 start: job.offset,
@@ -126,4 +152,49 @@ pub(crate) fn make(
     }
     commit(staged, path)?;
     Ok(report)
+}
+
+/// Refuses to replace a base: the new image would refer to what is no longer there.
+fn refuse_base(path: &Path, bases: &Bases) -> Result<(), Error> {
+    let own = path.canonicalize().ok();
+    let is_own = |base: &Path| own.is_some() && base.canonicalize().ok() == own;
+    if bases.paths().any(is_own) {
+        let source = io::Error::new(io::ErrorKind::InvalidInput, "it is a base of the new image");
+        return Err(target(path, "replace", source));
+    }
+    Ok(())
+}
+
+/// What bases hold for an image of a tree.
+fn known<'b>(
+    bases: &'b Bases,
+    tree: &Tree,
+    options: &Options,
+    job: &Job<'_>,
+) -> Result<Known<'b>, Error> {
+    if job.bases.is_empty() {
+        return Ok(Known::new());
+    }
+    let block = options.layout.block;
+    let room = room(tree, block);
+    Ok(match job.role {
+        Role::Searched => bases.known((block, room), job.workers)?,
+        Role::Layers => bases.layers(tree, block, Reuse::Refer { room }, job.workers)?,
+        Role::Copied => bases.layers(tree, block, Reuse::Copy, job.workers)?,
+    })
+}
+
+/// More blocks than an image of a tree can have. The addresses of bases begin there, because they must be known before the
+/// image is as long as it will be.
+fn room(tree: &Tree, block: BlockBits) -> u64 {
+    const LEAST: u64 = 1 << 16;
+    const FOR_INODE: u64 = 4;
+    let blocks = tree.walk().fold(LEAST, |sum: u64, visit| {
+        let content = match tree.get(visit.inode).kind {
+            Kind::Regular { size } => block.blocks_for(size).saturating_mul(2),
+            _ => 0,
+        };
+        sum.saturating_add(content).saturating_add(FOR_INODE)
+    });
+    blocks.checked_next_power_of_two().unwrap_or(u64::MAX)
 }

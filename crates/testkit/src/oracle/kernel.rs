@@ -73,15 +73,23 @@ pub fn try_mount_with(image: &Path, devices: &[PathBuf]) -> io::Result<Mounted> 
     match mount_source(image, devices) {
         // Older kernels mount only block devices.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOTBLK.raw_os_error()) => {
-            let loop_device = |path: &PathBuf| LoopDevice::new(path);
-            let others: Vec<_> = devices.iter().map(loop_device).collect::<Result<_, _>>()?;
-            let paths: Vec<_> = others.iter().map(|device| device.0.clone()).collect();
-            let device = LoopDevice::new(image)?;
-            let mount = mount_source(&device.0, &paths)?;
-            Ok(Mounted { mount, _loop_devices: others.into_iter().chain([device]).collect() })
+            try_mount_by_loop(image, devices)
         }
         mounted => mounted.map(|mount| Mounted { mount, _loop_devices: Vec::new() }),
     }
+}
+
+/// The same with all of them on loop devices.
+///
+/// # Errors
+/// The error of the kernel.
+pub fn try_mount_by_loop(image: &Path, devices: &[PathBuf]) -> io::Result<Mounted> {
+    let loop_device = |path: &PathBuf| LoopDevice::new(path);
+    let others: Vec<_> = devices.iter().map(loop_device).collect::<Result<_, _>>()?;
+    let paths: Vec<_> = others.iter().map(|device| device.0.clone()).collect();
+    let device = LoopDevice::new(image)?;
+    let mount = mount_source(&device.0, &paths)?;
+    Ok(Mounted { mount, _loop_devices: others.into_iter().chain([device]).collect() })
 }
 
 /// Whether this machine mounts EROFS images; if not, the reason is reported.

@@ -16,6 +16,7 @@ mod kernel;
 mod layouts;
 mod lists;
 mod nothing_lost;
+mod patches;
 mod roundtrip;
 mod rules;
 mod targets;

@@ -7,7 +7,7 @@ use std::{
 
 use lith_tree::InodeIndex;
 
-use crate::pieces::Position;
+use crate::{pieces::Position, scan::Part};
 
 /// A stretch of a file that has the bytes of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +40,10 @@ pub(crate) struct Marks {
 pub(crate) enum Mark {
     /// An extent starts here.
     Cut(u64),
-    /// This is stored elsewhere.
+    /// This is stored elsewhere in the image.
     Repeat(Repeat),
+    /// Another device holds this extent.
+    Part(Part),
 }
 
 impl Mark {
@@ -49,6 +51,7 @@ impl Mark {
         match self {
             Self::Cut(position) => *position,
             Self::Repeat(repeat) => repeat.position,
+            Self::Part(part) => part.position,
         }
     }
 }

@@ -62,7 +62,7 @@ impl Arguments {
         mount.fuse = true;
         mount.foreground = self.foreground || self.debug;
         mount.image.offset = Size(self.offset);
-        mount.image.devices = self.devices;
+        mount.image.devices.devices = self.devices;
         for option in self.options.into_iter().flat_map(|options| options.0) {
             option.apply(&mut mount);
         }
@@ -118,7 +118,10 @@ mod tests {
     fn its_own_options_are_long() {
         let mount = request("erofsfuse --offset=0x200 --device=a --device=b --dbglevel=9 -ds i d");
         let settings = mount.settings();
-        assert_eq!((settings.offset, settings.devices), (512, vec!["a".into(), "b".into()]));
+        assert_eq!(
+            (settings.offset, settings.devices.devices),
+            (512, vec!["a".into(), "b".into()])
+        );
         assert_eq!((mount.foreground, mount.threads.map(Into::into)), (true, Some(1_usize)));
     }
 }

@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn command_lines_of_mount_8_are_understood() {
         let called = mount("mount.erofs /dev/loop0 /mnt -n -s -v -o rw,nodev,device=b -t erofs");
-        assert_eq!(called.settings().devices, [PathBuf::from("b")]);
+        assert_eq!(called.settings().devices.devices, [PathBuf::from("b")]);
         assert!(!called.fuse && !called.kernel && !called.quiet);
         let by_fuse = mount("mount.erofs image /mnt -t erofs.fuse -o uid=1");
         assert!(by_fuse.fuse && by_fuse.quiet);

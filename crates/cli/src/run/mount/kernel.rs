@@ -12,25 +12,41 @@ use rustix::{io::Errno, mount::MountFlags};
 
 use crate::args::mount::{Mount, Settings};
 
-/// Mounts it and returns from what: a block device, the file itself, or a loop device on it.
+/// Mounts it and returns from what: a block device, the file itself, or a loop device on it. All devices of an image must
+/// be of one kind.
 pub(crate) fn mount(request: &Mount, settings: &Settings) -> io::Result<&'static str> {
     let image = request.image.image.canonicalize()?;
-    let is_device = fs::metadata(&image)?.file_type().is_block_device();
-    let at = |source: &Path, offset| mount_source(source, &request.directory, settings, offset);
-    let by_loop = || {
-        let device = LoopDevice::new(&image, settings.offset)?;
-        at(&device.0, 0).map(|()| "from a loop device")
+    let devices = settings.devices.devices.iter().map(|device| device.canonicalize());
+    let devices = devices.collect::<Result<Vec<_>, _>>()?;
+    let is_device = is_block_device(&image)?;
+    let has_block_devices = devices.iter().map(|device| is_block_device(device));
+    let has_block_devices = has_block_devices.collect::<Result<Vec<_>, _>>()?.contains(&true);
+    let at = |(source, devices): (&Path, &[PathBuf]), offset| {
+        mount_source((source, devices), &request.directory, settings, offset)
     };
-    if settings.loop_device && !is_device {
+    let by_loop = || {
+        let further: Vec<_> =
+            devices.iter().map(|path| Block::new(path, 0)).collect::<Result<_, _>>()?;
+        let paths: Vec<_> = further.iter().map(|block: &Block| block.path().to_owned()).collect();
+        if is_device {
+            return at((&image, &paths), settings.offset).map(|()| "from the block device");
+        }
+        let primary = Block::new(&image, settings.offset)?;
+        at((primary.path(), &paths), 0).map(|()| "from a loop device")
+    };
+    if is_device || has_block_devices || settings.loop_device {
         return by_loop();
     }
-    match at(&image, settings.offset) {
-        Ok(()) if is_device => Ok("from the block device"),
+    match at((&image, &devices), settings.offset) {
         Ok(()) => Ok("from the file"),
         // Older kernels mount no file, or only whole ones; none mounts a file on tmpfs.
-        Err(error) if !is_device && may_need_loop(&error) => by_loop(),
+        Err(error) if may_need_loop(&error) => by_loop(),
         Err(error) => Err(error),
     }
+}
+
+fn is_block_device(path: &Path) -> io::Result<bool> {
+    Ok(fs::metadata(path)?.file_type().is_block_device())
 }
 
 fn may_need_loop(error: &io::Error) -> bool {
@@ -40,24 +56,23 @@ fn may_need_loop(error: &io::Error) -> bool {
 }
 
 fn mount_source(
-    source: &Path,
+    (source, devices): (&Path, &[PathBuf]),
     directory: &Path,
     settings: &Settings,
     offset: u64,
 ) -> io::Result<()> {
-    let data = data(settings, offset)?;
+    let data = data(settings, devices, offset)?;
     let flags = settings.set | MountFlags::RDONLY;
     Ok(rustix::mount::mount(source, directory, "erofs", flags, data.as_c_str())?)
 }
 
 /// The data argument of mount(2): all options but flags.
-fn data(settings: &Settings, offset: u64) -> io::Result<CString> {
+fn data(settings: &Settings, devices: &[PathBuf], offset: u64) -> io::Result<CString> {
     let mut options = settings.kernel.clone();
     if offset != 0 {
         options.push(format!("fsoffset={offset}"));
     }
-    for device in &settings.devices {
-        let device = device.canonicalize()?;
+    for device in devices {
         let name = device.to_str().filter(|name| !name.contains(','));
         let name = name.ok_or_else(|| {
             io::Error::other(
@@ -67,6 +82,30 @@ fn data(settings: &Settings, offset: u64) -> io::Result<CString> {
         options.push(format!("device={name}"));
     }
     Ok(CString::new(options.join(","))?)
+}
+
+/// A block device that holds a file.
+enum Block {
+    /// It is the file.
+    Own(PathBuf),
+    /// A loop device on the file.
+    Loop(LoopDevice),
+}
+
+impl Block {
+    fn new(path: &Path, offset: u64) -> io::Result<Self> {
+        if is_block_device(path)? {
+            return Ok(Self::Own(path.to_owned()));
+        }
+        LoopDevice::new(path, offset).map(Self::Loop)
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Own(path) => path,
+            Self::Loop(device) => &device.0,
+        }
+    }
 }
 
 /// The program losetup(8). Its usual paths are tried first, because mount(8) calls its helpers without a PATH.

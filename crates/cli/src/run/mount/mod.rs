@@ -8,6 +8,8 @@ mod server;
 
 use std::{io, path::Path};
 
+use lith::bases;
+
 use crate::{
     args::mount::{Mount, Settings},
     exit::Outcome,
@@ -16,7 +18,7 @@ use crate::{
 };
 
 pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
-    let settings = request.settings();
+    let mut settings = request.settings();
     if request.server {
         return server::run(request, &settings);
     }
@@ -29,6 +31,9 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     if present::is_mounted(image, &request.directory) {
         anyhow::bail!("{}: {} is mounted there already", Place(&request.directory), Place(image));
     }
+    // The kernel takes them in the order of the device table, and doesn't look whether they are the right ones.
+    let devices = bases::find(image, settings.offset, &settings.devices)?;
+    settings.devices.devices = devices.into_iter().map(|found| found.path).collect();
     if request.kernel || (!request.fuse && !request.foreground) {
         match by_kernel(request, &settings)? {
             Choice::Mounted => return Ok(Outcome::Success),

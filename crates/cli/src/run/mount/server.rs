@@ -73,10 +73,7 @@ impl StatsFile {
 
 fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
     let place = &request.image.image;
-    let primary = subject::primary(place, settings.offset)?;
-    let further = settings.devices.iter().map(|device| subject::device(device));
-    let devices = std::iter::once(Ok(primary)).chain(further);
-    let devices = devices.collect::<anyhow::Result<Vec<_>>>()?;
+    let devices = subject::open_all(place, settings.offset, &settings.devices)?;
     let mut options = Options::default();
     // A cache larger than the address space is as good as unlimited.
     options.limits = limits(usize::try_from(request.cache.0).unwrap_or(usize::MAX));

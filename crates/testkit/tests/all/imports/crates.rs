@@ -5,7 +5,7 @@ use std::fs;
 use super::{crate_names, crates_folder};
 
 /// All crates, each above those that it may depend on.
-const ORDER: [&str; 19] = [
+const ORDER: [&str; 20] = [
     "observer",
     "parallel",
     "format",
@@ -17,6 +17,7 @@ const ORDER: [&str; 19] = [
     "survey",
     "source",
     "builder",
+    "bases",
     "check",
     "export",
     "fuse",

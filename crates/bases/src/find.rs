@@ -1,0 +1,202 @@
+//! Finds the files of an image's device table.
+
+use std::{
+    fs::File,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{FileTypeExt, MetadataExt},
+    },
+    path::{Path, PathBuf},
+};
+
+use lith_device::{FileDevice, OffsetDevice, ReadAt};
+use lith_format::{
+    bases::{Base, NOTE_HEADER_SIZE, note_size, parse_note},
+    device_table::{DEVICE_SLOT_SIZE, DeviceSlot},
+    features::Incompat,
+    superblock::{EXT_SLOT_SIZE, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE, Superblock},
+};
+
+use crate::{BaseError, identity::check_head};
+
+/// Where the further devices of an image are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    /// Files that are devices of it.
+    pub devices: Vec<PathBuf>,
+    /// Folders in which they are looked for by name, before the image's own folder.
+    pub directories: Vec<PathBuf>,
+}
+
+/// A device of an image.
+#[derive(Debug)]
+pub struct Found {
+    /// Its file.
+    pub path: PathBuf,
+    /// The same, open.
+    pub device: FileDevice,
+    /// What the image says about it; `None`: nothing.
+    pub base: Option<Base>,
+}
+
+impl Found {
+    fn open(path: &Path) -> Result<Self, BaseError> {
+        Ok(Self { path: path.to_owned(), device: open(path)?.0, base: None })
+    }
+}
+
+/// The further devices of the image that starts at byte `offset` of the file at `path`, in the order of its device table.
+/// There are none if the file holds them itself, consecutively.
+///
+/// The devices of an image that names its bases may be given in any order, and those that are not given are looked for by
+/// name. Their lengths and beginnings must be right; [`check_digest`](crate::check_digest) compares all bytes.
+///
+/// # Errors
+/// [`BaseError`] names the first file that is missing or wrong.
+pub fn find(path: &Path, offset: u64, search: &Search) -> Result<Vec<Found>, BaseError> {
+    let (file, _) = open(path)?;
+    let image = OffsetDevice::new(file, offset);
+    let given = || search.devices.iter().map(|device| Found::open(device)).collect();
+    let Some((slots, block, bases)) = read_table(&image, path)? else { return given() };
+    let Some(bases) = bases else { return given() };
+    let end = |slot: &DeviceSlot| slot.uniaddr.0.saturating_add(slot.blocks);
+    let end = slots.iter().map(end).max().unwrap_or(0).saturating_mul(block);
+    if search.devices.is_empty() && image.size() >= end {
+        return Ok(Vec::new());
+    }
+    Finder { image: path, search }.find_all(&bases)
+}
+
+/// Whether the file at `path` is an image with further devices.
+#[must_use]
+pub fn has_devices(path: &Path) -> bool {
+    let table = open(path).and_then(|(file, _)| read_table(&file, path));
+    table.is_ok_and(|table| table.is_some())
+}
+
+/// The bases that the image on a device names, in the order of its device table. `None`: it names none.
+///
+/// # Errors
+/// [`BaseError`] if they can't be told.
+pub fn read_note(image: &dyn ReadAt, path: &Path) -> Result<Option<Vec<Base>>, BaseError> {
+    Ok(read_table(image, path)?.and_then(|(.., bases)| bases))
+}
+
+type Table = (Vec<DeviceSlot>, u64, Option<Vec<Base>>);
+
+/// The device table, the block size and the note of an image; `None`: it has no table, or is no image that could be read.
+fn read_table(image: &dyn ReadAt, path: &Path) -> Result<Option<Table>, BaseError> {
+    let read = |position: u64, len: usize| read_up_to(image, (position, len), path);
+    let head = read(SUPERBLOCK_POSITION, SUPERBLOCK_SIZE + EXT_SLOT_SIZE)?;
+    // The reader tells what is wrong with it.
+    let Ok(superblock) = Superblock::parse(&head) else { return Ok(None) };
+    let count = superblock.extra_devices;
+    if count == 0 {
+        return Ok(None);
+    }
+    let start = superblock.device_table_position();
+    let size = usize::from(count) * DEVICE_SLOT_SIZE;
+    let wide = superblock.incompat.contains(Incompat::BITS_48);
+    let slots = DeviceSlot::parse_all(&read(start, size)?, count, wide);
+    let slots = slots.map_err(|source| BaseError::Table { path: path.to_owned(), source })?;
+    let start = start.saturating_add(size as u64);
+    let header = read(start, NOTE_HEADER_SIZE)?;
+    let bases = match note_size(&header) {
+        None => None,
+        Some(size) => parse_note(&read(start, size)?, count)
+            .map_err(|source| BaseError::Note { path: path.to_owned(), source })?,
+    };
+    Ok(Some((slots, superblock.block.size().into(), bases)))
+}
+
+fn read_up_to(
+    image: &dyn ReadAt,
+    (position, len): (u64, usize),
+    path: &Path,
+) -> Result<Vec<u8>, BaseError> {
+    let left = image.size().saturating_sub(position);
+    let mut bytes = vec![0; usize::try_from(left).map_or(len, |left| left.min(len))];
+    let failed = |source| BaseError::Read { path: path.to_owned(), source };
+    image.read_at(&mut bytes, position).map_err(failed)?;
+    Ok(bytes)
+}
+
+/// Opens a file, and tells whether it is a block device.
+fn open(path: &Path) -> Result<(FileDevice, bool), BaseError> {
+    let opened = File::open(path).and_then(|file| {
+        let is_block_device = file.metadata()?.file_type().is_block_device();
+        Ok((FileDevice::new(file)?, is_block_device))
+    });
+    opened.map_err(|source| BaseError::Open { path: path.to_owned(), source })
+}
+
+/// Finds the bases of an image.
+struct Finder<'a> {
+    image: &'a Path,
+    search: &'a Search,
+}
+
+impl Finder<'_> {
+    fn find_all(&self, bases: &[Base]) -> Result<Vec<Found>, BaseError> {
+        let mut given: Vec<Option<&Path>> = vec![None; bases.len()];
+        for path in &self.search.devices {
+            let is_free = |(at, _): &(usize, &Base)| given.get(*at).is_some_and(Option::is_none);
+            let free: Vec<_> = bases.iter().enumerate().filter(is_free).collect();
+            let fits = |(_, base): &&(usize, &Base)| self.check(path, base).is_ok();
+            let at = match (free.iter().find(fits), &*free) {
+                (Some((at, _)), _) => *at,
+                // With one candidate the reason is clear.
+                (None, [(_, base)]) => {
+                    return Err(self
+                        .check(path, base)
+                        .err()
+                        .unwrap_or_else(|| self.unwanted(path)));
+                }
+                (None, _) => return Err(self.unwanted(path)),
+            };
+            given.get_mut(at).into_iter().for_each(|slot| *slot = Some(path));
+        }
+        let both = bases.iter().zip(given);
+        both.map(|(base, given)| match given {
+            Some(path) => self.check(path, base),
+            None => self.look_for(base),
+        })
+        .collect()
+    }
+
+    fn unwanted(&self, path: &Path) -> BaseError {
+        BaseError::Unwanted { path: path.to_owned(), image: self.image.to_owned() }
+    }
+
+    /// Finds a base by its name. Of files that are not it the first one tells why.
+    fn look_for(&self, base: &Base) -> Result<Found, BaseError> {
+        let name = Path::new(std::ffi::OsStr::from_bytes(&base.name));
+        let own = self.image.canonicalize().ok();
+        let own = own.as_deref().unwrap_or(self.image).parent().map(Path::to_owned);
+        let folders: Vec<_> = self.search.directories.iter().cloned().chain(own).collect();
+        let mut wrong = None;
+        for path in folders.iter().map(|folder| folder.join(name)).filter(|path| path.exists()) {
+            match self.check(&path, base) {
+                Ok(found) => return Ok(found),
+                Err(error) => wrong = wrong.or(Some(error)),
+            }
+        }
+        let looked: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        Err(wrong.unwrap_or_else(|| BaseError::Missing {
+            path: self.image.to_owned(),
+            name: name.display().to_string(),
+            looked: looked.join(", "),
+        }))
+    }
+
+    /// Opens the file of a base.
+    fn check(&self, path: &Path, base: &Base) -> Result<Found, BaseError> {
+        let (device, is_block_device) = open(path)?;
+        let id = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+        if id(path) == id(self.image) {
+            return Err(BaseError::Cycle { path: path.to_owned() });
+        }
+        check_head((&device, is_block_device), base, path)?;
+        Ok(Found { path: path.to_owned(), device, base: Some(base.clone()) })
+    }
+}

@@ -1,0 +1,108 @@
+//! Tells one file from another: length, digests, and the UUID of the image in it.
+
+use std::path::Path;
+
+use lith_device::ReadAt;
+use lith_format::{
+    bases::{Base, HEAD_SIZE},
+    superblock::{SUPERBLOCK_POSITION, SUPERBLOCK_SIZE, Superblock},
+};
+use sha2::{Digest, Sha256};
+
+use crate::BaseError;
+
+/// Bytes that are hashed at once.
+const STEP: usize = 1 << 20;
+
+/// What identifies the first `bytes` bytes of a file, all of which are read.
+///
+/// # Errors
+/// [`BaseError::Read`].
+pub fn identify(device: &dyn ReadAt, bytes: u64, path: &Path) -> Result<Base, BaseError> {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
+    let head = head_of(device, bytes, path)?;
+    Ok(Base {
+        uuid: uuid_of(&head),
+        digest: digest_of(device, bytes, path)?,
+        head: sha256(&head),
+        bytes,
+        name,
+    })
+}
+
+/// Checks that a file of the right length and beginning has all the bytes of a base.
+///
+/// # Errors
+/// [`BaseError::Changed`] if it has others, or [`BaseError::Read`].
+pub fn check_digest(device: &dyn ReadAt, base: &Base, path: &Path) -> Result<(), BaseError> {
+    let digest = digest_of(device, base.bytes, path)?;
+    if digest == base.digest { Ok(()) } else { Err(BaseError::Changed { path: path.to_owned() }) }
+}
+
+/// Checks that a file has the length and the beginning of a base. A block device may be longer.
+pub(crate) fn check_head(
+    (device, is_block_device): (&dyn ReadAt, bool),
+    base: &Base,
+    path: &Path,
+) -> Result<(), BaseError> {
+    let (found, expected) = (device.size(), base.bytes);
+    let is_long = found == expected || (is_block_device && found > expected);
+    let head = head_of(device, base.bytes.min(found), path)?;
+    if is_long && sha256(&head) == base.head {
+        return Ok(());
+    }
+    let path = path.to_owned();
+    let uuid = uuid_of(&head);
+    Err(if uuid != base.uuid && uuid != [0; 16] {
+        BaseError::Other { path, found: uuid_text(uuid), expected: uuid_text(base.uuid) }
+    } else if is_long {
+        BaseError::Changed { path }
+    } else {
+        BaseError::Length { path, found, expected }
+    })
+}
+
+fn head_of(device: &dyn ReadAt, bytes: u64, path: &Path) -> Result<Vec<u8>, BaseError> {
+    let len = usize::try_from(bytes).map_or(HEAD_SIZE, |bytes| bytes.min(HEAD_SIZE));
+    let mut head = vec![0; len];
+    let failed = |source| BaseError::Read { path: path.to_owned(), source };
+    device.read_at(&mut head, 0).map_err(failed)?;
+    Ok(head)
+}
+
+fn digest_of(device: &dyn ReadAt, bytes: u64, path: &Path) -> Result<[u8; 32], BaseError> {
+    let (mut hasher, mut buf) = (Sha256::new(), Vec::new());
+    let mut position = 0;
+    while position < bytes {
+        let left = bytes - position;
+        buf.resize(usize::try_from(left).map_or(STEP, |left| left.min(STEP)), 0);
+        let failed = |source| BaseError::Read { path: path.to_owned(), source };
+        device.read_at(&mut buf, position).map_err(failed)?;
+        hasher.update(&buf);
+        position += buf.len() as u64;
+    }
+    Ok(hasher.finalize().into())
+}
+
+fn sha256(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// The UUID of the image that begins with these bytes; zeros if there is none.
+fn uuid_of(head: &[u8]) -> [u8; 16] {
+    let start = usize::try_from(SUPERBLOCK_POSITION).unwrap_or(usize::MAX);
+    let superblock = head.get(start..).filter(|rest| rest.len() >= SUPERBLOCK_SIZE);
+    let superblock = superblock.and_then(|bytes| Superblock::parse(bytes).ok());
+    superblock.map_or([0; 16], |superblock| superblock.uuid)
+}
+
+/// A digest as the tag of a device: its 64 hexadecimal digits fill the tag.
+pub(crate) fn tag_of(base: &Base) -> Vec<u8> {
+    base.digest.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect()
+}
+
+fn uuid_text(uuid: [u8; 16]) -> String {
+    let hex = format!("{:032x}", u128::from_be_bytes(uuid));
+    let part = |range| hex.get(range).unwrap_or_default();
+    [part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)].join("-")
+}

@@ -1,0 +1,68 @@
+//! Defines [`Parts`]: the extents of a file that are stored elsewhere.
+
+use lith_format::{
+    addr::{Blkaddr, BlockBits},
+    compression::AlgorithmSet,
+    zmap::EncodedExtent,
+};
+
+use crate::{KnownPcluster, coding::Heads};
+
+/// An extent of a file that is stored elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Where it starts in the file.
+    pub(crate) position: u64,
+    pub(crate) extent: EncodedExtent,
+    /// The first block of its pcluster.
+    pub(crate) address: Blkaddr,
+}
+
+impl Part {
+    /// The first byte of the file after it.
+    pub(crate) fn end(&self) -> u64 {
+        self.position + u64::from(self.extent.llen)
+    }
+}
+
+/// The extents of a file that are stored elsewhere.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parts {
+    /// By position, without overlaps.
+    pub(crate) extents: Vec<Part>,
+    /// Their algorithms.
+    pub(crate) algorithms: AlgorithmSet,
+}
+
+impl Parts {
+    /// Adds an extent after the others, if an index can describe it there and a head is free for its algorithm.
+    pub(super) fn add(
+        &mut self,
+        position: u64,
+        known: KnownPcluster,
+        heads: &mut Heads,
+        block: BlockBits,
+    ) {
+        let is_behind = self.extents.last().is_none_or(|last| last.end() <= position);
+        if !is_behind || !is_reusable(known, block) {
+            return;
+        }
+        let KnownPcluster { llen, blocks, algorithm, partial, address } = known;
+        if let Some(kind) = heads.kind(algorithm) {
+            let extent = EncodedExtent { llen, blocks, kind, partial };
+            self.extents.push(Part { position, extent, address });
+            self.algorithms |= algorithm.map_or(AlgorithmSet::empty(), AlgorithmSet::from);
+        }
+    }
+}
+
+/// Whether an index can describe an extent wherever it starts, and kernels accept it in the middle of a file.
+pub(super) fn is_reusable(known: KnownPcluster, block: BlockBits) -> bool {
+    let size = u64::from(block.size());
+    let (llen, plen) = (u64::from(known.llen), u64::from(known.blocks) * size);
+    match known.algorithm {
+        None => llen == size && known.blocks == 1,
+        Some(_) if known.blocks > 1 => llen >= 2 * size && (known.partial || llen >= plen),
+        Some(_) => llen >= size,
+    }
+}
