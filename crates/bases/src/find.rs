@@ -1,7 +1,7 @@
 //! Finds the files of an image's device table.
 
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     os::unix::{
         ffi::OsStrExt,
         fs::{FileTypeExt, MetadataExt},
@@ -130,6 +130,12 @@ fn open(path: &Path) -> Result<(FileDevice, bool), BaseError> {
     opened.map_err(|source| BaseError::Open { path: path.to_owned(), source })
 }
 
+/// Whether a path leads to a file that can be read at any position. To open another, a pipe for one, may never end.
+fn can_be_read_at(path: &Path) -> bool {
+    let is_sought = |found: Metadata| found.is_file() || found.file_type().is_block_device();
+    path.metadata().is_ok_and(is_sought)
+}
+
 /// Finds the bases of an image.
 struct Finder<'a> {
     image: &'a Path,
@@ -175,7 +181,8 @@ impl Finder<'_> {
         let own = own.as_deref().unwrap_or(self.image).parent().map(Path::to_owned);
         let folders: Vec<_> = self.search.directories.iter().cloned().chain(own).collect();
         let mut wrong = None;
-        for path in folders.iter().map(|folder| folder.join(name)).filter(|path| path.exists()) {
+        let paths = folders.iter().map(|folder| folder.join(name));
+        for path in paths.filter(|path| can_be_read_at(path)) {
             match self.check(&path, base) {
                 Ok(found) => return Ok(found),
                 Err(error) => wrong = wrong.or(Some(error)),

@@ -81,7 +81,9 @@ impl Versions {
         let folder = place::folder();
         let tree = folder.path().join("tree");
         fs::create_dir(&tree).unwrap();
-        what.into_iter().for_each(|what| nasty::plant(&tree, what));
+        if let Some(what) = what {
+            nasty::plant(&tree, what);
+        }
         let changing = tree.join("changing");
         fs::create_dir(&changing).unwrap();
         let all = [Texture::Text, Texture::Noise, Texture::Mixed, Texture::Pattern];
@@ -357,8 +359,9 @@ fn plant_layer(folder: &Path, lines: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         match &line[end..=end] {
             "=" => {
-                let seed: u64 = rest.parse().unwrap();
-                let bytes = noise::bytes(Texture::Mixed, seed, 1000 + 60_000 * seed as usize);
+                let seed: u32 = rest.parse().unwrap();
+                let len = 1000 + 60_000 * seed as usize;
+                let bytes = noise::bytes(Texture::Mixed, seed.into(), len);
                 fs::write(path, bytes).unwrap();
             }
             ">" => fs::hard_link(folder.join(rest), path).unwrap(),
