@@ -46,6 +46,22 @@ impl Convention {
         }
     }
 
+    /// All exit codes with their meaning.
+    pub(crate) const fn meanings(self) -> &'static [(u8, &'static str)] {
+        match self {
+            Self::Usual => &[(0, "Success."), (1, "Failure."), (2, "Wrong usage.")],
+            Self::Diff => {
+                &[(0, "No differences."), (1, "The trees differ."), (2, "Failure or wrong usage.")]
+            }
+            Self::Fsck => &[
+                (0, "The image is sound."),
+                (4, "It is not sound."),
+                (8, "It could not be checked: a failure, or something unknown in it."),
+                (16, "Wrong usage."),
+            ],
+        }
+    }
+
     pub(crate) fn usage(self) -> ExitCode {
         match self {
             Self::Usual | Self::Diff => 2.into(),

@@ -118,7 +118,7 @@ pub mod tree {
         Difference, Directory, DisplayPath, DumpError, Elsewhere, ExtraDevice, Filesystem, Inode,
         InodeIndex, Kind, MemoryContents, MemoryError, Metadata, Name, NameError, Piece, Pieces,
         Rdev, Side, Timestamp, Tree, TreeError, Visit, Walk, Xattr, XattrPool, XattrSet, diff,
-        dump,
+        dump, dump_observed,
     };
 }
 

@@ -19,6 +19,7 @@ use std::{
     path::Path,
 };
 
+use lith_observer::{Observer, Phase};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -53,7 +54,21 @@ impl DumpError {
 /// # Errors
 /// [`DumpError`] if bytes can't be read or text can't be written.
 pub fn dump(fs: Filesystem<'_>, output: &mut dyn Write) -> Result<(), DumpError> {
+    dump_observed(fs, output, &())
+}
+
+/// As [`dump`], with an observer of the bytes that are read.
+///
+/// # Errors
+/// As [`dump`].
+pub fn dump_observed(
+    fs: Filesystem<'_>,
+    output: &mut dyn Write,
+    observer: &dyn Observer,
+) -> Result<(), DumpError> {
     let tree = fs.tree;
+    observer.begin(Phase::Comparing);
+    observer.expect(tree.content_bytes());
     let mut buffer = vec![0; 1 << 20];
     let mut linked = HashMap::<InodeIndex, (Box<[u8]>, Hash)>::new();
     let mut paths = PathOrder::new(tree);
@@ -61,7 +76,7 @@ pub fn dump(fs: Filesystem<'_>, output: &mut dyn Write) -> Result<(), DumpError>
         let known = linked.get(&index);
         let (first, hash) = match known {
             Some((first, hash)) => (Some(&**first), *hash),
-            None => (None, hash(fs, index, &mut buffer)?),
+            None => (None, hash(fs, index, (&mut buffer, observer))?),
         };
         let inode = tree.get(index);
         let xattrs = tree.xattrs.get(inode.metadata.xattrs);
@@ -76,7 +91,11 @@ pub fn dump(fs: Filesystem<'_>, output: &mut dyn Write) -> Result<(), DumpError>
 
 type Hash = Option<[u8; 32]>;
 
-fn hash(fs: Filesystem<'_>, inode: InodeIndex, buffer: &mut [u8]) -> Result<Hash, ContentError> {
+fn hash(
+    fs: Filesystem<'_>,
+    inode: InodeIndex,
+    (buffer, observer): (&mut [u8], &dyn Observer),
+) -> Result<Hash, ContentError> {
     let Kind::Regular { size } = fs.tree.get(inode).kind else {
         return Ok(None);
     };
@@ -85,8 +104,14 @@ fn hash(fs: Filesystem<'_>, inode: InodeIndex, buffer: &mut [u8]) -> Result<Hash
     let mut pieces = Pieces::new(&*content, 0..size, buffer);
     while let Some(piece) = pieces.advance()? {
         match piece {
-            Piece::Data { bytes, .. } => sha.update(bytes),
-            Piece::Hole { length, .. } => update_with_zeros(&mut sha, length),
+            Piece::Data { bytes, .. } => {
+                sha.update(bytes);
+                observer.advance(bytes.len() as u64);
+            }
+            Piece::Hole { length, .. } => {
+                update_with_zeros(&mut sha, length);
+                observer.advance(length);
+            }
         }
     }
     content.check_unchanged()?;

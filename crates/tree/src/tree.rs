@@ -155,6 +155,17 @@ impl Tree {
         self.inodes.len()
     }
 
+    /// Bytes of all regular files that have a name, holes included.
+    #[must_use]
+    pub fn content_bytes(&self) -> u64 {
+        let sizes =
+            self.inodes.iter().filter(|inode| inode.links > 0).map(|inode| match inode.kind {
+                Kind::Regular { size } => size,
+                _ => 0,
+            });
+        sizes.fold(0, u64::saturating_add)
+    }
+
     /// Always false: every tree has its root.
     #[must_use]
     pub const fn is_empty(&self) -> bool {

@@ -16,11 +16,17 @@ use super::common::{ImageArgs, WorkersArgs};
 Examples:
   lith check image.erofs
   lith check --no-data image.erofs       metadata only: fast
-  lith check --json image.erofs | jq -r '.findings[].rule' | sort | uniq -c"
+  lith check --json image.erofs | jq -r '.findings[].rule' | sort | uniq -c
+  lith check --rules",
+    mut_arg("image", |image| image.required(false).required_unless_present("rules").default_value_if("rules", "true", "-"))
 )]
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) image: ImageArgs,
+
+    /// List all rules, with how bad it is to break them and what they require; checks nothing
+    #[arg(long)]
+    pub(crate) rules: bool,
 
     /// Check metadata only; decode no data
     #[arg(long)]

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use lith::tree::{Aspects, DiffOptions};
 
-use super::common::{DeviceArgs, WorkersArgs};
+use super::{
+    common::{DeviceArgs, WorkersArgs},
+    value::Size,
+};
 
 /// Compare two trees
 #[derive(Debug, clap::Args)]
@@ -26,6 +29,14 @@ pub(crate) struct Diff {
 
     /// Another one
     pub(crate) b: PathBuf,
+
+    /// Byte offset of the first image within its file
+    #[arg(long, value_name = "BYTES", default_value = "0", hide_default_value = true)]
+    pub(crate) offset_a: Size,
+
+    /// Byte offset of the second image within its file
+    #[arg(long, value_name = "BYTES", default_value = "0", hide_default_value = true)]
+    pub(crate) offset_b: Size,
 
     /// Differences to ignore, separated by commas
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]

@@ -41,7 +41,7 @@ impl<'a> From<&'a Difference> for DifferenceRecord<'a> {
             Change::Content { position, .. } => Some(*position),
             _ => None,
         };
-        let (path, path_hex) = (json::text(path), json::hex_unless_text(path));
+        let (path, path_hex) = json::path(path);
         Self { path, path_hex, what, xattr, position, a, b }
     }
 }
@@ -59,7 +59,8 @@ fn values(change: &Change) -> (&'static str, Value, Value) {
         Change::Nlink(a, b) => ("nlink", json!(a), json!(b)),
         Change::Links(a, b) => ("links", text(a), text(b)),
         Change::Rdev(a, b) => {
-            let device = |rdev: &lith::tree::Rdev| json!([rdev.major, rdev.minor]);
+            let device =
+                |rdev: &lith::tree::Rdev| json!({ "major": rdev.major, "minor": rdev.minor });
             ("rdev", device(a), device(b))
         }
         Change::Target(a, b) => ("target", text(a), text(b)),
@@ -78,7 +79,7 @@ fn octal(permissions: u16) -> Value {
 }
 
 fn time(time: Timestamp) -> Value {
-    json!([time.sec, time.nsec])
+    json!({ "mtime": time.sec, "mtime_nsec": time.nsec })
 }
 
 fn text(bytes: &[u8]) -> Value {
@@ -98,15 +99,15 @@ mod tests {
     fn differences_are_json_objects() {
         assert_eq!(
             shown(Change::Permissions(0o644, 0o4755)),
-            r#"{"path":"a","what":"mode","a":"0644","b":"4755"}"#
+            r#"{"path":"/a","what":"mode","a":"0644","b":"4755"}"#
         );
         assert_eq!(
             shown(Change::Content { position: 9, left: 1, right: 2 }),
-            r#"{"path":"a","what":"content","position":9,"a":1,"b":2}"#
+            r#"{"path":"/a","what":"content","position":9,"a":1,"b":2}"#
         );
         assert_eq!(
             shown(Change::XattrAdded(b"user.x".as_slice().into())),
-            r#"{"path":"a","what":"xattr","xattr":"user.x","a":false,"b":true}"#
+            r#"{"path":"/a","what":"xattr","xattr":"user.x","a":false,"b":true}"#
         );
     }
 }

@@ -44,9 +44,10 @@ impl<'a> FileRecord<'a> {
             InodeData::Device(rdev) => Some(Rdev { major: rdev.major, minor: rdev.minor }),
             _ => None,
         };
+        let (path, path_hex) = json::path(path);
         Self {
-            path: json::text(path),
-            path_hex: json::hex_unless_text(path),
+            path,
+            path_hex,
             nid: inode.nid.0,
             kind: inode.file_type.word(),
             mode: format!("{:04o}", inode.mode & 0o7777),

@@ -7,14 +7,17 @@ use std::{
         mpsc::{self, RecvTimeoutError, Sender},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lith::observer::{Phase, Progress};
+use lith_report::number::Bytes;
 
 /// Shorter work shows no bar.
 const DELAY: Duration = Duration::from_millis(500);
+/// For so long a rate would say nothing yet.
+const UNKNOWN: Duration = Duration::from_secs(1);
 /// Time between two updates of the bar.
 const INTERVAL: Duration = Duration::from_millis(100);
 
@@ -49,8 +52,10 @@ impl Bar {
                 return;
             }
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let mut pace = Pace { what: "", since: Instant::now(), from: 0 };
             loop {
-                show(&bar, position());
+                let position = position();
+                show(&bar, position, &pace.of(position));
                 if stopped.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
                     break;
                 }
@@ -91,14 +96,46 @@ impl Position {
     }
 }
 
-fn show(bar: &ProgressBar, Position { what, done, total }: Position) {
+/// The current phase, by its name, and when it was first seen with how many bytes done.
+struct Pace {
+    what: &'static str,
+    since: Instant,
+    from: u64,
+}
+
+impl Pace {
+    /// How quickly the bytes at a position were done, and how long the others take, as far as that can be told.
+    fn of(&mut self, Position { what, done, total }: Position) -> String {
+        if what != self.what {
+            *self = Self { what, since: Instant::now(), from: done };
+        }
+        pace(done.saturating_sub(self.from), total.saturating_sub(done), self.since.elapsed())
+    }
+}
+
+/// The rate at which bytes were done, and how long those that are left will take.
+fn pace(done: u64, left: u64, elapsed: Duration) -> String {
+    let millis = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+    let rate = done.saturating_mul(1000) / millis.max(1);
+    if elapsed < UNKNOWN || rate == 0 {
+        return String::new();
+    }
+    let rest = left / rate;
+    let left = if rest > 0 {
+        format!(", {} left", HumanDuration(Duration::from_secs(rest)))
+    } else {
+        String::new()
+    };
+    format!(" ({}/s{left})", Bytes(rate))
+}
+
+fn show(bar: &ProgressBar, Position { what, done, total }: Position, pace: &str) {
     let template = match (done, total) {
         (0, 0) => "{msg} {elapsed}",
-        (_, 0) => "{msg} {binary_bytes} ({binary_bytes_per_sec}) {elapsed}",
-        _ => {
-            "{msg} {wide_bar} {binary_bytes} of {binary_total_bytes} ({binary_bytes_per_sec}) {eta}"
-        }
+        (_, 0) => "{msg} {binary_bytes}{prefix} {elapsed}",
+        _ => "{msg} {wide_bar} {binary_bytes} of {binary_total_bytes}{prefix}",
     };
+    bar.set_prefix(pace.to_owned());
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
@@ -136,10 +173,19 @@ mod tests {
     }
 
     #[test]
+    fn the_rate_is_told_once_there_is_one() {
+        let second = Duration::from_secs(1);
+        assert_eq!(pace(5 << 20, 9 << 20, second / 2), "");
+        assert_eq!(pace(0, 9 << 20, second * 9), "");
+        assert_eq!(pace(4 << 20, 4 << 20, second * 2), " (2.0 MiB/s, 2 seconds left)");
+        assert_eq!(pace(4 << 20, 0, second * 2), " (2.0 MiB/s)");
+    }
+
+    #[test]
     fn templates_are_valid() {
         let bar = ProgressBar::hidden();
-        show(&bar, Position { what: "reading", done: 3, total: 0 });
-        show(&bar, Position { what: "building", done: 4, total: 9 });
+        show(&bar, Position { what: "reading", done: 3, total: 0 }, "");
+        show(&bar, Position { what: "building", done: 4, total: 9 }, "");
         assert_eq!((bar.position(), bar.length()), (4, Some(9)));
         assert_eq!(bar.message(), "building");
     }

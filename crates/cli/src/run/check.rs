@@ -24,6 +24,9 @@ use crate::{
 };
 
 pub(crate) fn run(request: &Check, messages: MessageArgs) -> anyhow::Result<Outcome> {
+    if request.rules {
+        return rules(request.json);
+    }
     let path = request.image.image.as_path();
     let devices = subject::devices(&request.image)?;
     check_bases(&request.image)?;
@@ -48,6 +51,28 @@ fn check_bases(image: &ImageArgs) -> anyhow::Result<()> {
         base.map_or(Ok(()), |base| bases::check_digest(&device, &base, &path))?;
     }
     Ok(())
+}
+
+/// Lists all rules.
+fn rules(as_json: bool) -> anyhow::Result<Outcome> {
+    let mut output = output::stdout()?;
+    for rule in check::Rule::ALL {
+        let (id, severity, description) = (rule.id(), rule.severity().name(), rule.description());
+        if as_json {
+            json::write_line(&mut output, &RuleRecord { rule: id, severity, description })?;
+        } else {
+            writeln!(output, "{id:<24} {severity:<11} {description}")?;
+        }
+    }
+    output::finish(output)
+}
+
+/// A line of `check --rules --json`.
+#[derive(Serialize)]
+struct RuleRecord {
+    rule: &'static str,
+    severity: &'static str,
+    description: &'static str,
 }
 
 fn outcome(report: &Report) -> Outcome {

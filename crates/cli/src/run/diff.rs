@@ -29,23 +29,22 @@ pub(crate) fn run(request: &Diff, messages: MessageArgs) -> anyhow::Result<Outco
     let folders = Search { devices: Vec::new(), ..search.clone() };
     let of_b = !bases::has_devices(&request.a);
     let (of_a, of_b) = if of_b { (&folders, &search) } else { (&search, &folders) };
-    let a = trees::open(&request.a, of_a, &trees::everything())?;
-    let b = trees::open(&request.b, of_b, &trees::everything())?;
+    let a = trees::open_within((&request.a, request.offset_a.0), of_a, &trees::everything())?;
+    let b = trees::open_within((&request.b, request.offset_b.0), of_b, &trees::everything())?;
+    let (left, right) = (a.filesystem(), b.filesystem());
+    let progress = Arc::new(Progress::default());
     let mut listing = Listing {
         request,
         is_quiet: messages.quiet,
         output: output::stdout()?,
         count: 0,
         failed: None,
+        bar: Some(Bar::new(!messages.quiet, &progress)),
     };
-    let (left, right) = (a.filesystem(), b.filesystem());
-    let progress = Arc::new(Progress::default());
-    // Differences on the same terminal would mix with the bar.
-    let bar = Bar::new(!messages.quiet && !io::stdout().is_terminal(), &progress);
     let result = tree::diff(left, right, &request.options(), &*progress, &mut |difference| {
         listing.add(&difference);
     });
-    drop(bar);
+    listing.bar = None;
     listing.failed.map_or(Ok(()), Err)?;
     listing.output.flush()?;
     result?;
@@ -58,6 +57,7 @@ struct Listing<'a> {
     output: Stdout,
     count: u64,
     failed: Option<io::Error>,
+    bar: Option<Bar>,
 }
 
 impl Listing<'_> {
@@ -69,6 +69,10 @@ impl Listing<'_> {
         }
         if self.failed.is_some() {
             return;
+        }
+        if io::stdout().is_terminal() {
+            // Differences on the same terminal would mix with it.
+            self.bar = None;
         }
         match self.write(difference) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::now(Outcome::Success),

@@ -1,11 +1,21 @@
 //! Prints a tree as canonical text (`lith dump`).
 
-use super::trees;
-use crate::{args::dump::Dump, exit::Outcome, output};
+use std::sync::Arc;
 
-pub(crate) fn run(request: &Dump) -> anyhow::Result<Outcome> {
+use lith::{observer::Progress, tree};
+
+use super::trees;
+use crate::{
+    args::{MessageArgs, dump::Dump},
+    exit::Outcome,
+    output::{self, progress::Bar},
+};
+
+pub(crate) fn run(request: &Dump, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let source = trees::open_at(&request.source, &trees::everything())?;
+    let progress = Arc::new(Progress::default());
+    let _bar = Bar::new(!messages.quiet, &progress);
     let mut output = output::stdout()?;
-    lith::tree::dump(source.filesystem(), &mut output)?;
+    tree::dump_observed(source.filesystem(), &mut output, &*progress)?;
     output::finish(output)
 }

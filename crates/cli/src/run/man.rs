@@ -12,7 +12,7 @@ use clap_mangen::Man as Page;
 
 use crate::{
     args::{self, man::Man},
-    exit::Outcome,
+    exit::{Convention, Outcome},
     output::{self, error::Place},
 };
 
@@ -47,7 +47,7 @@ fn render(command: &Command, output: &mut dyn Write) -> io::Result<()> {
     let page = Page::new(command.clone());
     page.render_title(output)?;
     page.render_name_section(output)?;
-    page.render_synopsis_section(output)?;
+    synopsis(command, output)?;
     page.render_description_section(output)?;
     page.render_options_section(output)?;
     if command.has_subcommands() {
@@ -55,15 +55,78 @@ fn render(command: &Command, output: &mut dyn Write) -> io::Result<()> {
     }
     let help = command.get_after_long_help().or(command.get_after_help());
     let help = help.map(ToString::to_string).unwrap_or_default();
-    if help.is_empty() {
-        return Ok(());
+    for part in help.split("\n\n").filter(|part| !part.is_empty()) {
+        literal_section(part, output)?;
     }
-    help.split("\n\n").try_for_each(|part| literal_section(part, output))
+    match command.get_bin_name().and_then(|name| name.strip_prefix("lith ")) {
+        Some(verb) => of_verb(verb, output),
+        None => Ok(()),
+    }
+}
+
+/// How the command is called. The list of all options follows in a section of its own.
+fn synopsis(command: &Command, output: &mut dyn Write) -> io::Result<()> {
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim().strip_prefix("Usage: ").unwrap_or(&usage).replace('-', "\\-");
+    writeln!(output, ".SH SYNOPSIS\n.nf")?;
+    usage.lines().try_for_each(|line| writeln!(output, "\\&{}", line.trim()))?;
+    writeln!(output, ".fi")
+}
+
+/// Variables of the environment, and the verbs that they concern.
+const ENVIRONMENT: [(&str, &[&str], &str); 4] = [
+    (
+        "SOURCE_DATE_EPOCH",
+        &["build"],
+        "Seconds since 1970: the timestamp of the image, to which later times become equal; see -T.",
+    ),
+    (
+        "TMPDIR",
+        &["diff", "dump", "extract", "info", "report", "tar"],
+        "The directory for temporary data.",
+    ),
+    ("TZ", &["ls", "stat"], "The time zone of --local."),
+    ("NO_COLOR", &[], "If set and not empty, nothing is coloured unless --color demands it."),
+];
+
+/// Pages that users of a verb may want besides that of lith.
+const RELATED: [(&str, &str); 13] = [
+    ("build", "lith-check(1), lith-mount(1), mkfs.erofs(1)"),
+    ("ls", "lith-stat(1), lith-cat(1), lith-map(1)"),
+    ("cat", "lith-ls(1), lith-extract(1)"),
+    ("stat", "lith-ls(1), lith-map(1)"),
+    ("extract", "lith-tar(1), lith-cat(1)"),
+    ("tar", "lith-extract(1), tar(1)"),
+    ("mount", "lith-umount(1), erofsfuse(1), mount(8)"),
+    ("umount", "lith-mount(1), umount(8)"),
+    ("check", "lith-info(1), fsck.erofs(1)"),
+    ("info", "lith-report(1), lith-map(1), dump.erofs(1)"),
+    ("report", "lith-info(1)"),
+    ("diff", "lith-dump(1), diff(1)"),
+    ("dump", "lith-diff(1)"),
+];
+
+/// The sections that pages of verbs end with.
+fn of_verb(verb: &str, output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, ".SH ENVIRONMENT")?;
+    for (name, verbs, text) in ENVIRONMENT {
+        if verbs.is_empty() || verbs.contains(&verb) {
+            writeln!(output, ".TP\n\\fB{name}\\fR\n{}", text.replace('-', "\\-"))?;
+        }
+    }
+    writeln!(output, ".SH \"EXIT STATUS\"")?;
+    for (code, meaning) in Convention::of(verb).meanings() {
+        writeln!(output, ".TP\n\\fB{code}\\fR\n{meaning}")?;
+    }
+    let related = RELATED.iter().find(|(name, _)| *name == verb);
+    let related = related.map(|(_, pages)| format!(", {pages}")).unwrap_or_default();
+    writeln!(output, ".SH \"SEE ALSO\"\nlith(1){}", related.replace('-', "\\-"))
 }
 
 /// A section whose lines are not joined, from `Heading:` and indented lines.
 fn literal_section(part: &str, output: &mut dyn Write) -> io::Result<()> {
     let (heading, lines) = part.split_once(":\n").unwrap_or(("Notes", part));
+    let heading = if heading == "Exit codes" { "exit status" } else { heading };
     writeln!(output, ".SH {}\n.nf", heading.to_uppercase())?;
     for line in lines.lines() {
         let line = line.strip_prefix("  ").unwrap_or(line);
@@ -92,7 +155,13 @@ mod tests {
             let mut page = Vec::new();
             render(verb, &mut page).unwrap();
             let page = String::from_utf8(page).unwrap();
-            assert!(page.contains(".SH EXAMPLES"), "{}", verb.get_name());
+            for section in
+                [".SH SYNOPSIS", ".SH EXAMPLES", ".SH ENVIRONMENT", ".SH \"EXIT STATUS\""]
+            {
+                assert!(page.contains(section), "{} has no {section}", verb.get_name());
+            }
+            let usage = format!("\\&lith {}", verb.get_name());
+            assert!(page.contains(&usage), "{page}");
         }
     }
 }

@@ -47,7 +47,7 @@ fn record<'a>(
     for extent in subject.image.extents(inode).map_err(about)? {
         extents.push(ExtentRecord::from(&extent.map_err(about)?));
     }
-    let (path, path_hex) = (json::text(path), json::hex_unless_text(path));
+    let (path, path_hex) = json::path(path);
     Ok(MapRecord { path, path_hex, nid: inode.nid.0, size: inode.size, extents })
 }
 

@@ -24,7 +24,8 @@ pub(crate) fn open_at(args: &ImageArgs, options: &Options) -> anyhow::Result<Sou
     open_within((&args.image, args.offset.0), &args.devices.search(), options)
 }
 
-fn open_within(
+/// The same at an offset.
+pub(crate) fn open_within(
     (path, offset): (&Path, u64),
     search: &Search,
     options: &Options,

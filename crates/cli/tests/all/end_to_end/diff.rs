@@ -27,7 +27,7 @@ fn differences_are_printed_with_paths() {
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let what: Vec<_> = records.iter().map(|record| record["what"].as_str().unwrap()).collect();
     assert_eq!(what, ["content", "presence"]);
-    assert_eq!((&records[0]["path"], &records[0]["position"]), (&"hello".into(), &7.into()));
+    assert_eq!((&records[0]["path"], &records[0]["position"]), (&"/hello".into(), &7.into()));
 }
 
 #[test]

@@ -99,6 +99,6 @@ fn verbs_and_applets_have_manual_pages() {
         let page = fs::read_to_string(pages.join(format!("{applet}.1"))).unwrap();
         assert!(page.contains(".SH SYNOPSIS") && page.contains(".SH OPTIONS"), "{applet}");
     }
-    assert!(fs::read_to_string(pages.join("lith.1")).unwrap().contains(".SH EXIT CODES"));
-    assert!(printed(["man"]).contains(".SH EXIT CODES"));
+    assert!(fs::read_to_string(pages.join("lith.1")).unwrap().contains(".SH EXIT STATUS"));
+    assert!(printed(["man"]).contains(".SH EXIT STATUS"));
 }

@@ -16,6 +16,7 @@ mod inspect;
 mod mount;
 mod report;
 mod sample;
+mod schema;
 mod sparse;
 
 use sample::args;
