@@ -12,7 +12,10 @@ use anyhow::Context;
 use clap::builder::styling::Style;
 use lith::{export::TarError, tree::DisplayPath};
 
-use super::color::{self, Painted};
+use super::{
+    color::{self, Painted},
+    signals::end_if_signalled,
+};
 use crate::exit::Outcome;
 
 /// Prints a line on standard error. If it can't be written there, nobody is left to be told, and the exit code stays what it
@@ -31,6 +34,9 @@ pub(crate) fn answer(message: &clap::Error) -> anyhow::Result<Outcome> {
 /// Prints the error of a program's result, if it has one. A reader such as `head` that closes the pipe early got what it
 /// wanted, so that is none.
 pub(crate) fn conclude(program: &str, result: anyhow::Result<Outcome>) -> anyhow::Result<Outcome> {
+    if result.is_err() {
+        end_if_signalled();
+    }
     match &result {
         Err(error) if is_broken_pipe(error) => return Ok(Outcome::Success),
         Err(error) => print(program, error),

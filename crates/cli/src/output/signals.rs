@@ -2,8 +2,13 @@
 
 use std::{
     fs,
-    sync::{Once, mpsc},
+    sync::{
+        Once,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread,
+    time::Duration,
 };
 
 use signal_hook::{
@@ -13,6 +18,8 @@ use signal_hook::{
 };
 
 static OBEYED: Once = Once::new();
+/// Whether a signal is about to end the program.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
 
 /// From now on, signals that end the program first remove its temporary files. Those that it was started to ignore, as by
 /// nohup(1), stay ignored.
@@ -27,13 +34,22 @@ pub(crate) fn remove_files_on_signals() {
             let Ok(mut signals) = Signals::new(signals) else { return };
             drop(ready);
             for signal in signals.forever() {
+                IS_ENDING.store(true, Ordering::SeqCst);
                 lith::remove_hidden();
                 let _ = emulate_default_handler(signal);
+                IS_ENDING.store(false, Ordering::SeqCst);
             }
         });
         // Ends when signals are caught, or can't be.
         let _: Result<(), _> = waiting.recv();
     });
+}
+
+/// Waits for the signal that ends the program, if one has come: what fails because its files are gone is no error.
+pub(crate) fn end_if_signalled() {
+    while IS_ENDING.load(Ordering::SeqCst) {
+        thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// The set of signals that are ignored: bit 0 is signal 1.
