@@ -67,7 +67,9 @@ impl Usage {
             ExtentKind::Plain { .. } | ExtentKind::Compressed { .. } if !in_blocks => {
                 self.needs(Incompat::ZTAILPACKING, inode.nid);
             }
-            ExtentKind::Compressed { partial: true, .. } => {
+            ExtentKind::Compressed { algorithm, partial: true }
+                if algorithm != Algorithm::Lz4 || image.superblock().pads_lz4() =>
+            {
                 self.needs(Incompat::DEDUPE, inode.nid);
             }
             _ => {}
@@ -126,6 +128,11 @@ impl Usage {
                 feature == Incompat::CHUNKED_FILE && declared.contains(Incompat::DEVICE_TABLE);
             if !declared.contains(feature) && !implied {
                 let detail = format!("feature {} is used, but not declared", name(feature));
+                // The first images with compression, older than its records, have no such bit, and all readers know LZ4.
+                let is_old = !declared.contains(Incompat::COMPR_CFGS);
+                if feature == Incompat::LZ4_0PADDING && is_old {
+                    continue;
+                }
                 // An inode's layout shows that it has chunks, so readers manage without the feature bit.
                 let rule = match feature {
                     Incompat::CHUNKED_FILE => Rule::ChunksUndeclared,

@@ -3,7 +3,7 @@
 use super::{EXT_SLOT_SIZE, MAX_SIZE, SUPERBLOCK_SIZE, error::SuperblockError};
 use crate::{
     addr::{Blkaddr, BlockBits, Nid},
-    compression::AlgorithmSet,
+    compression::{Algorithm, AlgorithmSet},
     features::{Compat, Incompat},
     inode::InodeContext,
 };
@@ -67,6 +67,21 @@ pub struct Superblock {
 }
 
 impl Superblock {
+    /// Whether files may be compressed by this algorithm. An image without compression configs may always have LZ4, which the
+    /// first writers did not declare.
+    #[must_use]
+    pub fn declares(&self, algorithm: Algorithm) -> bool {
+        let is_implied =
+            algorithm == Algorithm::Lz4 && !self.incompat.contains(Incompat::COMPR_CFGS);
+        is_implied || self.algorithms.has(algorithm)
+    }
+
+    /// Whether LZ4 streams end their pclusters, after zeros. In the first images they begin them.
+    #[must_use]
+    pub const fn pads_lz4(&self) -> bool {
+        self.incompat.contains(Incompat::LZ4_0PADDING)
+    }
+
     /// A superblock of 128 bytes for blocks of `block`, with all else zero and no feature set.
     #[must_use]
     pub fn new(block: BlockBits) -> Self {

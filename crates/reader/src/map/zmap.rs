@@ -165,10 +165,13 @@ fn to_extent(
         zmap::ExtentKind::Plain { interlaced } => ExtentKind::Plain { interlaced },
         zmap::ExtentKind::Compressed { algorithm } => {
             let algorithm = Algorithm::try_from(algorithm)?;
-            if !metadata.superblock().algorithms.has(algorithm) {
+            let sb = metadata.superblock();
+            if !sb.declares(algorithm) {
                 return Err(Corruption::UndeclaredAlgorithm { la, algorithm }.into());
             }
-            ExtentKind::Compressed { algorithm, partial: mapped.partial }
+            // Where streams begin their pclusters, only the extent's length says where they end.
+            let partial = mapped.partial || (algorithm == Algorithm::Lz4 && !sb.pads_lz4());
+            ExtentKind::Compressed { algorithm, partial }
         }
     };
     Ok(Extent { la, len, kind, place, plen: plen.into() })

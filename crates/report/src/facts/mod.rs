@@ -42,6 +42,9 @@ impl Facts {
     pub fn new(mut summary: Summary, contents: Option<Contents>) -> Self {
         let has = |way: &str| contents.as_ref().is_some_and(|found| found.data.contains_key(way));
         let is_declared = summary.features.incompat.contains(&"chunked_file");
+        if has("lz4") && !summary.features.incompat.contains(&"lz4_0padding") {
+            summary.name_unpadded_lz4();
+        }
         if !is_declared && (has("chunk") || has("hole")) {
             summary.kernel.require_undeclared(Capability::Chunks);
         }

@@ -123,6 +123,19 @@ impl Summary {
     }
 }
 
+impl Summary {
+    /// Names LZ4 without 0padding, which the superblock may not declare at all.
+    pub(super) fn name_unpadded_lz4(&mut self) {
+        self.algorithms.retain(|algorithm| algorithm.name != "lz4");
+        let needs = "without 0padding, pclusters of one block".to_owned();
+        self.algorithms.insert(0, Algorithm { name: "lz4", needs });
+        let option = Lz4.kernel_option();
+        if !self.kernel.configuration.contains(&option) {
+            self.kernel.configuration.push(option);
+        }
+    }
+}
+
 impl Features {
     fn new(sb: &Superblock) -> Self {
         let incompat = Incompat::features(sb.incompat).map(|feature| feature.name);
