@@ -10,6 +10,8 @@ use lith_builder::BuildError;
 use lith_check::CheckError;
 use lith_export::ExtractError;
 use lith_source::{ExcludeError, ImageError, SourceError};
+use lith_transform::Unmatched;
+use lith_tree::ContentError;
 
 use crate::mismatch::Mismatch;
 
@@ -26,6 +28,29 @@ pub enum Error {
         action: &'static str,
         /// The operating system's error.
         source: io::Error,
+    },
+    /// A file is at the image's path that is neither an image nor empty, and it is not to be replaced.
+    #[error("{}: is no EROFS image, and not replaced", .0.display())]
+    Occupied(PathBuf),
+    /// More than one file can't be read, or has changed since the source was listed.
+    #[error("{} files can't be read", .0.len())]
+    Unreadable(Vec<ContentError>),
+    /// Patterns match nothing, which was not to be.
+    #[error("patterns match nothing")]
+    Unmatched(Vec<Unmatched>),
+    /// An [`edit`](crate::Builder::edit) of the tree failed.
+    #[error(transparent)]
+    Edit(Box<dyn std::error::Error + Send + Sync>),
+    /// The finished image can't be written to the output.
+    #[error("cannot write the image")]
+    Output(#[source] io::Error),
+    /// An image that is a source can't be read.
+    #[error("{}", path.display())]
+    Layer {
+        /// The image, or a device of it.
+        path: PathBuf,
+        /// Why.
+        source: Box<Self>,
     },
     /// The source can't be read.
     #[error(transparent)]
@@ -76,7 +101,10 @@ impl Error {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Self::Target { path, .. } | Self::Mount { directory: path, .. } => Some(path),
+            Self::Target { path, .. }
+            | Self::Occupied(path)
+            | Self::Layer { path, .. }
+            | Self::Mount { directory: path, .. } => Some(path),
             Self::Source(error) => Some(error.path()),
             Self::Base(error) => Some(error.path()),
             Self::Build(error) => error.path(),
@@ -84,7 +112,14 @@ impl Error {
             Self::Read(error) => error.path(),
             Self::Tree(error) => Some(error.path()),
             Self::Extract(error) => error.path(),
-            Self::Pattern(_) | Self::Check(_) | Self::SourceIsRead | Self::Cancelled => None,
+            Self::Unreadable(errors) => errors.first().map(ContentError::path),
+            Self::Pattern(_)
+            | Self::Unmatched(_)
+            | Self::Edit(_)
+            | Self::Check(_)
+            | Self::Output(_)
+            | Self::SourceIsRead
+            | Self::Cancelled => None,
         }
     }
 }

@@ -89,16 +89,18 @@ pub mod reader {
         Busy, Corruption, DataRange, Deliver, DirEntry, DirPosition, Error, Extent, ExtentKind,
         Extents, File, FileEntry, FileHandle, Files, Image, Inode, Kept, Limits, OpenError,
         Options, OwnedFile, Place, ReadAhead, ReadDir, Readable, Space, Stats, Unsupported, Way,
-        Xattr,
+        Xattr, read_superblock,
     };
 }
 
 /// Reading trees from directories, tars and images.
 pub mod source {
     pub use lith_source::{
-        Damage, Data, ExcludeError, Excludes, ImageError, Note, NoteKind, Opened, Options, Part,
-        Refusal, Source, SourceError, TYPE_BYTES, TarEnd, TarError, directory, foreign_type, image,
-        image_below, image_file, merge, open, tar, tar_stream,
+        Damage, Data, ExcludeError, Excludes, ImageError, Loss, Losses, LostRanges,
+        ManifestProblem, Note, NoteKind, OnError, Opened, Options, Part, ReadBytes, Refusal,
+        Source, SourceError, TYPE_BYTES, TarEnd, TarError, directory, foreign_type, image,
+        image_below, image_file, manifest, merge, open, read_what_is_there, salvage, tar,
+        tar_stream,
     };
 }
 
@@ -106,8 +108,9 @@ pub mod source {
 pub mod transform {
     pub use lith_transform::{
         Adjust, ContentDigest, DIGEST_NAME, ExtendedRegex, FileContexts, FsConfig, FsConfigError,
-        LabelError, LabelProblem, Overlay, PatternError, RegexError, Times, is_opaque, is_whiteout,
-        make_opaque, mark_whiteouts, record_digests, strip_overlay,
+        GroupError, LabelError, LabelProblem, Overlay, PatternError, RegexError, Role, Setting,
+        SettingError, Times, Unmatched, Verdict, XattrFilter, is_opaque, is_whiteout, make_opaque,
+        mark_whiteouts, record_digests, strip_overlay,
     };
 }
 

@@ -34,6 +34,16 @@ pub struct Options {
     pub any_checksum: bool,
 }
 
+impl Options {
+    /// The default with changes.
+    #[must_use]
+    pub fn with(change: impl FnOnce(&mut Self)) -> Self {
+        let mut options = Self::default();
+        change(&mut options);
+        options
+    }
+}
+
 /// An image, open for reading by any number of threads.
 pub struct Image {
     pub(crate) superblock: Superblock,

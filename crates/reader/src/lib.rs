@@ -53,6 +53,7 @@ pub use image::{Image, Options};
 pub use inode::Inode;
 pub use limits::Limits;
 pub use map::Extents;
+pub use open::read_superblock;
 pub use piece::Space;
 pub use stats::Stats;
 pub use way::Way;

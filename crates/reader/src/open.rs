@@ -110,7 +110,12 @@ impl Image {
     }
 }
 
-fn read_superblock(device: &dyn ReadAt, verify: bool) -> Result<Superblock, OpenError> {
+/// Reads only the superblock, also of an image that can't be opened because more of it is damaged or missing. Its
+/// checksum counts if `verify` is set.
+///
+/// # Errors
+/// [`OpenError`] if there is none, or it is damaged itself.
+pub fn read_superblock(device: &dyn ReadAt, verify: bool) -> Result<Superblock, OpenError> {
     let bytes = read_up_to(device, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE + EXT_SLOT_SIZE)?;
     let superblock = Superblock::parse(&bytes)?;
     if verify && superblock.compat.contains(Compat::SB_CHKSUM) {

@@ -7,7 +7,7 @@ use std::{
 
 use lith_tree::{NameError, TreeError};
 
-use crate::TarError;
+use crate::{ManifestProblem, TarError};
 
 /// Why a source can't be read as a tree.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +23,9 @@ pub enum SourceError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// More than one file can't be read.
+    #[error("{} files can't be read", .0.len())]
+    Several(Vec<Self>),
     /// A file was listed but removed before its attributes were read.
     #[error("{}: vanished while the directory was read", .0.display())]
     Vanished(PathBuf),
@@ -41,6 +44,16 @@ pub enum SourceError {
         path: PathBuf,
         /// Why.
         source: TreeError,
+    },
+    /// A line of a list of files can't be used.
+    #[error("{}:{line}", path.display())]
+    Manifest {
+        /// The list.
+        path: PathBuf,
+        /// The line's number, from 1.
+        line: usize,
+        /// What is wrong.
+        source: ManifestProblem,
     },
     /// It is neither a directory nor a tar nor an image.
     #[error("{}: is {found}; expected a directory, an EROFS image or a tar (plain, or compressed with gzip, xz, zstd or bzip2)", path.display())]
@@ -79,7 +92,7 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// The path of the file concerned; for [`Self::Tar`] that of the tar.
+    /// The path of the file concerned; for [`Self::Tar`] that of the tar, for [`Self::Several`] the first one.
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
@@ -90,7 +103,28 @@ impl SourceError {
             | Self::Unknown { path, .. }
             | Self::Compressed { path, .. }
             | Self::Tar { path, .. }
+            | Self::Manifest { path, .. }
             | Self::Spool { dir: path, .. } => path,
+            Self::Several(errors) => errors.first().map_or(Path::new(""), Self::path),
+        }
+    }
+
+    /// One error for all, which are at least one: itself, or the list of them.
+    pub(crate) fn of_several(mut errors: Vec<Self>) -> Option<Self> {
+        errors.sort_by(|a, b| a.path().cmp(b.path()));
+        match errors.len() {
+            0 | 1 => errors.pop(),
+            _ => Some(Self::Several(errors)),
+        }
+    }
+
+    /// What is wrong, without the path.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::Io { action, source, .. } => format!("cannot {action}: {source}"),
+            Self::Vanished(_) => "vanished while the directory was read".to_owned(),
+            Self::Name { source, .. } => source.to_string(),
+            other => other.to_string(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How does a directory, a tar or an image become a tree?
+//! How does a directory, a tar, an image or a list of files become a tree?
 //!
 //! Each function returns a [`Source`]: a [`Tree`] whose inodes are numbered in the order of its walk, and the [`Contents`] that read
 //! the bytes of its files. The bytes stay where they are stored, except for tars that can be read only once: the
@@ -11,11 +11,14 @@ mod directory;
 mod error;
 mod image;
 mod limits;
+mod manifest;
 mod merge;
 mod namespace;
 mod note;
 mod open;
 mod options;
+mod prune;
+mod salvage;
 mod seen;
 mod tar;
 
@@ -28,10 +31,12 @@ pub use directory::directory;
 pub use error::SourceError;
 pub use image::{ImageError, image, image_below, image_file};
 pub use lith_transform::{ExcludeError, Excludes};
+pub use manifest::{ManifestProblem, manifest};
 pub use merge::merge;
 pub use note::{Note, NoteKind};
 pub use open::{Opened, open};
-pub use options::{Data, Options, TarEnd};
+pub use options::{Data, OnError, Options, TarEnd};
+pub use salvage::{Loss, Losses, LostRanges, ReadBytes, read_what_is_there, salvage};
 pub use tar::{Damage, Part, Refusal, TarError, tar, tar_stream};
 
 /// A tree, the bytes of its files, and what of the original it lacks.

@@ -18,6 +18,17 @@ pub struct Note {
 pub enum NoteKind {
     /// An extended attribute whose name the format can't store.
     Xattr(Box<[u8]>),
+    /// A file that can't be read was left out. Each is a note of its own.
+    Unreadable {
+        /// The file.
+        path: Box<[u8]>,
+        /// Why, in words.
+        reason: String,
+    },
+    /// A file that is about to be replaced, in the directory that is read.
+    Output,
+    /// A file or directory on another filesystem was left out, with what it holds.
+    OtherFilesystem,
     /// A tar member of a type without a meaning in a tree, as a volume label.
     MemberSkipped(u8),
     /// A tar member of an unknown type was read as a regular file, as POSIX requires.
@@ -30,6 +41,15 @@ pub enum NoteKind {
     NoEndMarker,
 }
 
+impl Note {
+    /// A note about a file that can't be read.
+    #[must_use]
+    pub fn unreadable(path: &[u8], reason: String) -> Self {
+        let kind = NoteKind::Unreadable { path: path.into(), reason };
+        Self { kind, path: path.into(), count: 1 }
+    }
+}
+
 /// Collects notes. The result does not depend on their order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notes(BTreeMap<NoteKind, (Box<[u8]>, u64)>);
@@ -38,6 +58,11 @@ impl Notes {
     /// Adds one occurrence, at `path`.
     pub(crate) fn add(&mut self, kind: NoteKind, path: &[u8]) {
         self.add_many(kind, path.into(), 1);
+    }
+
+    /// Adds a file that can't be read.
+    pub(crate) fn add_unreadable(&mut self, path: &[u8], reason: String) {
+        self.add(NoteKind::Unreadable { path: path.into(), reason }, path);
     }
 
     /// Adds the notes of another collection.

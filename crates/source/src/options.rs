@@ -17,6 +17,16 @@ pub enum Data {
     Omitted,
 }
 
+/// What happens if a file can't be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// All such files are told, and there is no source.
+    #[default]
+    Fail,
+    /// It is left out, with a note. A directory that can't be listed is empty.
+    Skip,
+}
+
 /// Where a tar may end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TarEnd {
@@ -30,9 +40,14 @@ pub enum TarEnd {
 /// What to take from a source, and how. The default takes everything.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct Options {
     /// The paths to leave out.
     pub exclude: Excludes,
+    /// What happens if a file of a directory or an image can't be read.
+    pub on_error: OnError,
+    /// Whether other filesystems mounted in a directory are left out: the directories at which they are mounted are empty.
+    pub one_file_system: bool,
     /// Whether extended attributes are read.
     pub xattrs: bool,
     /// Whether each name of a file with several becomes a file of its own.
@@ -46,6 +61,8 @@ pub struct Options {
     pub tar_end: TarEnd,
     /// The file to which a tar is copied while it is read, decompressed.
     pub raw_copy: Option<PathBuf>,
+    /// Files that are about to be made or replaced. A directory that contains them is read without them.
+    pub outputs: Vec<PathBuf>,
     /// The directory for temporary data; best that of the output.
     pub spool_dir: PathBuf,
     /// Bytes of temporary data that may stay in memory.
@@ -68,12 +85,15 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             exclude: Excludes::default(),
+            on_error: OnError::default(),
+            one_file_system: false,
             xattrs: true,
             dereference_hard_links: false,
             aufs: false,
             data: Data::default(),
             tar_end: TarEnd::default(),
             raw_copy: None,
+            outputs: Vec::new(),
             spool_dir: PathBuf::from("."),
             spool_memory: 32 << 20,
             workers: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),

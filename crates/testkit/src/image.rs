@@ -144,7 +144,7 @@ impl Means {
     /// A build as users do it.
     pub fn builder(self, source: Source, options: &Options) -> Builder<'static> {
         let options = options.clone();
-        let mut builder = Builder::source(source).options(|o| *o = options);
+        let mut builder = Builder::source(source).options(|o| *o = options).force(true);
         if let Some(workers) = self.workers {
             builder = builder.workers(workers);
         }

@@ -1,23 +1,77 @@
 //! Defines [`Excludes`], the patterns of paths that a source leaves out.
 
-use std::{collections::HashSet, ffi::OsStr, os::unix::ffi::OsStrExt};
+use std::fmt;
 
-use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 use lith_tree::{Name, push_name};
 
-use crate::ere::{ExtendedRegex, RegexError};
+use crate::{
+    ere::RegexError,
+    extglob::GroupError,
+    patterns::{Pattern, Patterns},
+};
 
-/// Patterns of paths to leave out. An excluded directory is left out with everything in it.
+/// Patterns of paths to leave out, and of exceptions. An excluded directory is left out with everything in it, except
+/// what is included again.
 ///
-/// In patterns `*`, `?` and `[...]` match inside one name, `**` across names, `{a,b}` either. A pattern without a slash matches
-/// a name in any directory; one with a slash, also at its start, matches the path from the root. A trailing slash is
-/// ignored.
+/// In patterns `*`, `?` and `[...]` match inside one name, `**` across names, `{a,b}` either. `?(a|b)` matches at most one of
+/// the patterns in it, `*(a|b)` any number, `+(a|b)` at least one, `@(a|b)` one, and `!(a|b)` what none of them
+/// matches. A pattern without a slash matches a name in any directory; one with a slash, also at its start, matches the path
+/// from the root. A trailing slash is ignored. A pattern after `!` is an exception.
 #[derive(Clone, Debug, Default)]
 pub struct Excludes {
-    names: GlobSet,
-    paths: GlobSet,
-    exact: HashSet<Box<[u8]>>,
-    expressions: Vec<ExtendedRegex>,
+    excluded: Patterns,
+    included: Patterns,
+}
+
+/// What patterns say about a file by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It is left out.
+    Excluded,
+    /// It is taken, also from a directory that is left out.
+    Included,
+}
+
+/// A pattern that matched no file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Unmatched {
+    /// What the pattern is for.
+    pub role: Role,
+    /// The pattern.
+    pub pattern: String,
+    /// A pattern that matches what this one presumably means.
+    pub meant: Option<String>,
+}
+
+/// What a pattern is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Role {
+    /// It leaves files out.
+    Exclusion,
+    /// It takes files that are left out otherwise.
+    Inclusion,
+    /// It chooses a compression.
+    Rule,
+    /// It sets attributes.
+    Setting,
+}
+
+impl fmt::Display for Unmatched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let role = match self.role {
+            Role::Exclusion => "exclusion",
+            Role::Inclusion => "inclusion",
+            Role::Rule => "rule for",
+            Role::Setting => "setting for",
+        };
+        write!(f, "the {role} {} matches nothing", self.pattern)?;
+        match &self.meant {
+            Some(meant) => write!(f, "; paths start at the source: {meant}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Why a pattern can't be used.
@@ -38,6 +92,9 @@ pub enum PatternError {
     /// It is not a valid glob.
     #[error(transparent)]
     Glob(globset::Error),
+    /// It has an invalid group.
+    #[error(transparent)]
+    Group(GroupError),
     /// It is not a valid extended regular expression.
     #[error(transparent)]
     Regex(RegexError),
@@ -49,21 +106,19 @@ impl Excludes {
     /// # Errors
     /// [`ExcludeError`] names the first invalid pattern.
     pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, ExcludeError> {
-        let (mut names, mut paths) = (GlobSetBuilder::new(), GlobSetBuilder::new());
+        let (mut excluded, mut included) = (Vec::new(), Vec::new());
         for pattern in patterns {
-            let pattern = pattern.as_ref();
-            let body = pattern.trim_end_matches('/');
-            let set = if body.contains('/') { &mut paths } else { &mut names };
-            let body = body.trim_start_matches("./").trim_start_matches('/');
-            let glob = GlobBuilder::new(body).literal_separator(true).build();
-            set.add(glob.map_err(|source| ExcludeError::new(pattern, source))?);
+            match exception(pattern.as_ref()) {
+                Some(exception) => included.push(exception.to_owned()),
+                None => excluded.push(pattern.as_ref().to_owned()),
+            }
         }
-        Ok(Self { names: build(&names)?, paths: build(&paths)?, ..Self::default() })
+        Ok(Self { excluded: Patterns::globs(&excluded)?, included: Patterns::globs(&included)? })
     }
 
     /// Excludes one path, from the root and without a leading slash.
     pub fn add_path(&mut self, path: &[u8]) {
-        self.exact.insert(path.into());
+        self.excluded.add_path(path);
     }
 
     /// Excludes the paths, from the root and without a leading slash, in which a POSIX extended regular
@@ -72,75 +127,134 @@ impl Excludes {
     /// # Errors
     /// [`ExcludeError`] if it is invalid.
     pub fn add_regex(&mut self, pattern: &[u8]) -> Result<(), ExcludeError> {
-        let expression = ExtendedRegex::new(pattern).map_err(|source| ExcludeError {
-            pattern: String::from_utf8_lossy(pattern).into_owned(),
-            source: PatternError::Regex(source),
-        })?;
-        self.expressions.push(expression);
-        Ok(())
+        self.excluded.add_regex(pattern)
     }
 
     /// Whether nothing is excluded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.names.is_empty() && !self.has_path_patterns()
+        self.excluded.is_empty()
     }
 
-    fn has_path_patterns(&self) -> bool {
-        !(self.paths.is_empty() && self.exact.is_empty() && self.expressions.is_empty())
-    }
-
-    fn excludes_path(&self, path: &[u8]) -> bool {
-        matches(&self.paths, path)
-            || self.exact.contains(path)
-            || self.expressions.iter().any(|expression| expression.is_match(path))
-    }
-
-    /// Whether the file called `name` in the directory at `parent` (a path from the root without slashes
-    /// at its ends) matches a pattern itself.
+    /// Whether a directory that is left out may hold files that are taken.
     #[must_use]
-    pub fn excludes(&self, parent: &[u8], name: &[u8]) -> bool {
-        matches(&self.names, name)
-            || self.has_path_patterns() && {
-                let mut path = Vec::with_capacity(parent.len() + 1 + Name::MAX);
-                push_name(&mut path, parent);
-                push_name(&mut path, name);
-                self.excludes_path(&path)
-            }
+    pub fn has_exceptions(&self) -> bool {
+        !self.included.is_empty()
     }
 
-    /// Whether the file at `path`, or a directory above it, matches a pattern itself.
+    /// Whether the directory makes a difference, and not only the name.
+    pub(crate) fn needs_paths(&self) -> bool {
+        self.excluded.has_paths() || self.included.has_paths()
+    }
+
+    /// What the patterns say about the file called `name` in the directory at `parent` (a path from the root without slashes
+    /// at its ends). `None`: it is treated as that directory is.
+    #[must_use]
+    pub fn verdict(&self, parent: &[u8], name: &[u8]) -> Option<Verdict> {
+        if self.is_empty() && !self.has_exceptions() {
+            return None;
+        }
+        let mut path = Vec::new();
+        if self.needs_paths() {
+            path.reserve(parent.len() + 1 + Name::MAX);
+            push_name(&mut path, parent);
+            push_name(&mut path, name);
+        }
+        if self.included.matches(&path, name) {
+            return Some(Verdict::Included);
+        }
+        self.excluded.matches(&path, name).then_some(Verdict::Excluded)
+    }
+
+    /// Whether the file at `path`, or a directory above it, is left out, and nothing below that is taken again.
     #[must_use]
     pub fn covers(&self, path: &[u8]) -> bool {
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-        ends.chain([path.len()]).any(|end| {
+        let mut verdicts = ends.chain([path.len()]).filter_map(|end| {
             let (path, _) = path.split_at(end);
-            let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
-            matches(&self.names, name) || self.excludes_path(path)
-        })
+            let slash = path.iter().rposition(|byte| *byte == b'/');
+            let (parent, name) = match slash {
+                Some(slash) => (path.get(..slash)?, path.get(slash + 1..)?),
+                None => (&b""[..], path),
+            };
+            self.verdict(parent, name)
+        });
+        verdicts.next_back() == Some(Verdict::Excluded)
+    }
+
+    /// The patterns that have matched nothing so far, of this value and its clones, except those for something in a
+    /// directory that another pattern leaves out.
+    #[must_use]
+    pub fn unmatched(&self) -> Vec<Unmatched> {
+        let path = |pattern: &'_ Pattern| format!("{}/", pattern.text.trim_matches('/'));
+        let above: Vec<String> = self.excluded.all().map(path).collect();
+        let is_below = |pattern: &Pattern| {
+            let path = path(pattern);
+            above.iter().any(|above| path.starts_with(above) && path != *above)
+        };
+        let excluded = self.excluded.all().filter(|pattern| !is_below(pattern));
+        let excluded = excluded.map(|pattern| (Role::Exclusion, pattern));
+        let included = self.included.all().map(|pattern| (Role::Inclusion, pattern));
+        let unmatched = excluded.chain(included).filter(|(_, pattern)| !pattern.has_matched());
+        unmatched.map(|(role, pattern)| Unmatched::new(role, &pattern.text)).collect()
     }
 }
 
-impl ExcludeError {
-    fn new(pattern: &str, source: globset::Error) -> Self {
-        Self { pattern: pattern.to_owned(), source: PatternError::Glob(source) }
+impl Unmatched {
+    /// A pattern that matched nothing.
+    #[must_use]
+    pub fn new(role: Role, pattern: &str) -> Self {
+        Self { role, pattern: pattern.to_owned(), meant: None }
     }
 }
 
-fn build(set: &GlobSetBuilder) -> Result<GlobSet, ExcludeError> {
-    set.build().map_err(|source| {
-        let pattern = source.glob().unwrap_or_default().to_owned();
-        ExcludeError::new(&pattern, source)
-    })
-}
-
-fn matches(set: &GlobSet, path: &[u8]) -> bool {
-    !set.is_empty() && set.is_match_candidate(&Candidate::new(OsStr::from_bytes(path)))
+/// The pattern of an exception, which follows a `!`; a group may begin with one, too.
+fn exception(pattern: &str) -> Option<&str> {
+    pattern.strip_prefix('!').filter(|rest| !rest.starts_with('('))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn unmatched(excludes: &Excludes) -> Vec<String> {
+        excludes.unmatched().into_iter().map(|unmatched| unmatched.pattern).collect()
+    }
+
+    #[test]
+    fn exceptions_are_taken_from_what_is_left_out() {
+        let patterns = ["/doc", "*.gz", "!/doc/*/copyright", "!keep", "!(a|b).tmp"];
+        let excludes = Excludes::new(patterns).unwrap();
+        assert!(excludes.has_exceptions());
+        for (path, expected) in [
+            ("doc", true),
+            ("doc/x/readme", true),
+            ("doc/x/copyright", false),
+            ("doc/keep/all", false),
+            ("doc/keep/all.gz", true),
+            ("other", false),
+            ("c.tmp", true),
+            ("a.tmp", false),
+        ] {
+            assert_eq!(excludes.covers(path.as_bytes()), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn patterns_that_match_nothing_are_known() {
+        let patterns = ["*.o", "/usr", "/usr/share/doc", "src/sub", "!*.h", "@(x|y)"];
+        let mut excludes = Excludes::new(patterns).unwrap();
+        excludes.add_path(b"exact");
+        excludes.add_regex(b"[0-9]$").unwrap();
+        for name in [&b"usr"[..], b"a.h", b"b9", b"y"] {
+            let _marked = excludes.clone().verdict(b"", name);
+        }
+        assert_eq!(unmatched(&excludes), ["*.o", "src/sub", "exact"]);
+        let _marked = excludes.verdict(b"src", b"sub");
+        assert_eq!(unmatched(&excludes), ["*.o", "exact"]);
+        let [first, _] = &*excludes.unmatched() else { panic!("two") };
+        assert_eq!(first.to_string(), "the exclusion *.o matches nothing");
+    }
 
     #[test]
     fn patterns_without_a_slash_match_anywhere_and_others_from_the_root() {
@@ -163,7 +277,11 @@ mod tests {
             (b"", b"\xff.o", true),
         ];
         for (parent, name, expected) in cases {
-            assert_eq!(excludes.excludes(parent, name), expected, "{parent:?} {name:?}");
+            assert_eq!(
+                (excludes.verdict(parent, name) == Some(Verdict::Excluded)),
+                expected,
+                "{parent:?} {name:?}"
+            );
         }
         assert!(Excludes::default().is_empty() && !excludes.is_empty());
     }
@@ -201,7 +319,11 @@ mod tests {
             (b"x.o", b"y", false),
         ];
         for (parent, name, expected) in cases {
-            assert_eq!(excludes.excludes(parent, name), expected, "{parent:?} {name:?}");
+            assert_eq!(
+                (excludes.verdict(parent, name) == Some(Verdict::Excluded)),
+                expected,
+                "{parent:?} {name:?}"
+            );
         }
         assert!(excludes.covers(b"x.o/y") && excludes.covers(b"top/x/y"));
         assert!(!excludes.covers(b"q/top") && !excludes.is_empty());

@@ -41,6 +41,24 @@ pub enum ContentError {
 }
 
 impl ContentError {
+    /// What is wrong, with all causes and without the path.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Io { action, source, .. } => format!("cannot {action}: {source}"),
+            Self::Changed { what, .. } => format!("changed while it was read: {what}"),
+            Self::Damaged { source, .. } => {
+                let mut text = format!("damaged: {source}");
+                let mut next = source.source();
+                while let Some(cause) = next {
+                    text = format!("{text}: {cause}");
+                    next = cause.source();
+                }
+                text
+            }
+        }
+    }
+
     /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {

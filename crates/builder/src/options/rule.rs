@@ -19,7 +19,10 @@ pub struct Rule {
 
 /// A choice of files by their paths.
 #[derive(Clone)]
-pub struct Files(Arc<Test>);
+pub struct Files {
+    test: Arc<Test>,
+    pattern: Option<Arc<str>>,
+}
 
 type Test = dyn Fn(&[u8]) -> bool + Send + Sync;
 
@@ -27,13 +30,25 @@ impl Files {
     /// The files whose path passes `test`. The path starts at the root, without a slash; of a file with several names it is
     /// the first.
     pub fn new(test: impl Fn(&[u8]) -> bool + Send + Sync + 'static) -> Self {
-        Self(Arc::new(test))
+        Self { test: Arc::new(test), pattern: None }
+    }
+
+    /// The same files, by the pattern that chooses them. Whoever wrote it is told if it matches nothing.
+    #[must_use]
+    pub fn named(self, pattern: &str) -> Self {
+        Self { pattern: Some(pattern.into()), ..self }
+    }
+
+    /// The pattern that chooses the files, if it is known.
+    #[must_use]
+    pub fn pattern(&self) -> Option<&str> {
+        self.pattern.as_deref()
     }
 
     /// Whether the file at `path` is among them.
     #[must_use]
     pub fn includes(&self, path: &[u8]) -> bool {
-        (self.0)(path)
+        (self.test)(path)
     }
 }
 

@@ -1,25 +1,24 @@
 //! Defines the arguments of `lith build`, and maps them to a source, options and resources.
 
-use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
+use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf, sync::Arc};
 
-use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum, error::ErrorKind};
+use clap::{ArgMatches, Args, Command, FromArgMatches, error::ErrorKind};
 use lith::{
-    Adjust, Builder, Times,
+    Adjust, Builder,
     bases::Search,
-    builder::{Compression, Fragments, ImageId, IndexForm, Options, Preset, Rule},
+    builder::{ChunkForm, Chunks, Compression, Fragments, IndexForm, Options, Preset, Rule},
     codec::Compressor,
     format::addr::BlockBits,
     format::{
         compression::Algorithm,
         kernel::{Capability, KernelVersion, Target},
     },
-    source,
-    source::Excludes,
-    tree::Timestamp,
+    transform::Setting,
 };
 
 use super::{
-    common::DeviceArgs,
+    attributes::{AttributeArguments, Tables},
+    content::{Content, ContentArguments},
     extended, hints,
     rule::RuleArgument,
     value::{self, Compressors, Metadata, Size},
@@ -31,23 +30,57 @@ const DEFAULT_MEMORY: &str = "200M";
 /// A validated request to build an image.
 #[derive(Debug)]
 pub(crate) struct Build {
-    pub(crate) source: PathBuf,
+    pub(crate) from: From,
     /// Where the devices of the source, and the bases of bases, are.
     pub(crate) search: Search,
     /// Images that the new one refers to.
     pub(crate) bases: Vec<PathBuf>,
     pub(crate) image: PathBuf,
-    pub(crate) read: source::Options,
+    pub(crate) content: Content,
+    /// Whether a pattern that matches nothing is an error.
+    pub(crate) strict: bool,
     pub(crate) options: Options,
     /// What decides on which kernels the image mounts, in case that is not what is expected.
     pub(crate) kernel_notes: Vec<String>,
     /// Owners and times that replace those of the source.
     pub(crate) adjust: Adjust,
-    /// Bytes of memory, without those for temporary data of the source.
+    /// What is changed by tables and patterns.
+    pub(crate) tables: Arc<Tables>,
+    pub(crate) settings: Vec<Setting>,
+    pub(crate) place: Place,
+    /// How the image is made, apart from what kind of image it is.
+    pub(crate) work: Work,
+    pub(crate) json: bool,
+}
+
+/// What an image is made of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum From {
+    /// Directories, tars and images, each on top of the one before.
+    Layers(Vec<PathBuf>),
+    /// A list of files, and the directory with their content.
+    Manifest(PathBuf, PathBuf),
+}
+
+/// Where an image is put, besides its file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    /// Where in its file it starts.
+    pub(crate) offset: u64,
+    /// The file that chunks are written to instead.
+    pub(crate) blob: Option<PathBuf>,
+}
+
+/// How an image is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Work {
+    pub(crate) workers: NonZeroUsize,
+    /// Bytes of memory.
     pub(crate) memory: usize,
     /// Whether the image is read back and compared with its source.
     pub(crate) verify: bool,
-    pub(crate) json: bool,
+    /// Whether a file that is no image is replaced.
+    pub(crate) force: bool,
 }
 
 /// Make an image of a directory, a tar or another image
@@ -66,15 +99,20 @@ Examples:
   lith build rootfs rootfs.erofs
   lith build -z lz4hc,12 -C 128K rootfs.tar.zst rootfs.erofs
   docker export box | lith build --all-root - box.erofs
+  lith build rootfs - | ssh box 'cat > rootfs.erofs'
   lith build -z none --kernel 5.4 initrd initrd.erofs
+  lith build base.tar.zst overlay/ rootfs.erofs
+  lith build --manifest rootfs.mtree rootfs rootfs.erofs
   lith build --rule '*.so=lz4' --rule '*.png=none' -z lzma rootfs rootfs.erofs
   SOURCE_DATE_EPOCH=1700000000 lith build rootfs rootfs.erofs"
 )]
 struct Arguments {
-    /// A directory, a tar (plain, gzip, xz, zstd or bzip2; `-`: standard input) or an EROFS image
-    source: PathBuf,
+    /// A directory, a tar (plain, gzip, xz, zstd or bzip2; `-`: standard input) or an EROFS image. Of several, each is a
+    /// layer on top of the one before, as overlayfs has them
+    #[arg(value_name = "SOURCE", required_unless_present = "manifest")]
+    sources: Vec<PathBuf>,
 
-    /// The image to make
+    /// The image to make; `-` is standard output. A file that is there keeps its owner and mode
     image: PathBuf,
 
     #[command(flatten)]
@@ -158,6 +196,18 @@ struct DataArguments {
     #[arg(short = 'b', long, value_name = "SIZE", default_value = "4K", value_parser = value::block)]
     block_size: BlockBits,
 
+    /// Start the image at this byte of its file, and keep the bytes before it
+    #[arg(long, value_name = "BYTES", default_value = "0", hide_default_value = true)]
+    offset: Size,
+
+    /// Store files that are not compressed in chunks of this size, equal ones once; for all files -z none
+    #[arg(long, value_name = "SIZE")]
+    chunk_size: Option<Size>,
+
+    /// Store chunks in this file instead of the image: a device that readers of the image need, too
+    #[arg(long, value_name = "FILE", requires = "chunk_size")]
+    blob: Option<PathBuf>,
+
     #[arg(long = "xattr-prefix", value_name = "PREFIX", help = format!(
         "A prefix of xattr names to store once; for Linux {}, can be repeated",
         Capability::LongXattrPrefixes.since()
@@ -178,66 +228,6 @@ struct DataArguments {
 }
 
 #[derive(Args, Debug)]
-#[command(next_help_heading = "Source")]
-struct ContentArguments {
-    /// Exclude paths that match, with everything below: `*.o` anywhere, `/tmp/*` from the root; can be repeated
-    #[arg(long, value_name = "GLOB")]
-    exclude: Vec<String>,
-
-    /// Whether extended attributes are stored
-    #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
-    xattrs: Switch,
-
-    /// Store each hard link as a file of its own
-    #[arg(long)]
-    dereference_hard_links: bool,
-
-    #[command(flatten)]
-    devices: DeviceArgs,
-
-    /// Make a patch: what this image holds is not stored again but referred to. It may be a patch itself; can be repeated
-    #[arg(long = "base", value_name = "IMAGE")]
-    bases: Vec<PathBuf>,
-
-    /// Turn the whiteouts of an AUFS tar (container layers) into those of overlayfs
-    #[arg(long)]
-    aufs: bool,
-}
-
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Attributes")]
-struct AttributeArguments {
-    /// Everything belongs to root
-    #[arg(long, conflicts_with_all = ["uid", "gid"])]
-    all_root: bool,
-
-    /// Everything belongs to this user
-    #[arg(long, value_name = "UID")]
-    uid: Option<u32>,
-
-    /// Everything belongs to this group
-    #[arg(long, value_name = "GID")]
-    gid: Option<u32>,
-
-    /// The time for --mtime, in seconds since 1970 or as a date [default: `SOURCE_DATE_EPOCH`]
-    #[arg(short = 'T', long, value_name = "TIME", value_parser = value::time, allow_hyphen_values = true)]
-    timestamp: Option<Timestamp>,
-
-    /// Modification times of files: keep, clamp (none later than the timestamp) or fixed (all the timestamp)
-    /// [default: fixed with -T, clamp with `SOURCE_DATE_EPOCH`, else keep]
-    #[arg(long, value_name = "RULE", hide_possible_values = true)]
-    mtime: Option<MtimeRule>,
-
-    /// The image's UUID: a UUID, random, clear (zeros), or content (a digest of the image's content)
-    #[arg(short = 'U', long, value_name = "UUID", default_value = "content", value_parser = value::image_id)]
-    uuid: ImageId,
-
-    /// The volume's name, at most 15 bytes
-    #[arg(short = 'L', long)]
-    label: Option<OsString>,
-}
-
-#[derive(Args, Debug)]
 #[command(next_help_heading = "Resources and output")]
 struct WorkArguments {
     /// Threads that read and compress [default: one for each core]
@@ -248,6 +238,10 @@ struct WorkArguments {
     #[arg(long, value_name = "SIZE", default_value = DEFAULT_MEMORY)]
     memory: Size,
 
+    /// Replace a file that is neither an EROFS image nor empty
+    #[arg(long)]
+    force: bool,
+
     /// Don't read the image back to compare it with the source
     #[arg(long)]
     no_verify: bool,
@@ -255,19 +249,6 @@ struct WorkArguments {
     /// Print the report as a JSON object
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Switch {
-    On,
-    Off,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum MtimeRule {
-    Keep,
-    Clamp,
-    Fixed,
 }
 
 impl Args for Build {
@@ -295,34 +276,62 @@ impl FromArgMatches for Build {
     }
 }
 
+impl Build {
+    /// The build that is requested.
+    pub(crate) fn builder(&self) -> Builder<'static> {
+        let (options, content) = (self.options.clone(), self.content.clone());
+        let tables = Arc::clone(&self.tables);
+        let Work { workers, memory, verify, force } = self.work;
+        let builder = match self.from.clone() {
+            From::Layers(paths) => {
+                // Of a patch the devices are those of its bases.
+                let mut search = self.search.clone();
+                search.devices.retain(|_| self.bases.is_empty());
+                Builder::paths(paths, search)
+            }
+            From::Manifest(list, folder) => Builder::manifest(list, folder),
+        };
+        let builder = self.bases.iter().fold(builder, Builder::base).search(self.search.clone());
+        let builder = self.settings.iter().cloned().fold(builder, Builder::set);
+        let builder = match &self.place.blob {
+            Some(blob) => builder.blob(blob),
+            None => builder,
+        };
+        builder
+            .offset(self.place.offset)
+            .on_error(content.on_error)
+            .read(|read| content.set(read))
+            .strict(self.strict)
+            .options(|all| *all = options)
+            .edit(move |tree| Ok(tables.apply(tree)?))
+            .adjust(self.adjust)
+            .workers(workers)
+            .memory(memory)
+            .verify(verify)
+            .force(force)
+    }
+}
+
 impl Arguments {
     /// The request, or the reason why the arguments don't go together.
     fn into_request(self) -> Result<Build, String> {
-        let (memory, spool) = self.work.memory()?;
-        let workers = super::workers(self.work.workers);
         let (options, kernel_notes) = self.options()?;
         let adjust = self.attributes.adjust(super::source_date_epoch()?)?;
-        let exclude = Excludes::new(&self.content.exclude);
-        let exclude = exclude.map_err(|error| super::one_line(&error))?;
-        let read = source::Options::with(|read| {
-            read.exclude = exclude;
-            read.xattrs = self.content.xattrs == Switch::On;
-            read.dereference_hard_links = self.content.dereference_hard_links;
-            read.aufs = self.content.aufs;
-            read.spool_dir = lith::temporary_directory(&self.image);
-            (read.spool_memory, read.workers) = (spool, workers);
-        });
+        let tables = Arc::new(self.attributes.tables()?);
         Ok(Build {
-            source: self.source,
+            from: from(self.sources, self.content.manifest.clone())?,
+            content: self.content.content()?,
+            strict: self.content.strict,
             search: self.content.devices.search(),
             bases: self.content.bases,
             image: self.image,
-            read,
             options,
             kernel_notes,
             adjust,
-            memory,
-            verify: !self.work.no_verify,
+            tables,
+            settings: self.attributes.settings,
+            place: Place { offset: self.data.offset.0, blob: self.data.blob },
+            work: self.work.work()?,
             json: self.work.json,
         })
     }
@@ -372,6 +381,8 @@ impl DataArguments {
         options.compression.metabox = metabox;
         options.compression.rules = rules;
         options.compression.index = self.index;
+        let chunks = |size: Size| Chunks { size: size.as_u32(), form: ChunkForm::default() };
+        options.layout.chunks = self.chunk_size.map(chunks);
         extended::set(&mut options, &self.extended)?;
         let compression = &mut options.compression;
         let can_pack = compression.metabox.is_some()
@@ -503,56 +514,38 @@ pub(crate) fn xattr_prefixes(prefixes: &[OsString]) -> Vec<Vec<u8>> {
     prefixes.iter().map(|prefix| prefix.as_encoded_bytes().to_vec()).collect()
 }
 
+/// The sources, or the list with the directory of its files' content.
+fn from(mut sources: Vec<PathBuf>, manifest: Option<PathBuf>) -> Result<From, String> {
+    match (manifest, sources.len()) {
+        (None, _) => Ok(From::Layers(sources)),
+        (Some(list), 0) => Ok(From::Manifest(list, PathBuf::from("."))),
+        (Some(list), 1) => Ok(From::Manifest(list, sources.remove(0))),
+        (Some(_), _) => Err("--manifest takes one source: the directory with the content".into()),
+    }
+}
+
 /// User and group that replace those of the source.
 pub(crate) fn owners(all_root: bool, given: [Option<u32>; 2]) -> [Option<u32>; 2] {
     given.map(|id| id.or(all_root.then_some(0)))
 }
 
-impl AttributeArguments {
-    fn adjust(&self, epoch: Option<Timestamp>) -> Result<Adjust, String> {
-        let [uid, gid] = owners(self.all_root, [self.uid, self.gid]);
-        let times = times(self.mtime, self.timestamp, epoch)?;
-        Ok(Adjust { uid, gid, times, ..Adjust::default() })
-    }
-}
-
-/// The rule for modification times: as given, else by the origin of the timestamp.
-fn times(
-    rule: Option<MtimeRule>,
-    given: Option<Timestamp>,
-    epoch: Option<Timestamp>,
-) -> Result<Times, String> {
-    let rule = rule.unwrap_or(match (given, epoch) {
-        (Some(_), _) => MtimeRule::Fixed,
-        (None, Some(_)) => MtimeRule::Clamp,
-        (None, None) => MtimeRule::Keep,
-    });
-    let time = || {
-        let time = given.or(epoch);
-        time.ok_or(
-            "--mtime clamp and fixed need --timestamp, or SOURCE_DATE_EPOCH in the environment",
-        )
-    };
-    Ok(match rule {
-        MtimeRule::Keep => Times::Keep,
-        MtimeRule::Clamp => Times::Clamp(time()?),
-        MtimeRule::Fixed => Times::Fixed(time()?),
-    })
-}
-
 impl WorkArguments {
-    /// Bytes of memory for the build, and for temporary data of the source.
-    fn memory(&self) -> Result<(usize, usize), String> {
+    fn work(&self) -> Result<Work, String> {
         let Size(bytes) = self.memory;
         let too_large = |_error| "--memory is more than this machine can address".to_owned();
-        let bytes = usize::try_from(bytes).map_err(too_large)?;
-        let spool = Builder::spool_memory(bytes);
-        Ok((bytes - spool, spool))
+        Ok(Work {
+            workers: super::workers(self.workers),
+            memory: usize::try_from(bytes).map_err(too_large)?,
+            verify: !self.no_verify,
+            force: self.force,
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use lith::{Times, builder::ImageId, tree::Timestamp};
+
     use super::*;
 
     #[test]
@@ -597,13 +590,11 @@ mod tests {
         assert_eq!((compression.pcluster, compression.min_saving), (None, 2));
         assert_eq!(format!("{image:?}"), format!("{:?}", Options::default()));
         assert_eq!(image.kernel, KernelVersion::new(6, 1));
-        let memory = request.memory + request.read.spool_memory;
-        assert_eq!(memory, Builder::DEFAULT_MEMORY);
-        assert!(request.verify && request.read.xattrs);
+        assert_eq!(request.work.memory, Builder::DEFAULT_MEMORY);
+        assert!(request.work.verify && !request.work.force && request.content.xattrs);
         assert_eq!(request.options.identity.id, ImageId::FromContent);
         assert_eq!(request.adjust, Adjust::default());
         assert!(!request.json);
-        assert_eq!(request.read.spool_dir, PathBuf::from("."));
     }
 
     #[test]
@@ -623,11 +614,11 @@ mod tests {
     fn owners_and_switches_arrive() {
         let request = parse(&["--all-root", "--xattrs", "off", "--aufs", "--no-verify"]).unwrap();
         assert_eq!((request.adjust.uid, request.adjust.gid), (Some(0), Some(0)));
-        assert!(!request.read.xattrs && request.read.aufs && !request.verify);
+        assert!(!request.content.xattrs && request.content.aufs && !request.work.verify);
         let request = parse(&["--uid", "7", "--exclude", "*.o", "--exclude=/tmp", "-z", "none"]);
         let request = request.unwrap();
         assert_eq!((request.adjust.uid, request.adjust.gid), (Some(7), None));
-        assert!(request.read.exclude.excludes(b"a", b"x.o"));
+        assert!(request.content.exclude.covers(b"a/x.o"));
         assert!(request.options.compression.files.is_none());
         let request = parse(&["-z", "none", "-C", "8K", "--rule", "*.o=lz4"]).unwrap();
         let rule = &request.options.compression.rules[0];
@@ -675,24 +666,6 @@ mod tests {
         ] {
             let error = parse(arguments).unwrap_err().to_string();
             assert!(error.contains(found), "{arguments:?}: {error}");
-        }
-    }
-
-    #[test]
-    fn times_follow_the_rule_or_where_they_come_from() {
-        let (one, two) = (Timestamp { sec: 1, nsec: 0 }, Timestamp { sec: 2, nsec: 0 });
-        let (keep, clamp, fixed) = (MtimeRule::Keep, MtimeRule::Clamp, MtimeRule::Fixed);
-        for (rule, given, epoch, expected) in [
-            (None, None, None, Some(Times::Keep)),
-            (None, Some(one), None, Some(Times::Fixed(one))),
-            (None, None, Some(two), Some(Times::Clamp(two))),
-            (None, Some(one), Some(two), Some(Times::Fixed(one))),
-            (Some(keep), Some(one), Some(two), Some(Times::Keep)),
-            (Some(clamp), Some(one), Some(two), Some(Times::Clamp(one))),
-            (Some(fixed), None, Some(two), Some(Times::Fixed(two))),
-            (Some(fixed), None, None, None),
-        ] {
-            assert_eq!(times(rule, given, epoch).ok(), expected, "{rule:?} {given:?} {epoch:?}");
         }
     }
 }

@@ -1,6 +1,9 @@
 //! Defines the arguments of `lith cat`.
 
-use super::{common::ImageArgs, paths::PathArgs};
+use super::{
+    common::{ImageArgs, SalvageArgs},
+    paths::PathArgs,
+};
 
 /// Print the content of files
 #[derive(Debug, clap::Args)]
@@ -20,4 +23,7 @@ pub(crate) struct Cat {
 
     #[command(flatten)]
     pub(crate) paths: PathArgs,
+
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
 }

@@ -19,6 +19,10 @@ pub(crate) struct ImageArgs {
 
     #[command(flatten)]
     pub(crate) devices: DeviceArgs,
+
+    /// Read the image also if the checksum of its superblock is wrong
+    #[arg(long)]
+    pub(crate) ignore_checksum: bool,
 }
 
 /// The further devices of images.
@@ -40,6 +44,17 @@ impl DeviceArgs {
     }
 }
 
+/// What happens if the image is damaged.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct SalvageArgs {
+    /// Save what can be read of a damaged image, and list what is lost
+    ///
+    /// Lost bytes are zeros; files of which nothing can be read are left out. The list is printed on standard error at the
+    /// end, and the exit code is 1.
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+}
+
 /// Makes the argument of an image that of a tree of any kind.
 pub(super) fn any_tree(argument: clap::Arg) -> clap::Arg {
     argument.value_name("SOURCE").help("A directory, a tar (`-`: standard input) or an EROFS image")
@@ -56,7 +71,7 @@ pub(crate) struct WorkersArgs {
 impl ImageArgs {
     /// An image that is the whole of a file.
     pub(crate) fn new(image: PathBuf) -> Self {
-        Self { image, offset: Size(0), devices: DeviceArgs::default() }
+        Self { image, offset: Size(0), devices: DeviceArgs::default(), ignore_checksum: false }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Defines the arguments of `lith dump`.
 
-use super::common::{self, ImageArgs};
+use super::common::{self, ImageArgs, SalvageArgs};
 
 /// Print a whole tree as text
 #[derive(Debug, clap::Args)]
@@ -18,4 +18,7 @@ Examples:
 pub(crate) struct Dump {
     #[command(flatten)]
     pub(crate) source: ImageArgs,
+
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use lith::export::{Existing, ExtractOptions, Owners};
 
 use super::{
-    common::{ImageArgs, WorkersArgs},
+    common::{ImageArgs, SalvageArgs, WorkersArgs},
     paths::PathArgs,
     value,
 };
@@ -23,7 +23,8 @@ Examples:
   lith extract -C copy image.erofs
   lith extract -C copy image.erofs /etc '/usr/share/doc/**/copyright'
   lith extract -C / --overwrite image.erofs /etc/os-release
-  lith extract -C copy -0 -T names image.erofs"
+  lith extract -C copy -0 -T names image.erofs
+  lith extract -C rest --keep-going damaged.erofs"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Extract {
@@ -52,6 +53,9 @@ pub(crate) struct Extract {
     /// Drop extended attributes
     #[arg(long)]
     no_xattrs: bool,
+
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
 
     #[command(flatten)]
     workers: WorkersArgs,

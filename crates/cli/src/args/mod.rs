@@ -3,6 +3,7 @@
 //! All text of the command line is parsed here; other modules get typed values.
 
 pub(crate) mod applets;
+pub(crate) mod attributes;
 pub(crate) mod bench;
 pub(crate) mod build;
 pub(crate) mod c_number;
@@ -10,6 +11,7 @@ pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod common;
 pub(crate) mod completions;
+pub(crate) mod content;
 pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod extended;

@@ -13,6 +13,7 @@ use super::value::{Compress, Size};
 /// `GLOB=ALGORITHM[,LEVEL][|ALGORITHM[,LEVEL]][,pcluster=SIZE]`.
 #[derive(Clone, Debug)]
 pub(crate) struct RuleArgument {
+    glob: String,
     files: Excludes,
     compress: Compress,
     second: Option<Compressor>,
@@ -37,7 +38,7 @@ impl FromStr for RuleArgument {
         if compress.0.is_none() && pcluster.is_some() {
             return Err("pcluster has no meaning without compression".into());
         }
-        Ok(Self { files, compress, second, pcluster })
+        Ok(Self { glob: glob.to_owned(), files, compress, second, pcluster })
     }
 }
 
@@ -60,11 +61,12 @@ fn take_pcluster(text: &str, pcluster: &mut Option<Size>) -> Result<String, Stri
 impl RuleArgument {
     /// The rule, with the pcluster size and the saving of `default` unless given.
     pub(crate) fn into_rule(self, default: Compression) -> Rule {
-        let Self { files, compress, second, pcluster } = self;
+        let Self { glob, files, compress, second, pcluster } = self;
         let pcluster = pcluster.map(Size::as_u32).or(default.pcluster);
         let compression =
             compress.0.map(|compressor| Compression { compressor, pcluster, ..default });
-        Rule { files: Files::new(move |path| files.covers(path)), compression, second }
+        let files = Files::new(move |path| files.covers(path)).named(&glob);
+        Rule { files, compression, second }
     }
 }
 

@@ -5,7 +5,11 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use lith::export::MemberOrder;
 
-use super::{common::ImageArgs, paths::PathArgs, stream::StreamCompression};
+use super::{
+    common::{ImageArgs, SalvageArgs},
+    paths::PathArgs,
+    stream::StreamCompression,
+};
 
 /// Convert an image to a tar
 #[derive(Debug, clap::Args)]
@@ -30,6 +34,9 @@ pub(crate) struct Tar {
     /// [default]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
 
     /// Compress it: none, gzip, xz, zstd or bzip2 [default: by the suffix of the output]
     #[arg(long, value_name = "ALGORITHM[,LEVEL]")]

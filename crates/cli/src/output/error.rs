@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::Context;
 use clap::builder::styling::Style;
-use lith::{export::TarError, tree::DisplayPath};
+use lith::{export::TarError, reader, tree::DisplayPath};
 
 use super::{
     color::{self, Painted},
@@ -49,7 +49,16 @@ pub(crate) fn conclude(program: &str, result: anyhow::Result<Outcome>) -> anyhow
 pub(crate) fn print(program: &str, error: &anyhow::Error) {
     let style = if color::is_wanted(&io::stderr()) { color::BAD } else { Style::new() };
     let program = Painted { style, text: program };
-    tell(format_args!("{program}: {}", one_line(error.as_ref())));
+    let hint = if is_damage(error) { " (`lith check` lists all damage)" } else { "" };
+    tell(format_args!("{program}: {}{hint}", one_line(error.as_ref())));
+}
+
+/// Whether the cause is that an image is damaged.
+fn is_damage(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let found = cause.downcast_ref::<reader::Error>();
+        found.is_some_and(|found| matches!(found, reader::Error::Corrupt { .. }))
+    })
 }
 
 /// Whether the error is only that the reader of the output has closed it.
@@ -81,10 +90,14 @@ pub(crate) fn one_line(error: &dyn Error) -> String {
 }
 
 fn text(cause: &dyn Error) -> String {
-    let text = cause.to_string();
+    without_number(&cause.to_string())
+}
+
+/// A message without the number of an error of the operating system at its end, harmless to a terminal.
+pub(crate) fn without_number(text: &str) -> String {
     let text = match text.split_once(" (os error ") {
         Some((before, rest)) if rest.ends_with(')') => before,
-        _ => &text,
+        _ => text,
     };
     harmless(text).into_owned()
 }

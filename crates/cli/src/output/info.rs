@@ -2,10 +2,13 @@
 
 use std::io::{self, Write};
 
+use lith::format::superblock::Superblock;
 use lith_report::{
     Algorithm, Contents, DeviceSlot, Facts, Requirement, Summary, Tally,
     number::{Bytes, Count, Share},
 };
+
+use uuid::Uuid;
 
 use super::{
     attributes::{Time, Zone},
@@ -21,12 +24,31 @@ pub(crate) fn facts_text(f: &mut dyn Write, facts: &Facts) -> io::Result<()> {
     presets.as_ref().map_or(Ok(()), |presets| estimates_text(f, presets))
 }
 
+/// Writes what a superblock says of an image that can't be opened, in a file of so many bytes.
+pub(crate) fn superblock_text(
+    f: &mut dyn Write,
+    superblock: &Superblock,
+    bytes: u64,
+) -> io::Result<()> {
+    let Superblock { block, blocks, inos, root_nid, .. } = superblock;
+    let size = blocks.saturating_mul(block.size().into());
+    writeln!(f, "size        {} ({bytes} bytes)", Bytes(bytes))?;
+    if size > bytes {
+        let missing = size - bytes;
+        writeln!(f, "missing     {} ({missing} bytes) of the primary device", Bytes(missing))?;
+    }
+    writeln!(f, "UUID        {}", Uuid::from_bytes(superblock.uuid))?;
+    writeln!(f, "label       {:?}", String::from_utf8_lossy(superblock.label()))?;
+    writeln!(f, "blocks      {blocks} of {} bytes", block.size())?;
+    writeln!(f, "inodes      {inos}, root NID {root_nid}")
+}
+
 fn summary_text(f: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     let list = |names: &[&str]| if names.is_empty() { "none".into() } else { names.join(", ") };
     writeln!(f, "size        {} ({} bytes)", Bytes(summary.size), summary.size)?;
     writeln!(f, "UUID        {}", summary.uuid)?;
     writeln!(f, "label       {:?}", summary.label)?;
-    writeln!(f, "made        {}", Time(summary.made, 0, Zone::Utc))?;
+    writeln!(f, "epoch       {}", Time(summary.made, 0, Zone::Utc))?;
     writeln!(f, "blocks      {} of {} bytes", summary.blocks, summary.block_size)?;
     writeln!(f, "inodes      {}, root NID {}", summary.inodes, summary.root_nid)?;
     writeln!(f, "features    {}", list(&summary.features.incompat))?;

@@ -8,6 +8,8 @@ use lith::{
 };
 use lith_report::number::Count;
 
+use super::error;
+
 /// A note on one line.
 pub(crate) struct NoteLine<'a>(pub(crate) &'a Note);
 
@@ -23,6 +25,11 @@ impl fmt::Display for NoteLine<'_> {
                     DisplayPath(name)
                 )?;
             }
+            NoteKind::Unreadable { reason, .. } => {
+                write!(f, "left out: {}", error::without_number(reason))?;
+            }
+            NoteKind::OtherFilesystem => f.write_str("on another filesystem, left out")?,
+            NoteKind::Output => f.write_str("is replaced by what is built, and left out")?,
             NoteKind::MemberSkipped(kind) => {
                 write!(f, "tar member of type {} skipped", DisplayPath(&[*kind]))?;
             }

@@ -1,22 +1,28 @@
 //! Builds an image, shows progress, and prints the report.
 
-use std::{borrow::Cow, io::Write, path::Path, sync::Arc, time::Instant};
+use std::{
+    borrow::Cow,
+    io::{self, IsTerminal, Write},
+    path::Path,
+    sync::Arc,
+    time::Instant,
+};
 
 use lith::{
     Builder, Built, Error,
     builder::Report,
     observer::{Observer, Phase, Progress},
+    source::SourceError,
 };
 use lith_report::number::{Bytes, Count, Share, ratio};
 use serde::Serialize;
 
-use super::trees;
 use crate::{
     args::{MessageArgs, build::Build},
     exit::Outcome,
     output::{
-        self, Stdout,
-        error::{Place, tell},
+        self,
+        error::{Place, harmless, one_line, tell},
         json,
         notes::NoteLine,
         progress::Bar,
@@ -26,23 +32,18 @@ use crate::{
 
 pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let started = Instant::now();
-    let Build { source, search, bases, image, read, options, kernel_notes, .. } = request;
-    let Build { adjust, memory, verify, json, .. } = request;
-    // Of a patch the devices are those of its bases.
-    let mut of_source = search.clone();
-    of_source.devices.retain(|_| bases.is_empty());
-    let open = || {
-        let builder = Builder::source(trees::open(&source, &of_source, &read)?);
-        let builder = builder.options(|all| *all = options).adjust(adjust).search(search);
-        let builder = bases.into_iter().fold(builder, Builder::base);
-        Ok(builder.workers(read.workers).memory(memory).verify(verify))
-    };
+    let builder = request.builder();
+    let Build { image, kernel_notes, json, .. } = request;
+    let (streams, is_shown) = (image == Path::new("-"), !messages.quiet);
     // Nothing shall fail after the image is in place but writing this.
-    let mut output = output::stdout()?;
-    let Built { report, notes, .. } = make(open, &image, !messages.quiet)?;
+    let mut output: Box<dyn Write> =
+        if streams { Box::new(io::stderr()) } else { Box::new(output::stdout()?) };
+    let Built { report, notes, unmatched, .. } =
+        if streams { stream(builder, is_shown)? } else { make(|| Ok(builder), &image, is_shown)? };
     let seconds = started.elapsed().as_secs_f64();
     let notes = notes.iter().map(|note| NoteLine(note).to_string());
-    let notes = kernel_notes.into_iter().chain(notes);
+    let unmatched = unmatched.iter().map(|pattern| harmless(&pattern.to_string()).into_owned());
+    let notes = kernel_notes.into_iter().chain(notes).chain(unmatched);
     if json {
         let ratio = ratio(report.image_bytes, report.content_bytes);
         let (image, notes) = (image.to_string_lossy(), notes.collect());
@@ -52,7 +53,8 @@ pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outco
         notes.for_each(|note| tell(format_args!("lith: {note}")));
         write_text(&image, &report, seconds, &mut output)?;
     }
-    output::finish(output)
+    output.flush()?;
+    Ok(Outcome::Success)
 }
 
 /// Makes an image of the source that `open` opens, and shows the progress if `is_shown`.
@@ -68,11 +70,52 @@ pub(crate) fn make<'a>(
     open()?.observer(&*progress).build_to(image).map_err(|error| about(image, error))
 }
 
+/// Writes an image to standard output.
+fn stream(builder: Builder<'_>, is_shown: bool) -> anyhow::Result<Built> {
+    if io::stdout().is_terminal() {
+        anyhow::bail!("an image is not written to a terminal; redirect it, or name a file");
+    }
+    let progress = Arc::new(Progress::default());
+    let _bar = Bar::new(is_shown, &progress);
+    let mut output = output::stdout()?;
+    builder.observer(&*progress).write_to(&mut output).map_err(|error| about(Path::new("-"), error))
+}
+
 /// An error, preceded by the image's path unless it names a path itself.
 fn about(image: &Path, error: Error) -> anyhow::Error {
+    if let Error::Occupied(path) = error {
+        let place = Place(&path);
+        return anyhow::anyhow!("{place}: is no EROFS image, and not replaced without --force");
+    }
+    if let Some(count) = tell_each(&error) {
+        return match error {
+            Error::Unmatched(_) => {
+                anyhow::anyhow!("--strict: {}", Count(count, "unmatched pattern"))
+            }
+            _ => anyhow::anyhow!("{count} files can't be read; --on-error skip leaves them out"),
+        };
+    }
     let names_a_path = error.path().is_some() && !matches!(error, Error::Verify(_));
     let error = anyhow::Error::new(error);
     if names_a_path { error } else { error.context(Place(image).to_string()) }
+}
+
+/// Prints the errors of which one error is the sum, and returns their number.
+fn tell_each(error: &Error) -> Option<u64> {
+    let lines: Vec<String> = match error {
+        Error::Source(SourceError::Several(errors)) => {
+            errors.iter().map(|error| one_line(error)).collect()
+        }
+        Error::Unreadable(errors) => errors.iter().map(|error| one_line(error)).collect(),
+        Error::Unmatched(patterns) => {
+            patterns.iter().map(|pattern| harmless(&pattern.to_string()).into_owned()).collect()
+        }
+        _ => return None,
+    };
+    for line in &lines {
+        tell(format_args!("lith: {line}"));
+    }
+    Some(lines.len() as u64)
 }
 
 #[derive(Serialize)]
@@ -90,7 +133,7 @@ fn write_text(
     image: &Path,
     report: &Report,
     seconds: f64,
-    output: &mut Stdout,
+    output: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let Report { image_bytes, content_bytes, files, inodes, .. } = *report;
     let (compressed, sparse) = (report.compressed_files, report.sparse_files);

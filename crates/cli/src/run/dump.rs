@@ -12,10 +12,15 @@ use crate::{
 };
 
 pub(crate) fn run(request: &Dump, messages: MessageArgs) -> anyhow::Result<Outcome> {
-    let source = trees::open_at(&request.source, &trees::everything())?;
+    let mut options = trees::everything();
+    options.on_error = request.salvage.on_error();
+    let source = trees::open_at(&request.source, &options)?;
+    let (source, lost) = request.salvage.apply(source, &[]);
     let progress = Arc::new(Progress::default());
-    let _bar = Bar::new(!messages.quiet, &progress);
+    let bar = Bar::new(!messages.quiet, &progress);
     let mut output = output::stdout()?;
     tree::dump_observed(source.filesystem(), &mut output, &*progress)?;
-    output::finish(output)
+    drop(bar);
+    output::finish(output)?;
+    Ok(lost.conclude())
 }

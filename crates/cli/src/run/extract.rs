@@ -29,7 +29,8 @@ pub(crate) fn run(request: &Extract, messages: MessageArgs) -> anyhow::Result<Ou
         None => default_directory(&request.image.image)?,
     };
     let paths = paths::requested(&subject, &wanted, |_any| true)?;
-    let source = trees::of_image(subject)?;
+    let source = trees::of_image(subject, request.salvage.on_error())?;
+    let (source, lost) = request.salvage.apply(source, &paths);
     let selection = trees::select(&source, &request.image.image, &paths)?;
     if request.directory.is_none() && !messages.quiet {
         let image = Place(&request.image.image);
@@ -44,7 +45,7 @@ pub(crate) fn run(request: &Extract, messages: MessageArgs) -> anyhow::Result<Ou
         skips.print("lith");
     }
     result?;
-    Ok(Outcome::Success)
+    Ok(lost.conclude())
 }
 
 /// Whether the first path is the destination, as before there was -C: the image doesn't have it, and it exists here or can

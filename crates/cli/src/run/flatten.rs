@@ -6,6 +6,7 @@ use lith::{
     builder::Options,
     format::kernel::{KernelVersion, min_kernel},
     reader::Image,
+    source::OnError,
 };
 
 use super::{build, subject::Subject, trees};
@@ -25,7 +26,8 @@ pub(crate) fn run(request: &Flatten, messages: MessageArgs) -> anyhow::Result<Ou
     }
     let workers = workers.count();
     let open = || {
-        let builder = Builder::source(trees::of_image(Subject::open(image)?)?).workers(workers);
+        let builder = Builder::source(trees::of_image(Subject::open(image)?, OnError::Fail)?)
+            .workers(workers);
         if *rebuild {
             return Ok(builder);
         }

@@ -1,19 +1,38 @@
 //! Describes an image (`lith info`).
 
-use std::{env, sync::Arc};
+use std::{env, io::Write, sync::Arc};
 
 use lith_report::{Facts, Options, Summary, census, gather};
 
-use super::{presets, subject::Subject};
+use lith::reader::read_superblock;
+
+use super::{
+    presets,
+    subject::{self, Subject},
+};
 use crate::{
     args::info::Info,
     exit::Outcome,
-    output::{self, info::facts_text, json},
+    output::{
+        self,
+        info::{facts_text, superblock_text},
+        json,
+    },
 };
 
 pub(crate) fn run(request: &Info) -> anyhow::Result<Outcome> {
-    let subject = Subject::open(&request.image)?;
-    let mut facts = gather_facts(&subject, request)?;
+    let subject = match Subject::open(&request.image) {
+        Ok(subject) => subject,
+        Err(error) => return Err(tell_superblock(request, error)),
+    };
+    let mut facts = gather_facts(&subject, request).inspect_err(|_damaged| {
+        // What is sound is worth to be seen, and that it can't be printed is no worse than the damage.
+        let summary = Facts::new(Summary::new(&subject.image), None);
+        let _ = output::stdout().and_then(|mut output| {
+            facts_text(&mut output, &summary)?;
+            output.flush()
+        });
+    })?;
     if request.presets {
         let image = Arc::new(subject.image);
         facts.presets = Some(presets::estimate(&image, &facts, &env::temp_dir())?);
@@ -25,6 +44,23 @@ pub(crate) fn run(request: &Info) -> anyhow::Result<Outcome> {
         facts_text(&mut output, &facts)?;
     }
     output::finish(output)
+}
+
+/// Prints what the superblock of an image says that can't be opened, and returns why it can't be.
+fn tell_superblock(request: &Info, error: anyhow::Error) -> anyhow::Error {
+    let device =
+        subject::devices(&request.image).ok().and_then(|devices| devices.into_iter().next());
+    let superblock = device.and_then(|device| {
+        let superblock = read_superblock(&*device, false).ok()?;
+        Some((superblock, device.size()))
+    });
+    if let Some((superblock, bytes)) = superblock {
+        let _ = output::stdout().and_then(|mut output| {
+            superblock_text(&mut output, &superblock, bytes)?;
+            output.flush()
+        });
+    }
+    error
 }
 
 fn gather_facts(subject: &Subject<'_>, request: &Info) -> anyhow::Result<Facts> {

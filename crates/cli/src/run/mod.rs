@@ -22,6 +22,7 @@ mod owners;
 mod paths;
 mod presets;
 pub(crate) mod report;
+mod salvage;
 pub(crate) mod stat;
 pub(crate) mod subject;
 pub(crate) mod tar;

@@ -7,12 +7,13 @@ use lith::{
     bases::{self, Search},
     device::{FileDevice, OffsetDevice, ReadAt},
     format::file_type::FileType,
-    reader::{Error, Image, Inode, Options},
+    reader::{Error, Image, Inode},
     source,
     tree::DisplayPath,
 };
 use lith_report::number::Count;
 
+use super::salvage::reader_options;
 use crate::{args::common::ImageArgs, output::error::Place};
 
 /// An open image and its path, which errors name.
@@ -25,7 +26,7 @@ impl<'a> Subject<'a> {
     pub(crate) fn open(args: &'a ImageArgs) -> anyhow::Result<Self> {
         let path = args.image.as_path();
         let devices = devices(args)?;
-        let image = Image::open_with(devices, Options::default());
+        let image = Image::open_with(devices, reader_options(args.ignore_checksum));
         let image = image.with_context(|| Place(path).to_string())?;
         Ok(Self { image, path })
     }

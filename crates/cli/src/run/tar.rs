@@ -26,7 +26,8 @@ pub(crate) fn run(request: &Tar, messages: MessageArgs) -> anyhow::Result<Outcom
     let compression = compression(request, path)?;
     let subject = Subject::open(&request.image)?;
     let paths = paths::requested(&subject, &request.paths, |_any| true)?;
-    let source = trees::of_image(subject)?;
+    let source = trees::of_image(subject, request.salvage.on_error())?;
+    let (source, lost) = request.salvage.apply(source, &paths);
     let selection = trees::select(&source, &request.image.image, &paths)?;
     let skips = Skips::default();
     let bar = Bar::new(!messages.quiet, skips.progress());
@@ -40,7 +41,7 @@ pub(crate) fn run(request: &Tar, messages: MessageArgs) -> anyhow::Result<Outcom
         skips.print("lith");
     }
     result?;
-    Ok(Outcome::Success)
+    Ok(lost.conclude())
 }
 
 /// The requested compression, or else that of the file's suffix.

@@ -8,10 +8,13 @@ use lith::{
     device::FileDevice,
     export::Selection,
     reader::{self, Image},
-    source::{self, Opened, Options, Source},
+    source::{self, OnError, Opened, Options, Source},
 };
 
-use super::subject::{self, Subject};
+use super::{
+    salvage::reader_options,
+    subject::{self, Subject},
+};
 use crate::{args::common::ImageArgs, output::error::Place};
 
 /// Opens the directory, tar or image at a path; only an image can have further devices.
@@ -21,7 +24,8 @@ pub(crate) fn open(path: &Path, search: &Search, options: &Options) -> anyhow::R
 
 /// As [`open`]; only an image can start within a file.
 pub(crate) fn open_at(args: &ImageArgs, options: &Options) -> anyhow::Result<Source> {
-    open_within((&args.image, args.offset.0), &args.devices.search(), options)
+    let reader = reader_options(args.ignore_checksum);
+    open_with((&args.image, args.offset.0), &args.devices.search(), options, reader)
 }
 
 /// The same at an offset.
@@ -29,6 +33,15 @@ pub(crate) fn open_within(
     (path, offset): (&Path, u64),
     search: &Search,
     options: &Options,
+) -> anyhow::Result<Source> {
+    open_with((path, offset), search, options, reader::Options::default())
+}
+
+fn open_with(
+    (path, offset): (&Path, u64),
+    search: &Search,
+    options: &Options,
+    reader: reader::Options,
 ) -> anyhow::Result<Source> {
     let place = || Place(path).to_string();
     let primary = match offset {
@@ -45,14 +58,15 @@ pub(crate) fn open_within(
         offset => subject::primary(path, offset)?,
     };
     let devices = subject::with_further(primary, (path, offset), search)?;
-    let image = Image::open_with(devices, reader::Options::default()).with_context(place)?;
+    let image = Image::open_with(devices, reader).with_context(place)?;
     source::image(Arc::new(image), path, options).with_context(place)
 }
 
 /// The tree of an open image, whose path errors name.
-pub(crate) fn of_image(subject: Subject<'_>) -> anyhow::Result<Source> {
+pub(crate) fn of_image(subject: Subject<'_>, on_error: OnError) -> anyhow::Result<Source> {
     let Subject { image, path } = subject;
-    let source = source::image(Arc::new(image), path, &Options::default());
+    let options = Options::with(|options| options.on_error = on_error);
+    let source = source::image(Arc::new(image), path, &options);
     source.with_context(|| Place(path).to_string())
 }
 

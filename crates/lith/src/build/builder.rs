@@ -1,7 +1,8 @@
 //! Defines [`Builder`]: one build of an image, from its source to the file that it is in.
 
 use std::{
-    io::Read,
+    env,
+    io::{self, Read, Seek, Write},
     num::NonZeroUsize,
     path::{Path, PathBuf},
     thread,
@@ -12,12 +13,16 @@ use lith_builder::{Compression, Context, Files, Options, Preset, Rule};
 use lith_codec::Compressor;
 use lith_format::kernel::KernelVersion;
 use lith_observer::{Observer, Phase};
-use lith_source::{Excludes, Note, Source};
-use lith_transform::Adjust;
+use lith_source::{Excludes, Note, OnError, Source};
+use lith_transform::{Adjust, Setting, Unmatched};
+use lith_tree::Tree;
 
 use super::{
+    input::{Change, From, Input},
     make::{Job, Role, make},
-    staged::temporary_directory,
+    replaceable::is_replaceable,
+    staged::{Staged, temporary_directory},
+    unmatched::unmatched_rules,
 };
 use crate::Error;
 
@@ -29,6 +34,8 @@ pub struct Built {
     pub report: lith_builder::Report,
     /// What the source has and the image lacks.
     pub notes: Vec<Note>,
+    /// Patterns of excludes and rules that matched nothing.
+    pub unmatched: Vec<Unmatched>,
 }
 
 /// One build of an image: by default the same as the command `lith build` makes.
@@ -52,15 +59,13 @@ pub struct Built {
 pub struct Builder<'a> {
     input: Input<'a>,
     choices: Choices<'a>,
+    edits: Vec<Edit<'a>>,
+    settings: Vec<Setting>,
     job: Job<'a>,
 }
 
-/// A source, and how it is read.
-struct Input<'a> {
-    from: From<'a>,
-    excludes: Vec<String>,
-    changes: Vec<Change<'a, lith_source::Options>>,
-}
+type Edit<'a> =
+    Box<dyn FnOnce(&mut Tree) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a>;
 
 /// What kind of image is built.
 struct Choices<'a> {
@@ -70,22 +75,26 @@ struct Choices<'a> {
     changes: Vec<Change<'a, Options>>,
 }
 
-type Change<'a, T> = Box<dyn FnOnce(&mut T) + 'a>;
-
-/// What an image is made of.
-enum From<'a> {
-    Directory(PathBuf),
-    Tar(Box<dyn Read + 'a>),
-    Source(Source),
-}
-
 impl<'a> Builder<'a> {
     /// Bytes of memory that a build uses by default, 200 MiB.
     pub const DEFAULT_MEMORY: usize = Context::DEFAULT_MEMORY;
 
     /// Builds from the directory at `path`.
     pub fn directory(path: impl Into<PathBuf>) -> Self {
-        Self::new(From::Directory(path.into()))
+        Self::paths([path.into()], Search::default())
+    }
+
+    /// Builds from directories, tars and images, whichever each path leads to. Of several, each is a layer on top of the one
+    /// before, as overlayfs has them; `-` is a tar on standard input. `search` is where further devices of images are.
+    pub fn paths(paths: impl IntoIterator<Item = PathBuf>, search: Search) -> Self {
+        let paths = paths.into_iter().collect();
+        Self::new(From::Layers { paths, search })
+    }
+
+    /// Builds from a list of files, as [`dump`](crate::tree::dump()), composefs or mtree(5) write it: names, owners, modes and
+    /// devices are those of the list; the content of files is in the directory `folder`, or where the list says.
+    pub fn manifest(list: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Self {
+        Self::new(From::Manifest(list.into(), folder.into()))
     }
 
     /// Builds from a tar, compressed or not, of which each byte is read once: a pipe, for example.
@@ -106,6 +115,9 @@ impl<'a> Builder<'a> {
             role: Role::Searched,
             blob: None,
             offset: 0,
+            force: false,
+            on_error: OnError::default(),
+            strict: false,
             verify: true,
             workers: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             memory: Self::DEFAULT_MEMORY,
@@ -117,8 +129,7 @@ impl<'a> Builder<'a> {
             rules: Vec::new(),
             changes: Vec::new(),
         };
-        let input = Input { from, excludes: Vec::new(), changes: Vec::new() };
-        Self { input, choices, job }
+        Self { input: Input::new(from), choices, edits: Vec::new(), settings: Vec::new(), job }
     }
 
     /// Leaves out what matches a glob, with everything below: `*.o` anywhere, `/tmp/*` from the root.
@@ -171,6 +182,23 @@ impl<'a> Builder<'a> {
         self
     }
 
+    /// Changes the tree of the source, before [`adjust`](Self::adjust). Changes are made in the order of their calls; an error
+    /// ends the build.
+    pub fn edit(
+        mut self,
+        edit: impl FnOnce(&mut Tree) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + 'a,
+    ) -> Self {
+        self.edits.push(Box::new(edit));
+        self
+    }
+
+    /// Sets attributes of files that match a pattern, after [`adjust`](Self::adjust). All settings apply, in the order of
+    /// their calls.
+    pub fn set(mut self, setting: Setting) -> Self {
+        self.settings.push(setting);
+        self
+    }
+
     /// Stores chunks in a file at `path`, a device of its own, instead of the image. That takes files in chunks.
     pub fn blob(mut self, path: impl Into<PathBuf>) -> Self {
         self.job.blob = Some(path.into());
@@ -210,6 +238,24 @@ impl<'a> Builder<'a> {
         self
     }
 
+    /// What happens if a file can't be read: the build fails, with all of them, or they are left out.
+    pub const fn on_error(mut self, on_error: OnError) -> Self {
+        self.job.on_error = on_error;
+        self
+    }
+
+    /// Whether a pattern of an exclude or a rule that matches nothing is an error.
+    pub const fn strict(mut self, strict: bool) -> Self {
+        self.job.strict = strict;
+        self
+    }
+
+    /// Whether a file that is neither an EROFS image nor empty is replaced, too.
+    pub const fn force(mut self, force: bool) -> Self {
+        self.job.force = force;
+        self
+    }
+
     /// Whether the image is read back and compared with its source, as it is by default.
     pub const fn verify(mut self, verify: bool) -> Self {
         self.job.verify = verify;
@@ -240,43 +286,80 @@ impl<'a> Builder<'a> {
         self
     }
 
-    /// Builds the image at `path`, in the place of a file that is there.
+    /// Builds the image at `path`. An image that is there is replaced; the new one has its owner and mode.
     ///
     /// # Errors
     /// [`Error`] names the cause. The file at `path` is unchanged then, unless the error is that the new one is in place and
-    /// its directory can't be synced.
+    /// its directory can't be synced. [`Error::Occupied`] if what
+    /// is there is no image: see [`force`](Self::force).
     pub fn build_to(self, path: impl AsRef<Path>) -> Result<Built, Error> {
-        let Self { input, choices, mut job } = self;
         let path = path.as_ref();
+        if !self.job.force {
+            let Job { blob, offset, .. } = &self.job;
+            refuse_occupied(path, *offset)?;
+            blob.as_deref().map_or(Ok(()), |blob| refuse_occupied(blob, 0))?;
+        }
+        self.build(path, Staged::create)
+    }
+
+    /// Builds the image in a temporary file in `$TMPDIR`, or `/tmp`, and then writes it to `output`.
+    ///
+    /// # Errors
+    /// [`Error`] names the cause. Nothing is written unless the image is complete.
+    pub fn write_to(self, output: &mut dyn Write) -> Result<Built, Error> {
+        let folder = env::temp_dir();
+        let failed = |action| {
+            let path = folder.clone();
+            move |source| Error::Target { path, action, source }
+        };
+        let mut spool = tempfile::tempfile_in(&folder).map_err(failed("keep the image there"))?;
+        let copy = |_path: &Path| spool.try_clone().map(Staged::in_place);
+        let built = self.build(&folder.join("image"), copy)?;
+        spool.rewind().map_err(failed("read the image there"))?;
+        let written = io::copy(&mut spool, output).and_then(|_bytes| output.flush());
+        written.map_err(Error::Output)?;
+        Ok(built)
+    }
+
+    fn build(
+        self,
+        path: &Path,
+        create: impl FnOnce(&Path) -> io::Result<Staged>,
+    ) -> Result<Built, Error> {
+        let Self { input, choices, edits, settings, mut job } = self;
         let options = choices.into_options()?;
+        let outputs = [path].into_iter().chain(job.blob.as_deref());
         let mut read = lith_source::Options::with(|read| {
             read.spool_dir = temporary_directory(path);
-            read.workers = job.workers;
+            (read.workers, read.on_error) = (job.workers, job.on_error);
+            read.outputs = outputs.map(Path::to_owned).collect();
         });
-        if let From::Tar(_) = input.from {
+        if input.may_spool() {
             read.spool_memory = Builder::spool_memory(job.memory);
             job.memory -= read.spool_memory;
         }
         job.observer.begin(Phase::Scanning);
-        let mut source = input.open(read)?;
-        let notes = std::mem::take(&mut source.notes);
-        let report = make(source, path, &options, &job)?;
-        Ok(Built { report, notes })
+        let (mut source, mut unmatched) = input.open(read)?;
+        edits.into_iter().try_for_each(|edit| edit(&mut source.tree)).map_err(Error::Edit)?;
+        job.adjust.apply(&mut source.tree);
+        unmatched.extend(settings.iter().filter_map(|setting| setting.apply(&mut source.tree)));
+        unmatched.extend(unmatched_rules(&source.tree, &options.compression.rules));
+        if job.strict && !unmatched.is_empty() {
+            return Err(Error::Unmatched(unmatched));
+        }
+        let mut notes = std::mem::take(&mut source.notes);
+        let (report, left_out) = make(&mut source, (path, create), &options, &job)?;
+        notes.extend(left_out);
+        Ok(Built { report, notes, unmatched })
     }
 }
 
-impl Input<'_> {
-    fn open(self, mut read: lith_source::Options) -> Result<Source, Error> {
-        read.exclude = Excludes::new(&self.excludes).map_err(Error::Pattern)?;
-        let is_changed = !self.changes.is_empty() || !self.excludes.is_empty();
-        self.changes.into_iter().for_each(|change| change(&mut read));
-        Ok(match self.from {
-            From::Source(_) if is_changed => return Err(Error::SourceIsRead),
-            From::Source(source) => source,
-            From::Directory(path) => lith_source::directory(&path, &read)?,
-            From::Tar(reader) => lith_source::tar_stream(reader, Path::new("tar"), &read)?,
-        })
+fn refuse_occupied(path: &Path, offset: u64) -> Result<(), Error> {
+    let failed = |source| Error::Target { path: path.to_owned(), action: "open", source };
+    if is_replaceable(path, offset).map_err(failed)? {
+        return Ok(());
     }
+    Err(Error::Occupied(path.to_owned()))
 }
 
 impl Choices<'_> {
@@ -290,7 +373,7 @@ impl Choices<'_> {
         for (glob, compressor) in self.rules {
             let files = Excludes::new([&glob]).map_err(Error::Pattern)?;
             options.compression.rules.push(Rule {
-                files: Files::new(move |path| files.covers(path)),
+                files: Files::new(move |path| files.covers(path)).named(&glob),
                 compression: compressor.map(compression),
                 second: None,
             });

@@ -8,16 +8,17 @@ use std::{
 };
 
 use lith_bases::{Bases, Reuse, Search};
-use lith_builder::{Context, DataImport, Input, Known, Options, Output, Report};
+use lith_builder::{BuildError, Context, DataImport, Input, Known, Options, Output, Report};
 use lith_format::addr::BlockBits;
 use lith_observer::Observer;
-use lith_source::Source;
+use lith_source::{Note, OnError, Source};
 use lith_transform::Adjust;
-use lith_tree::{Kind, Tree};
+use lith_tree::{ContentError, Filesystem, Kind, Tree};
 
 use super::{
     flush,
     staged::{Staged, temporary_directory},
+    unreadable::{Trial, leave_out, unreadable},
     verify::{Verification, verify},
 };
 use crate::Error;
@@ -32,10 +33,16 @@ pub(crate) struct Job<'a> {
     pub(crate) search: Search,
     /// What they are to the image.
     pub(crate) role: Role,
+    /// Whether a pattern that matches nothing is an error.
+    pub(crate) strict: bool,
     /// The file that chunks are written to instead of the image.
     pub(crate) blob: Option<PathBuf>,
     /// Where in its file the image starts. What precedes it, of a file that is there already, stays.
     pub(crate) offset: u64,
+    /// Whether a file that is neither an image nor empty is replaced.
+    pub(crate) force: bool,
+    /// What happens if the content of a file can't be read.
+    pub(crate) on_error: OnError,
     /// Whether the image is read back and compared with what was read of the source.
     pub(crate) verify: bool,
     /// Threads that read and compress.
@@ -99,59 +106,117 @@ fn target(path: &Path, action: &'static str, source: io::Error) -> Error {
     Error::Target { path: path.to_owned(), action, source }
 }
 
-/// Makes an image of `source` at `path`.
+/// Makes an image of `source` at a path, in the file that a function creates for it. Also returns notes about files that
+/// were left out because they can't be read.
 ///
 /// The image is written to a file without a name, read back and compared unless that is switched off, synced, and only
-/// then named: after any failure the old file at `path` is still there, unless only syncing its directory failed. A device for chunks is named just before.
+/// then named: after any failure the old file at `path` is still there, unless only syncing its directory failed. A device
+/// for chunks is named just before.
 pub(crate) fn make(
-    mut source: Source,
-    path: &Path,
+    source: &mut Source,
+    (path, create): (&Path, impl FnOnce(&Path) -> io::Result<Staged>),
     options: &Options,
     job: &Job<'_>,
-) -> Result<Report, Error> {
+) -> Result<(Report, Vec<Note>), Error> {
     let failed = |action| move |source| target(path, action, source);
-    job.adjust.apply(&mut source.tree);
     let bases = Bases::open(&job.bases, &job.search)?;
     refuse_base(path, &bases)?;
     let known = known(&bases, &source.tree, options, job)?;
-    let mut staged = Staged::create(path).map_err(failed("create"))?;
+    let staged = create(path).map_err(failed("create"))?;
     let blob = job.blob.as_deref().map(|blob| Blob::create(blob, path)).transpose()?;
-    staged.keep(job.offset).map_err(failed("keep the beginning of"))?;
-    let temporary = temporary_directory(path);
-    let mut context = Context::new(&temporary);
-    (context.workers, context.memory, context.observer) = (job.workers, job.memory, job.observer);
-    context.blob = blob.as_ref().map(|blob| &blob.file);
-    // Writing back to the disk overlaps with building and verifying.
-    let (report, written) = flush::beside(staged.file(), |finished| {
-        let fs = source.filesystem();
-        let output = Output::new(staged.file(), job.offset);
-        let input = Input::from(fs).with_known(&known);
-        let built = lith_builder::build(input, output, options, &context)?;
-        finished();
-        if job.verify {
-            let copies = iter::once(staged.file()).chain(context.blob);
-            let referred = bases.paths().filter(|_| job.role != Role::Copied).map(File::open);
-            let copies = copies.map(File::try_clone).chain(referred);
-            let copies = copies.collect::<Result<Vec<_>, _>>();
-            let verification = Verification {
-                devices: copies.map_err(failed("read back"))?,
-                start: job.offset,
-                fs,
-                built: &built,
-                has_content: options.data == DataImport::Full,
-                workers: job.workers,
-                observer: job.observer,
-            };
-            verify(verification)?;
+    let referred = Referred { bases: &bases, known: &known };
+    let mut making = Making { path, options, job, referred, staged, blob };
+    let mut left_out = Vec::new();
+    let (report, written) = loop {
+        making.start().map_err(failed("keep the beginning of"))?;
+        match making.attempt(source.filesystem()) {
+            Err(Error::Build(BuildError::Content(error))) => {
+                left_out.extend(without_unreadable(source, error, job)?);
+            }
+            finished => break finished?,
         }
-        Ok::<_, Error>(built.report)
-    })?;
-    written.and_then(|()| staged.prepare()).map_err(failed("put into place"))?;
-    if let Some(blob) = blob.map(Blob::prepare).transpose()? {
+    };
+    written.and_then(|()| making.staged.prepare()).map_err(failed("put into place"))?;
+    if let Some(blob) = making.blob.map(Blob::prepare).transpose()? {
         blob.commit()?;
     }
-    commit(staged, path)?;
-    Ok(report)
+    commit(making.staged, path)?;
+    Ok((report, left_out))
+}
+
+/// Leaves out all files that can't be read, of which `error` is about one; or fails with all of them.
+fn without_unreadable(
+    source: &mut Source,
+    error: ContentError,
+    job: &Job<'_>,
+) -> Result<Vec<Note>, Error> {
+    let skips = job.on_error == OnError::Skip;
+    let trial = if skips { Trial::Read } else { Trial::Open };
+    let files = unreadable(source.filesystem(), trial, job.workers);
+    match files.len() {
+        1.. if skips => Ok(leave_out(source, files)),
+        2.. => Err(Error::Unreadable(files.into_iter().map(|(_, error)| error).collect())),
+        _ => Err(BuildError::Content(error).into()),
+    }
+}
+
+/// What bases hold for an image.
+#[derive(Clone, Copy)]
+struct Referred<'a> {
+    bases: &'a Bases,
+    known: &'a Known<'a>,
+}
+
+/// What an image is made in, and how.
+struct Making<'a> {
+    path: &'a Path,
+    options: &'a Options,
+    job: &'a Job<'a>,
+    referred: Referred<'a>,
+    staged: Staged,
+    blob: Option<Blob<'a>>,
+}
+
+impl Making<'_> {
+    /// Empties the files of an attempt that failed.
+    fn start(&self) -> io::Result<()> {
+        self.staged.clear()?;
+        self.blob.as_ref().map_or(Ok(()), |blob| blob.staged.clear())?;
+        self.staged.keep(self.job.offset)
+    }
+
+    /// Builds the image and compares it with its source. Also returns whether it is on the disk.
+    fn attempt(&self, fs: Filesystem<'_>) -> Result<(Report, io::Result<()>), Error> {
+        let Self { options, job, staged, referred, .. } = self;
+        let temporary = temporary_directory(self.path);
+        let mut context = Context::new(&temporary);
+        (context.workers, context.memory) = (job.workers, job.memory);
+        (context.observer, context.blob) = (job.observer, self.blob.as_ref().map(|b| &b.file));
+        // Writing back to the disk overlaps with building and verifying.
+        flush::beside(staged.file(), |finished| {
+            let output = Output::new(staged.file(), job.offset);
+            let input = Input::from(fs).with_known(referred.known);
+            let built = lith_builder::build(input, output, options, &context)?;
+            finished();
+            if job.verify {
+                let copies = iter::once(staged.file()).chain(context.blob);
+                let bases = referred.bases.paths().filter(|_| job.role != Role::Copied);
+                let copies = copies.map(File::try_clone).chain(bases.map(File::open));
+                let copies = copies.collect::<Result<Vec<_>, _>>();
+                let verification = Verification {
+                    devices: copies.map_err(|source| target(self.path, "read back", source))?,
+                    start: job.offset,
+                    fs,
+                    built: &built,
+                    has_content: options.data == DataImport::Full,
+                    workers: job.workers,
+                    observer: job.observer,
+                };
+                verify(verification)?;
+            }
+            Ok(built.report)
+        })
+    }
 }
 
 /// Refuses to replace a base: the new image would refer to what is no longer there.

@@ -3,8 +3,12 @@
 mod builder;
 mod flush;
 mod hidden;
+mod input;
 mod make;
+mod replaceable;
 mod staged;
+mod unmatched;
+mod unreadable;
 mod verify;
 
 pub use builder::{Builder, Built};

@@ -1,9 +1,9 @@
 //! How does a new image take its name without ever leaving half an image there?
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Read},
-    os::unix::fs::FileTypeExt,
+    fs::{self, File, Metadata, OpenOptions, Permissions},
+    io::{self, Read, Seek},
+    os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown},
     path::{Path, PathBuf},
 };
 
@@ -29,28 +29,39 @@ enum Form {
     Nameless,
     /// Under a name of its own beside the target.
     Hidden(Hidden),
-    /// The target itself: a block device, which can't be replaced.
+    /// The target itself: a block device, which can't be replaced, or a temporary file.
     InPlace,
 }
 
 impl Staged {
-    /// Creates a file that will replace `target`.
+    /// Creates a file that will replace `target`, with the owner and mode of a file that is there.
     pub(crate) fn create(target: &Path) -> io::Result<Self> {
         // A link is followed, so that what it points to is replaced and not the link.
         let target = fs::canonicalize(target).unwrap_or_else(|_new| target.to_owned());
-        if let Ok(metadata) = fs::metadata(&target) {
-            let kind = metadata.file_type();
-            if kind.is_block_device() {
-                let file = OpenOptions::new().read(true).write(true).open(&target)?;
-                return Ok(Self { file, target, form: Form::InPlace });
-            }
-            if !kind.is_file() {
-                return Err(io::Error::new(
-                    io::ErrorKind::AlreadyExists,
-                    "exists and is neither a regular file nor a block device",
-                ));
-            }
+        let Ok(old) = fs::metadata(&target) else { return Self::beside(target) };
+        let kind = old.file_type();
+        if kind.is_block_device() {
+            let file = OpenOptions::new().read(true).write(true).open(&target)?;
+            return Ok(Self::in_place(file));
         }
+        if !kind.is_file() {
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                "exists and is neither a regular file nor a block device",
+            ));
+        }
+        let staged = Self::beside(target)?;
+        keep_owner_and_mode(&staged.file, &old)?;
+        Ok(staged)
+    }
+
+    /// A file that is its own final form.
+    pub(crate) fn in_place(file: File) -> Self {
+        Self { file, target: PathBuf::new(), form: Form::InPlace }
+    }
+
+    /// Creates a file in the directory of `target`.
+    fn beside(target: PathBuf) -> io::Result<Self> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         match rustix::fs::open(directory_of(&target), flags, Mode::from_raw_mode(0o666)) {
             Ok(fd) => {
@@ -70,12 +81,18 @@ impl Staged {
         &self.file
     }
 
+    /// Drops what was written.
+    pub(crate) fn clear(&self) -> io::Result<()> {
+        if self.file.metadata()?.is_file() { self.file.set_len(0) } else { Ok(()) }
+    }
+
     /// Copies the first bytes of the file that it replaces, as far as there are that many.
     pub(crate) fn keep(&self, bytes: u64) -> io::Result<()> {
         if bytes == 0 || matches!(self.form, Form::InPlace) {
             return Ok(());
         }
         let mut file = &self.file;
+        file.rewind()?;
         match File::open(&self.target) {
             Ok(old) => io::copy(&mut old.take(bytes), &mut file).map(drop),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -117,6 +134,22 @@ impl Placed {
             Err(Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
             synced => Ok(synced?),
         }
+    }
+}
+
+/// Gives a new file the owner and mode of the old one, as far as the user may.
+fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
+    let own_group = file.metadata()?.gid();
+    let mut mode = old.mode() & 0o777;
+    let is_owned = fchown(file, Some(old.uid()), Some(old.gid())).is_ok();
+    if !is_owned && own_group != old.gid() && fchown(file, None, Some(old.gid())).is_err() {
+        // Another group may not do more than everyone.
+        mode = mode & 0o707 | (mode & 0o007) << 3;
+    }
+    match file.set_permissions(Permissions::from_mode(mode)) {
+        // Some filesystems have no modes.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        changed => changed,
     }
 }
 
@@ -162,6 +195,24 @@ mod tests {
             assert_eq!(fs::read(&target).unwrap(), kept);
             fs::remove_file(&target).unwrap();
         }
+    }
+
+    #[test]
+    fn the_new_file_has_the_mode_of_the_old_one_and_of_new_files_otherwise() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("image");
+        let mode = || fs::metadata(&target).unwrap().mode() & 0o7777;
+        for old in [0o600, 0o640, 0o444] {
+            fs::write(&target, "old").unwrap();
+            fs::set_permissions(&target, Permissions::from_mode(old)).unwrap();
+            Staged::create(&target).unwrap().commit().unwrap().sync().unwrap();
+            assert_eq!(mode(), old);
+            fs::remove_file(&target).unwrap();
+        }
+        Staged::create(&target).unwrap().commit().unwrap().sync().unwrap();
+        let plain = dir.path().join("plain");
+        fs::write(&plain, "").unwrap();
+        assert_eq!(mode(), fs::metadata(&plain).unwrap().mode() & 0o7777);
     }
 
     #[test]

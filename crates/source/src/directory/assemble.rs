@@ -5,7 +5,10 @@ use std::{collections::HashMap, vec};
 use lith_tree::{InodeIndex, Kind, Metadata, Name, Tree, TreeError, push_name};
 
 use super::scan::{Entry, Listing};
-use crate::seen::Seen;
+use crate::{
+    prune::{Fate, remove_empty},
+    seen::Seen,
+};
 
 /// Why listings can't be assembled: the path concerned, from the root, and the reason.
 pub(super) type AssembleError = (Vec<u8>, TreeError);
@@ -26,6 +29,8 @@ struct Assembler {
     stack: Vec<Level>,
     /// The inodes with several names, by device and inode number.
     shared: HashMap<(u64, u64), InodeIndex>,
+    /// Directories that are left out if they are empty.
+    provisional: Vec<InodeIndex>,
 }
 
 /// Assembles the tree of the root's attributes and all listings. Also returns what was seen of each inode.
@@ -39,6 +44,7 @@ pub(super) fn assemble(
         listings,
         stack: Vec::new(),
         shared: HashMap::new(),
+        provisional: Vec::new(),
     };
     assembler.descend(InodeIndex::ROOT, 0);
     while let Some(level) = assembler.stack.last_mut() {
@@ -51,6 +57,7 @@ pub(super) fn assemble(
             None => drop(assembler.stack.pop()),
         }
     }
+    remove_empty(&mut assembler.tree, &assembler.provisional);
     Ok((assembler.tree, assembler.seen))
 }
 
@@ -74,8 +81,11 @@ impl Assembler {
         listing: usize,
         entry: Entry,
     ) -> Result<(), AssembleError> {
-        let name = entry.name.clone();
+        let (name, fate) = (entry.name.clone(), entry.fate);
         let inode = self.enter(parent, entry).map_err(|error| (self.path(parent, &name), error))?;
+        if fate == Fate::Provisional {
+            self.provisional.push(inode);
+        }
         if self.tree.get(inode).as_directory().is_some() {
             self.descend(inode, listing);
         }

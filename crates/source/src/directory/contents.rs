@@ -5,18 +5,22 @@ use std::{
     io,
     os::fd::{AsFd, OwnedFd},
     os::unix::fs::FileExt,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
 
 use lith_tree::{Content, ContentError, Contents, DataRange, InodeIndex, Kind, Tree};
 use rustix::{
-    fs::{OFlags, SeekFrom, fstat, seek},
+    fs::{CWD, FileType, Mode, OFlags, SeekFrom, fstat, openat, seek},
     io::Errno,
 };
 
 use super::beneath::Root;
-use crate::seen::{Seen, is_dense};
+use crate::{
+    SourceError,
+    error::cannot,
+    seen::{Seen, is_dense, size_of},
+};
 
 /// `NONBLOCK`, so that opening never waits, even if a FIFO has replaced the file.
 const READ: OFlags = OFlags::RDONLY
@@ -58,26 +62,74 @@ impl Contents for DirectoryContents {
         let Kind::Regular { size } = tree.get(inode).kind else {
             return Err(io_error(path, "open", Errno::INVAL));
         };
-        let file = match self.open_file(&relative) {
-            Ok(fd) => File::from(fd),
-            Err(errno) => return Err(cannot_open(path, errno)),
-        };
-        let stat = match fstat(&file) {
-            Ok(stat) => stat,
-            Err(errno) => return Err(io_error(path, "read the attributes", errno)),
-        };
-        let content = FileContent {
-            // An inode that was added to the tree later differs from any file.
-            seen: self.seen.get(inode.index()).copied().unwrap_or_default(),
-            dense: is_dense(&stat),
-            file,
-            path,
-            size,
-        };
-        match content.seen.difference(size, &stat) {
-            Some(what) => Err(content.changed(what)),
-            None => Ok(Box::new(content)),
+        // An inode that was added to the tree later differs from any file.
+        let seen = self.seen.get(inode.index()).copied().unwrap_or_default();
+        content(self.open_file(&relative), path, size, seen)
+    }
+}
+
+/// The content of a file that is, or was tried to be, opened, and that had a size and attributes before.
+fn content<'a>(
+    opened: rustix::io::Result<OwnedFd>,
+    path: PathBuf,
+    size: u64,
+    seen: Seen,
+) -> Result<Box<dyn Content + 'a>, ContentError> {
+    let file = match opened {
+        Ok(fd) => File::from(fd),
+        Err(errno) => return Err(cannot_open(path, errno)),
+    };
+    let stat = match fstat(&file) {
+        Ok(stat) => stat,
+        Err(errno) => return Err(io_error(path, "read the attributes", errno)),
+    };
+    let content = FileContent { seen, dense: is_dense(&stat), file, path, size };
+    match content.seen.difference(size, &stat) {
+        Some(what) => Err(content.changed(what)),
+        None => Ok(Box::new(content)),
+    }
+}
+
+/// A directory in which files are found by their paths, without being listed.
+#[derive(Debug)]
+pub(crate) struct Folder(Root);
+
+/// A regular file that was found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    path: Box<[u8]>,
+    size: u64,
+    seen: Seen,
+}
+
+impl Folder {
+    pub(crate) fn open(path: &Path) -> Result<Self, SourceError> {
+        let root = Root::open(path).map_err(|errno| cannot("open", path)(errno.into()))?;
+        Ok(Self(root))
+    }
+
+    /// Finds the file at a path from the directory, or at an absolute one, and its size; `None`: it is no regular file.
+    pub(crate) fn find(&self, path: &[u8]) -> Result<Option<(Found, u64)>, SourceError> {
+        let failed = |errno: Errno| cannot("open", &self.0.full_path(path))(errno.into());
+        let fd = self.open_file(path).map_err(failed)?;
+        let stat = fstat(&fd).map_err(failed)?;
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        let found = Found { path: path.into(), size: size_of(&stat), seen: Seen::new(&stat) };
+        let size = found.size;
+        Ok(is_file.then_some((found, size)))
+    }
+
+    /// Opens a file again.
+    pub(crate) fn content(&self, file: &Found) -> Result<Box<dyn Content + '_>, ContentError> {
+        let path = self.0.full_path(&file.path);
+        content(self.open_file(&file.path), path, file.size, file.seen)
+    }
+
+    fn open_file(&self, path: &[u8]) -> rustix::io::Result<OwnedFd> {
+        if path.starts_with(b"/") {
+            return openat(CWD, path, READ, Mode::empty());
         }
+        self.0.open_beneath(path, READ)
     }
 }
 

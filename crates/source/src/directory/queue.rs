@@ -6,17 +6,15 @@ use std::{
     thread,
 };
 
-use super::{
-    beneath::Root,
-    scan::{Listing, Scanner},
-};
-use crate::{Options, SourceError, limits::SCANNERS, note::Notes};
+use super::scan::{Listing, Rules, Scanner};
+use crate::{SourceError, limits::SCANNERS, note::Notes, prune::Fate};
 
 /// A directory to be listed.
 struct Job {
     /// The number that its listing gets.
     number: usize,
     path: Box<[u8]>,
+    fate: Fate,
 }
 
 struct State {
@@ -24,7 +22,7 @@ struct State {
     jobs: Vec<Job>,
     listings: Vec<Listing>,
     busy: usize,
-    failure: Option<SourceError>,
+    failures: Vec<SourceError>,
     notes: Notes,
 }
 
@@ -34,31 +32,28 @@ struct Queue {
 }
 
 /// Lists the root, which gets number 0, and all directories below it.
-pub(super) fn scan_all(
-    root: &Root,
-    options: &Options,
-) -> Result<(Vec<Listing>, Notes), SourceError> {
-    let start = Job { number: 0, path: Box::default() };
+pub(super) fn scan_all(rules: &Rules<'_>) -> Result<(Vec<Listing>, Notes), SourceError> {
+    let start = Job { number: 0, path: Box::default(), fate: Fate::Taken };
     let queue = Queue {
         state: Mutex::new(State {
             jobs: vec![start],
             listings: vec![Listing::default()],
             busy: 0,
-            failure: None,
+            failures: Vec::new(),
             notes: Notes::default(),
         }),
         changed: Condvar::new(),
     };
-    let helpers = options.workers.min(NonZeroUsize::MIN.saturating_add(SCANNERS - 1));
+    let helpers = rules.options.workers.min(NonZeroUsize::MIN.saturating_add(SCANNERS - 1));
     thread::scope(|scope| {
         for _ in 1..helpers.get() {
             // Without this thread the others do its work.
-            let _ = lith_parallel::start(scope, || queue.work(root, options));
+            let _ = lith_parallel::start(scope, || queue.work(rules));
         }
-        queue.work(root, options);
+        queue.work(rules);
     });
     let state = queue.state.into_inner().unwrap_or_else(PoisonError::into_inner);
-    match state.failure {
+    match SourceError::of_several(state.failures) {
         Some(failure) => Err(failure),
         None => Ok((state.listings, state.notes)),
     }
@@ -69,22 +64,21 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work(&self, root: &Root, options: &Options) {
-        let mut scanner = Scanner::new(root, options);
+    fn work(&self, rules: &Rules<'_>) {
+        let mut scanner = Scanner::new(rules);
         while let Some(job) = self.take() {
-            let result = scanner.scan(&job.path);
-            self.finish(&job, result);
+            let listing = scanner.scan(&job.path, job.fate);
+            self.finish(&job, listing);
         }
-        self.lock().notes.merge(scanner.notes);
+        let mut state = self.lock();
+        state.notes.merge(scanner.notes);
+        state.failures.extend(scanner.failures);
     }
 
-    /// The next directory; `None` when all are listed or one failed.
+    /// The next directory; `None` when all are listed.
     fn take(&self) -> Option<Job> {
         let mut state = self.lock();
         loop {
-            if state.failure.is_some() {
-                return None;
-            }
             if let Some(job) = state.jobs.pop() {
                 state.busy += 1;
                 return Some(job);
@@ -96,15 +90,10 @@ impl Queue {
         }
     }
 
-    fn finish(&self, job: &Job, result: Result<Listing, SourceError>) {
+    fn finish(&self, job: &Job, listing: Listing) {
         let mut state = self.lock();
         state.busy -= 1;
-        match result {
-            Ok(listing) => state.keep(job.number, listing),
-            Err(error) => {
-                state.failure.get_or_insert(error);
-            }
-        }
+        state.keep(job.number, listing);
         drop(state);
         self.changed.notify_all();
     }
@@ -117,7 +106,11 @@ impl State {
         listing.first_child = first;
         self.listings.resize_with(first + subdirectories.len(), Listing::default);
         let jobs = subdirectories.into_iter().enumerate().rev();
-        self.jobs.extend(jobs.map(|(child, path)| Job { number: first + child, path }));
+        self.jobs.extend(jobs.map(|(child, (path, fate))| Job {
+            number: first + child,
+            path,
+            fate,
+        }));
         if let Some(place) = self.listings.get_mut(number) {
             *place = listing;
         }

@@ -1,6 +1,7 @@
 //! Lists directories: names, attributes and xattrs of their entries.
 
 use std::{
+    collections::HashSet,
     ffi::CStr,
     io,
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
@@ -9,7 +10,9 @@ use std::{
 
 use lith_tree::{Kind, Metadata, Name, Rdev, Xattr, push_name};
 use rustix::{
-    fs::{AtFlags, FileType, RawDir, Stat, major, minor, readlinkat, statat},
+    fs::{
+        Access, AtFlags, FileType, RawDir, Stat, accessat, fstat, major, minor, readlinkat, statat,
+    },
     io::Errno,
 };
 
@@ -18,9 +21,10 @@ use super::{
     xattrs::{Target, XattrReader},
 };
 use crate::{
-    Options, SourceError,
+    OnError, Options, SourceError,
     limits::PATH_MAX,
-    note::Notes,
+    note::{NoteKind, Notes},
+    prune::Fate,
     seen::{Seen, size_of},
 };
 
@@ -33,8 +37,8 @@ pub(super) struct Listing {
     /// The directory's own attributes.
     pub(super) xattrs: Vec<Xattr>,
     pub(super) entries: Vec<Entry>,
-    /// The paths of the subdirectories, in the order of their entries.
-    pub(super) subdirectories: Vec<Box<[u8]>>,
+    /// The paths of the subdirectories, in the order of their entries, and what becomes of them.
+    pub(super) subdirectories: Vec<(Box<[u8]>, Fate)>,
     /// The number of the first subdirectory's listing; the others' follow.
     pub(super) first_child: usize,
 }
@@ -50,51 +54,116 @@ pub(super) struct Entry {
     /// Device and inode number of a file that has several names.
     pub(super) shared: Option<(u64, u64)>,
     pub(super) kind: Kind,
+    pub(super) fate: Fate,
+}
+
+/// What is read of a directory.
+pub(super) struct Rules<'a> {
+    pub(super) root: &'a Root,
+    pub(super) options: &'a Options,
+    /// The paths from the root of files that are about to be made.
+    pub(super) outputs: HashSet<Box<[u8]>>,
+    /// The filesystem that is read; `None`: all.
+    pub(super) device: Option<u64>,
+    /// Whether the user may be refused to read files.
+    pub(super) checks_access: bool,
 }
 
 /// Lists directories, one after the other.
 pub(super) struct Scanner<'a> {
-    root: &'a Root,
-    options: &'a Options,
+    rules: &'a Rules<'a>,
     reader: XattrReader,
     pub(super) notes: Notes,
+    /// Why files can't be read, unless they are left out.
+    pub(super) failures: Vec<SourceError>,
 }
 
 impl<'a> Scanner<'a> {
-    pub(super) fn new(root: &'a Root, options: &'a Options) -> Self {
-        Self { root, options, reader: XattrReader::default(), notes: Notes::default() }
+    pub(super) fn new(rules: &'a Rules<'a>) -> Self {
+        Self {
+            rules,
+            reader: XattrReader::default(),
+            notes: Notes::default(),
+            failures: Vec::new(),
+        }
     }
 
-    pub(super) fn scan(&mut self, path: &[u8]) -> Result<Listing, SourceError> {
-        let fd =
-            self.root.open_beneath(path, LIST).map_err(|errno| self.error(path, "open", errno))?;
-        let xattrs = self.xattrs(Target::Fd(fd.as_fd()), path)?;
-        let mut place = Place::new(path, self.root, &fd);
-        let mut entries = Vec::new();
+    /// Lists the directory at `path`, which is empty if it can't be read.
+    pub(super) fn scan(&mut self, path: &[u8], fate: Fate) -> Listing {
+        let mut listing = Listing::default();
+        if let Err(error) = self.list(path, fate, &mut listing) {
+            self.fail(path, error);
+        }
+        listing.entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        listing.subdirectories = subdirectories(&listing.entries, path);
+        listing
+    }
+
+    /// Adds the attributes of a directory and its entries to `listing`.
+    fn list(&mut self, path: &[u8], fate: Fate, listing: &mut Listing) -> Result<(), SourceError> {
+        let root = self.rules.root;
+        let fd = root.open_beneath(path, LIST).map_err(|errno| self.error(path, "open", errno))?;
+        listing.xattrs = self.xattrs(Target::Fd(fd.as_fd()), path)?;
+        if let Some(device) = self.rules.device {
+            let stat = fstat(&fd).map_err(|e| self.error(path, "read the attributes", e))?;
+            if stat.st_dev != device {
+                self.notes.add(NoteKind::OtherFilesystem, path);
+                return Ok(());
+            }
+        }
+        let mut place = Place::new(path, root, &fd);
         let mut buffer = Vec::with_capacity(ENTRIES);
         let mut names = RawDir::new(&fd, buffer.spare_capacity_mut());
         while let Some(entry) = names.next() {
             let entry = entry.map_err(|errno| self.error(path, "list", errno))?;
-            entries.extend(self.entry(&mut place, entry.file_name())?);
+            match self.entry(&mut place, fate, entry.file_name()) {
+                Ok(entry) => listing.entries.extend(entry),
+                Err(error) => self.fail(&place.path, error),
+            }
         }
-        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        Ok(Listing {
-            xattrs,
-            subdirectories: subdirectories(&entries, path),
-            entries,
-            first_child: 0,
-        })
+        Ok(())
     }
 
-    /// Reads the attributes of one name; `None` if it is excluded.
-    fn entry(&mut self, place: &mut Place<'_>, name: &CStr) -> Result<Option<Entry>, SourceError> {
+    /// Keeps the reason why a file can't be read, as a note if it is left out.
+    fn fail(&mut self, path: &[u8], error: SourceError) {
+        match self.rules.options.on_error {
+            OnError::Fail => self.failures.push(error),
+            OnError::Skip => self.notes.add_unreadable(path, error.reason()),
+        }
+    }
+
+    /// Reads the attributes of one name in a directory with the fate `above`; `None` if it is left out.
+    fn entry(
+        &mut self,
+        place: &mut Place<'_>,
+        above: Fate,
+        name: &CStr,
+    ) -> Result<Option<Entry>, SourceError> {
         let bytes = name.to_bytes();
-        if bytes == b"." || bytes == b".." || self.options.exclude.excludes(place.parent, bytes) {
+        if bytes == b"." || bytes == b".." {
+            return Ok(None);
+        }
+        let exclude = &self.rules.options.exclude;
+        let fate = Fate::new(exclude, above, (place.parent, bytes), true);
+        if fate == Fate::LeftOut {
             return Ok(None);
         }
         place.enter(bytes);
+        if self.rules.outputs.contains(&*place.path) {
+            self.notes.add(NoteKind::Output, &place.path);
+            return Ok(None);
+        }
         let stat = statat(place.fd, name, AtFlags::SYMLINK_NOFOLLOW)
             .map_err(|errno| self.error(&place.path, "read the attributes", errno))?;
+        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        if !is_directory && fate == Fate::Provisional {
+            return Ok(None);
+        }
+        if !is_directory && self.rules.device.is_some_and(|device| stat.st_dev != device) {
+            self.notes.add(NoteKind::OtherFilesystem, &place.path);
+            return Ok(None);
+        }
+        self.check_access(place, name, &stat)?;
         let kind = kind(place.fd, name, &stat)
             .map_err(|errno| self.error(&place.path, "read the link", errno))?;
         let xattrs = match kind {
@@ -102,7 +171,7 @@ impl<'a> Scanner<'a> {
             _ => self.xattrs(Target::Path(&place.system_path), &place.path)?,
         };
         let name = Name::new(bytes).map_err(|source| SourceError::Name {
-            path: self.root.full_path(&place.path),
+            path: self.rules.root.full_path(&place.path),
             source,
         })?;
         Ok(Some(Entry {
@@ -110,9 +179,25 @@ impl<'a> Scanner<'a> {
             metadata: metadata(&stat),
             xattrs,
             seen: Seen::new(&stat),
-            shared: shared(&stat, &kind, self.options),
+            shared: shared(&stat, &kind, self.rules.options),
             kind,
+            fate,
         }))
+    }
+
+    /// Refuses a regular file that the user may not read.
+    fn check_access(&self, place: &Place<'_>, name: &CStr, stat: &Stat) -> Result<(), SourceError> {
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        if !self.rules.checks_access || !is_file || stat.st_mode & 0o444 == 0o444 {
+            return Ok(());
+        }
+        match accessat(place.fd, name, Access::READ_OK, AtFlags::EACCESS) {
+            Err(errno @ (Errno::ACCESS | Errno::PERM)) => {
+                Err(self.error(&place.path, "open", errno))
+            }
+            // Whatever else there is to say, opening it will.
+            _ => Ok(()),
+        }
     }
 
     /// The extended attributes of one file, if the options request them.
@@ -121,7 +206,7 @@ impl<'a> Scanner<'a> {
         target: Target<'_>,
         path: &[u8],
     ) -> Result<Vec<Xattr>, SourceError> {
-        if !self.options.xattrs {
+        if !self.rules.options.xattrs {
             return Ok(Vec::new());
         }
         let notes = &mut self.notes;
@@ -130,7 +215,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn error(&self, path: &[u8], action: &'static str, errno: Errno) -> SourceError {
-        let path = self.root.full_path(path);
+        let path = self.rules.root.full_path(path);
         match errno {
             Errno::NOENT => SourceError::Vanished(path),
             _ => SourceError::Io { path, action, source: io::Error::from(errno) },
@@ -175,13 +260,13 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The paths of the entries that are directories.
-fn subdirectories(entries: &[Entry], parent: &[u8]) -> Vec<Box<[u8]>> {
+/// The paths of the entries that are directories, and what becomes of them.
+fn subdirectories(entries: &[Entry], parent: &[u8]) -> Vec<(Box<[u8]>, Fate)> {
     let is_directory = |entry: &&Entry| matches!(entry.kind, Kind::Directory(_));
     let path = |entry: &Entry| {
         let mut path = parent.to_vec();
         push_name(&mut path, entry.name.as_bytes());
-        path.into_boxed_slice()
+        (path.into_boxed_slice(), entry.fate)
     };
     entries.iter().filter(is_directory).map(path).collect()
 }

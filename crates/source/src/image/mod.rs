@@ -12,7 +12,11 @@ use lith_tree::{
     Xattr, push_name,
 };
 
-use crate::{Data, Note, NoteKind, Options, Source, namespace, note::Notes};
+use crate::{
+    Data, Note, NoteKind, OnError, Options, Source, namespace,
+    note::Notes,
+    prune::{Fate, remove_empty},
+};
 use contents::ImageContents;
 use referred::Referred;
 
@@ -60,6 +64,18 @@ pub enum ImageError {
 }
 
 impl ImageError {
+    /// What is wrong, without the path.
+    fn reason(&self) -> String {
+        match self {
+            Self::Read { source, .. } => chain(source),
+            Self::DirectoryTwice { first, .. } => {
+                format!("is the same directory as {}", DisplayPath(first))
+            }
+            Self::Name { source, .. } => source.to_string(),
+            Self::Tree { source, .. } => source.to_string(),
+        }
+    }
+
     /// The path of the file concerned, from the image's root.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -109,7 +125,7 @@ pub fn image_file(
 ) -> Result<Source, ImageError> {
     let mut walker = Walker::new(&image, options);
     walker.path = name.as_bytes().to_vec();
-    walker.add_inode(InodeIndex::ROOT, name, file)?;
+    walker.add_inode((InodeIndex::ROOT, Fate::Taken), name, file)?;
     let parts = walker.walk()?;
     Ok(source(image, path, options, parts))
 }
@@ -129,6 +145,7 @@ fn source(
 /// A directory whose entries are being added.
 struct Level {
     directory: InodeIndex,
+    fate: Fate,
     /// The length of its path.
     path: usize,
     entries: vec::IntoIter<DirEntry>,
@@ -145,6 +162,8 @@ struct Walker<'a> {
     stack: Vec<Level>,
     /// The path of the file being added: one for all levels, because a chain of directories can be long.
     path: Vec<u8>,
+    /// Directories that are left out if they are empty.
+    provisional: Vec<InodeIndex>,
     notes: Notes,
 }
 
@@ -158,6 +177,7 @@ impl<'a> Walker<'a> {
             known: HashMap::new(),
             stack: Vec::new(),
             path: Vec::new(),
+            provisional: Vec::new(),
             notes: Notes::default(),
         }
     }
@@ -167,7 +187,7 @@ impl<'a> Walker<'a> {
         self.known.insert(directory.nid, InodeIndex::ROOT);
         let metadata = self.metadata(directory)?;
         self.tree.get_mut(InodeIndex::ROOT).metadata = metadata;
-        self.descend(InodeIndex::ROOT, directory)
+        self.descend((InodeIndex::ROOT, Fate::Taken), directory)
     }
 
     fn walk(mut self) -> Result<(Tree, Vec<Nid>, Vec<Note>), ImageError> {
@@ -177,17 +197,35 @@ impl<'a> Walker<'a> {
                 self.stack.pop();
                 continue;
             };
-            if !self.options.exclude.excludes(&self.path, &entry.name) {
-                let parent = level.directory;
+            let (parent, above) = (level.directory, level.fate);
+            let is_directory = entry.file_type == Some(FileType::Directory);
+            let named = (&*self.path, &*entry.name);
+            let fate = Fate::new(&self.options.exclude, above, named, is_directory);
+            if fate != Fate::LeftOut {
                 push_name(&mut self.path, &entry.name);
-                self.add(parent, &entry)?;
+                self.add_or_note((parent, fate), &entry)?;
             }
         }
+        remove_empty(&mut self.tree, &self.provisional);
         Ok((self.tree, self.nids, self.notes.into_vec()))
     }
 
-    /// Adds the last name of the path, and descends into a new directory.
-    fn add(&mut self, parent: InodeIndex, entry: &DirEntry) -> Result<(), ImageError> {
+    /// Adds the last name of the path. What can't be read is left out, if the options say so.
+    fn add_or_note(&mut self, at: (InodeIndex, Fate), entry: &DirEntry) -> Result<(), ImageError> {
+        let error = match self.add(at, entry) {
+            Err(error) if self.options.on_error == OnError::Skip => error,
+            added => return added,
+        };
+        self.notes.add_unreadable(&self.path, error.reason());
+        Ok(())
+    }
+
+    /// Adds the last name of the path, of a file with a fate, and descends into a new directory.
+    fn add(
+        &mut self,
+        (parent, fate): (InodeIndex, Fate),
+        entry: &DirEntry,
+    ) -> Result<(), ImageError> {
         let named = Name::new(&entry.name);
         let name = named.map_err(|source| ImageError::Name { path: self.path.clone(), source })?;
         let known = self.known.get(&entry.nid).copied();
@@ -201,23 +239,27 @@ impl<'a> Walker<'a> {
             return self.tree.link(parent, name, known).map_err(|source| self.not_added(source));
         }
         let inode = self.image.inode(entry.nid).map_err(cannot_read(&self.path))?;
-        self.add_inode(parent, name, &inode)
+        self.add_inode((parent, fate), name, &inode)
     }
 
     /// Adds a new inode by the last name of the path.
     fn add_inode(
         &mut self,
-        parent: InodeIndex,
+        (parent, fate): (InodeIndex, Fate),
         name: Name,
         inode: &Inode,
     ) -> Result<(), ImageError> {
+        if fate == Fate::Provisional && inode.file_type != FileType::Directory {
+            return Ok(());
+        }
         let (metadata, kind) = (self.metadata(inode)?, self.kind(inode)?);
         let added = self.tree.add(parent, name, metadata, kind);
         let index = added.map_err(|source| self.not_added(source))?;
         self.nids.push(inode.nid);
         self.known.insert(inode.nid, index);
         if inode.file_type == FileType::Directory {
-            self.descend(index, inode)?;
+            self.provisional.extend((fate == Fate::Provisional).then_some(index));
+            self.descend((index, fate), inode)?;
         }
         Ok(())
     }
@@ -226,13 +268,17 @@ impl<'a> Walker<'a> {
         ImageError::Tree { path: self.path.clone(), source }
     }
 
-    fn descend(&mut self, directory: InodeIndex, inode: &Inode) -> Result<(), ImageError> {
+    fn descend(
+        &mut self,
+        (directory, fate): (InodeIndex, Fate),
+        inode: &Inode,
+    ) -> Result<(), ImageError> {
         let entries = self.image.read_dir(inode).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let mut entries = entries.map_err(cannot_read(&self.path))?;
         // They are sorted already, unless the image is corrupt.
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         let path = self.path.len();
-        self.stack.push(Level { directory, path, entries: entries.into_iter() });
+        self.stack.push(Level { directory, fate, path, entries: entries.into_iter() });
         Ok(())
     }
 
@@ -281,6 +327,16 @@ impl<'a> Walker<'a> {
             FileType::Socket => Kind::Socket,
         })
     }
+}
+
+/// An error and its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let (mut text, mut next) = (error.to_string(), error.source());
+    while let Some(cause) = next {
+        text = format!("{text}: {cause}");
+        next = cause.source();
+    }
+    text
 }
 
 fn cannot_read(path: &[u8]) -> impl FnOnce(lith_reader::Error) -> ImageError + use<'_> {

@@ -3,7 +3,10 @@
 use lith_tree::{InodeIndex, Kind, Metadata, Tree, TreeError, Visit, XattrSet};
 
 use super::contents::Stored;
-use crate::Options;
+use crate::{
+    Options,
+    prune::{Fate, remove_empty},
+};
 
 /// Copies a tree in the order of its walk, without excluded files and inodes without a name.
 struct Copier<'a> {
@@ -32,28 +35,34 @@ pub(super) fn canonical(
         inodes: vec![None; from.len()],
         sets: vec![None; from.xattrs.len()],
     };
-    let mut excluded_at = usize::MAX;
+    // Of the directories above and the file itself, from the root on.
+    let mut fates = Vec::new();
+    let mut provisional = Vec::new();
     for visit in from.walk() {
-        if visit.depth > excluded_at {
-            continue;
-        }
-        excluded_at = usize::MAX;
-        if copier.is_excluded(&visit) {
-            excluded_at = visit.depth;
+        fates.truncate(visit.depth);
+        let fate = copier.fate(&visit, fates.last().copied().unwrap_or(Fate::Taken));
+        fates.push(fate);
+        if fate == Fate::LeftOut {
             continue;
         }
         copier.copy(&visit).map_err(|error| (from.path(visit.inode), error))?;
+        provisional.extend(copier.known(visit.inode).filter(|_| fate == Fate::Provisional));
     }
+    remove_empty(&mut copier.tree, &provisional);
     Ok((copier.tree, copier.copied))
 }
 
 impl Copier<'_> {
-    fn is_excluded(&self, visit: &Visit<'_>) -> bool {
+    /// What becomes of a file in a directory with the fate `above`.
+    fn fate(&self, visit: &Visit<'_>, above: Fate) -> Fate {
         let exclude = &self.options.exclude;
-        let Some(name) = visit.name.filter(|_| !exclude.is_empty()) else {
-            return false;
+        let is_plain = exclude.is_empty() && !exclude.has_exceptions();
+        let Some(name) = visit.name.filter(|_| above != Fate::LeftOut && !is_plain) else {
+            return above;
         };
-        exclude.excludes(&self.from.path(visit.parent), name.as_bytes())
+        let is_directory = self.from.get(visit.inode).as_directory().is_some();
+        let parent = self.from.path(visit.parent);
+        Fate::new(exclude, above, (&parent, name.as_bytes()), is_directory)
     }
 
     fn copy(&mut self, visit: &Visit<'_>) -> Result<(), TreeError> {

@@ -28,6 +28,7 @@ use super::{
 use crate::{
     args::{
         self,
+        attributes::wrapped,
         build::{owners, xattr_prefixes},
         extended,
         value::block_bits,
@@ -129,6 +130,8 @@ impl Request {
             .options(|all| *all = options)
             .adjust(self.adjust)
             .offset(self.offset)
+            // As mkfs.erofs does.
+            .force(true)
             .workers(self.read.workers)
             .memory(MEMORY);
         match &self.blob {
@@ -361,14 +364,9 @@ fn excludes(arguments: &SourceArguments) -> Result<Excludes, String> {
 
 fn adjust(arguments: &AttributeArguments, overlay: Overlay, times: Times) -> Adjust {
     let [uid, gid] = owners(arguments.all_root, [arguments.force_uid, arguments.force_gid]);
-    let (uid_offset, gid_offset) = (wrapped(arguments.uid_offset), wrapped(arguments.gid_offset));
+    let (uid_offset, gid_offset) =
+        (wrapped(arguments.uid_offset.unwrap_or(0)), wrapped(arguments.gid_offset.unwrap_or(0)));
     Adjust { uid, gid, uid_offset, gid_offset, overlay, times }
-}
-
-/// An offset modulo 2³², as ids are.
-fn wrapped(offset: Option<i64>) -> u32 {
-    let rest = offset.unwrap_or(0).rem_euclid(1 << 32);
-    u32::try_from(rest).expect("a remainder modulo 2³² has 32 bits")
 }
 
 /// The times that arguments and environment set: those of files, and the image's own.

@@ -66,9 +66,9 @@ impl Bed {
         let run = |effect, codes, args: &[OsString]| Run { args: args.to_vec(), codes, effect };
         let usual = &[0, 1];
         vec![
-            run(Writes, usual, &args!["build", "-q", "-z", "lz4", source, "file"]),
-            run(Writes, usual, &args!["build", "-q", "-z", "zstd", tar, "file"]),
-            run(Writes, usual, &args!["build", "-q", "--preset", "fast", image, "file"]),
+            run(Writes, usual, &args!["build", "-q", "--force", "-z", "lz4", source, "file"]),
+            run(Writes, usual, &args!["build", "-q", "--force", "-z", "zstd", tar, "file"]),
+            run(Writes, usual, &args!["build", "-q", "--force", "--preset", "fast", image, "file"]),
             run(Varies, usual, &args!["mkfs.erofs", "--quiet", "file", source]),
             run(Varies, usual, &args!["extract", image, "tree"]),
             run(Writes, usual, &args!["tar", "-o", "file", image]),
@@ -164,7 +164,7 @@ fn assert_kept(
 fn build_with_signal(bed: &Bed, signal: &str) -> Output {
     let arrives = format!("fdatasync:signal={signal}:when=1");
     let mut command = strace::with(&["open:error=EOPNOTSUPP:when=1", &arrives]);
-    command.arg(program().get_program()).args(["build", "-q", "-z", "lz4"]);
+    command.arg(program().get_program()).args(["build", "-q", "--force", "-z", "lz4"]);
     command.arg(bed.sample.src()).arg("file").current_dir(&bed.folder).output().unwrap()
 }
 
@@ -199,7 +199,7 @@ fn what_a_killed_build_left_is_removed_by_the_next_one_to_that_name() {
     let left = bed.names();
     assert!(left.iter().any(|name| name.ends_with(".lith-tmp")), "{left:?}");
     let build = |to: &Path| {
-        let output = lith(args!["build", "-q", bed.sample.src(), to]);
+        let output = lith(args!["build", "-q", "--force", bed.sample.src(), to]);
         assert!(output.status.success());
     };
     build(&bed.folder.join("other"));
@@ -218,7 +218,7 @@ fn an_ignored_signal_stays_ignored() {
     let bed = Bed::new();
     bed.clear();
     let mut command = strace::with(&["fdatasync:signal=HUP:when=1"]);
-    command.arg("nohup").arg(program().get_program()).args(["build", "-q"]);
+    command.arg("nohup").arg(program().get_program()).args(["build", "-q", "--force"]);
     command.arg(bed.sample.src()).arg("file");
     let output = command.current_dir(&bed.folder).output().unwrap();
     assert_eq!(output.status.code(), Some(0));

@@ -4,6 +4,7 @@
 mod applet_inspect;
 mod applet_mkfs;
 mod applet_mount;
+mod attributes;
 mod bench;
 mod build;
 mod diff;
@@ -14,9 +15,13 @@ mod faults;
 mod help;
 mod inspect;
 mod mount;
+mod overwrite;
 mod report;
+mod salvage;
 mod sample;
 mod schema;
+mod sources;
 mod sparse;
+mod ways_out;
 
 use sample::args;

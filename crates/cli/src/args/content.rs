@@ -1,0 +1,161 @@
+//! Defines the arguments of `lith build` about what is taken of its source.
+
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use clap::{Args, ValueEnum};
+use lith::source::{self, Excludes, OnError};
+
+use super::common::DeviceArgs;
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Source")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(super) struct ContentArguments {
+    /// Take names, owners, modes and devices from a list in the form of `lith dump`, `composefs-info dump` or mtree, and
+    /// only the content of files from SOURCE, or where the list says
+    #[arg(long, value_name = "FILE")]
+    pub(super) manifest: Option<PathBuf>,
+
+    /// Exclude paths that match, with everything below: `*.o` anywhere, `/tmp/*` from the root; can be repeated. The
+    /// groups of bash are known, `!(*.c|*.h)`
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+
+    /// Exclude the patterns in a file (`-`: standard input), one in each line; lines that start with `#` are comments, those
+    /// with `!` are for --include
+    #[arg(long, value_name = "FILE")]
+    exclude_from: Vec<PathBuf>,
+
+    /// Exclude paths, which have no leading slash, in which an extended regular expression matches
+    #[arg(long, value_name = "REGEX")]
+    exclude_regex: Vec<String>,
+
+    /// Take paths that match, with everything below, also of what is excluded; can be repeated
+    #[arg(long, value_name = "GLOB")]
+    include: Vec<String>,
+
+    /// Fail if an exclusion, an inclusion or a rule matches nothing
+    #[arg(long)]
+    pub(super) strict: bool,
+
+    /// Leave out other filesystems that are mounted in the directory
+    #[arg(short = 'x', long)]
+    one_file_system: bool,
+
+    /// What to do about files that can't be read: fail, or skip them and say which
+    #[arg(long, value_name = "fail|skip", default_value = "fail", hide_possible_values = true)]
+    on_error: Reaction,
+
+    /// Whether extended attributes are stored
+    #[arg(long, value_name = "on|off", default_value = "on", hide_possible_values = true)]
+    xattrs: Switch,
+
+    /// Store each hard link as a file of its own
+    #[arg(long)]
+    dereference_hard_links: bool,
+
+    #[command(flatten)]
+    pub(super) devices: DeviceArgs,
+
+    /// Make a patch: what this image holds is not stored again but referred to. It may be a patch itself; can be repeated
+    #[arg(long = "base", value_name = "IMAGE")]
+    pub(super) bases: Vec<PathBuf>,
+
+    /// Turn the whiteouts of an AUFS tar (container layers) into those of overlayfs
+    #[arg(long)]
+    aufs: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Reaction {
+    Fail,
+    Skip,
+}
+
+/// What is taken of a source.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
+pub(crate) struct Content {
+    pub(crate) exclude: Excludes,
+    pub(crate) on_error: OnError,
+    one_file_system: bool,
+    pub(crate) xattrs: bool,
+    dereference_hard_links: bool,
+    pub(crate) aufs: bool,
+}
+
+impl ContentArguments {
+    pub(super) fn content(&self) -> Result<Content, String> {
+        Ok(Content {
+            exclude: self.excludes()?,
+            on_error: match self.on_error {
+                Reaction::Fail => OnError::Fail,
+                Reaction::Skip => OnError::Skip,
+            },
+            one_file_system: self.one_file_system,
+            xattrs: self.xattrs == Switch::On,
+            dereference_hard_links: self.dereference_hard_links,
+            aufs: self.aufs,
+        })
+    }
+
+    fn excludes(&self) -> Result<Excludes, String> {
+        let mut patterns = self.exclude.clone();
+        for path in &self.exclude_from {
+            let text = read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            patterns.extend(pattern_lines(&text).map(str::to_owned));
+        }
+        patterns.extend(self.include.iter().map(|pattern| format!("!{pattern}")));
+        let mut excludes = Excludes::new(&patterns).map_err(|error| super::one_line(&error))?;
+        for pattern in &self.exclude_regex {
+            excludes.add_regex(pattern.as_bytes()).map_err(|error| super::one_line(&error))?;
+        }
+        Ok(excludes)
+    }
+}
+
+impl Content {
+    /// Sets what the arguments say.
+    pub(crate) fn set(self, read: &mut source::Options) {
+        read.exclude = self.exclude;
+        read.one_file_system = self.one_file_system;
+        read.xattrs = self.xattrs;
+        read.dereference_hard_links = self.dereference_hard_links;
+        read.aufs = self.aufs;
+    }
+}
+
+fn read(path: &Path) -> std::io::Result<String> {
+    if path != Path::new("-") {
+        return fs::read_to_string(path);
+    }
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).map(|_bytes| text)
+}
+
+/// The patterns in a text: its lines that are neither blank nor comments.
+fn pattern_lines(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().map(str::trim_end);
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blank_lines_and_comments_are_no_patterns() {
+        let text = "# all\n*.o\r\n\n  \n!keep.o \n /a b";
+        assert_eq!(pattern_lines(text).collect::<Vec<_>>(), ["*.o", "!keep.o", " /a b"]);
+    }
+}

@@ -1,0 +1,74 @@
+//! Parses the form of `composefs-info dump` and `mkcomposefs --from-file`, composefs-dump(5).
+
+use lith_tree::{Metadata, Rdev, Timestamp, Xattr};
+use rustix::fs::{FileType, major, minor};
+
+use super::{
+    Bytes, Described, Entry, EntryKind, ManifestProblem, canonical::relative, escape::unescape,
+    nanoseconds, number, seconds,
+};
+
+/// `PATH SIZE MODE NLINK UID GID RDEV MTIME PAYLOAD CONTENT DIGEST [NAME=VALUE]…`, the mode with the type, and after `@` of a
+/// hard link, whose target is the payload.
+pub(super) fn parse(line: &[u8]) -> Result<Described, ManifestProblem> {
+    let fields: Vec<&[u8]> = line.trim_ascii_end().split(|byte| *byte == b' ').collect();
+    let [path, size, mode, _nlink, uid, gid, rdev, mtime, payload, content, _digest, xattrs @ ..] =
+        fields.as_slice()
+    else {
+        return Err(ManifestProblem::Missing);
+    };
+    let given = |field: &[u8]| (field != b"-").then(|| unescape(field)).transpose();
+    let (is_link, mode) = match mode.strip_prefix(b"@") {
+        Some(mode) => (true, mode),
+        None => (false, *mode),
+    };
+    let raw: u32 = number(mode, 8, "mode")?;
+    let metadata = Metadata {
+        permissions: u16::try_from(raw & 0o7777).expect("twelve bits"),
+        uid: number(uid, 10, "owner")?,
+        gid: number(gid, 10, "group")?,
+        mtime: time(mtime)?,
+        ..Metadata::default()
+    };
+    let rdev: u64 = number(rdev, 10, "device number")?;
+    let rdev = Rdev { major: major(rdev), minor: minor(rdev) };
+    let payload = given(payload)?;
+    let kind = match FileType::from_raw_mode(raw) {
+        _ if is_link => EntryKind::HardLink(relative(&payload.ok_or(ManifestProblem::Missing)?)),
+        FileType::Directory => EntryKind::Directory,
+        FileType::RegularFile => EntryKind::Regular {
+            size: Some(number(size, 10, "size")?),
+            content: match (given(content)?, payload) {
+                (Some(bytes), _) => Bytes::Inline(bytes.into()),
+                (None, Some(path)) => Bytes::At(path),
+                (None, None) if *size == b"0" => Bytes::Inline(Box::default()),
+                (None, None) => Bytes::Own,
+            },
+        },
+        FileType::Symlink => EntryKind::Symlink(payload.ok_or(ManifestProblem::Missing)?.into()),
+        FileType::CharacterDevice => EntryKind::CharDevice(rdev),
+        FileType::BlockDevice => EntryKind::BlockDevice(rdev),
+        FileType::Fifo => EntryKind::Fifo,
+        FileType::Socket => EntryKind::Socket,
+        FileType::Unknown => return Err(ManifestProblem::field("mode", mode)),
+    };
+    let xattrs = xattrs.iter().map(|field| xattr(field)).collect::<Result<_, _>>()?;
+    Ok((relative(&unescape(path)?), Entry { kind, metadata, xattrs }))
+}
+
+/// `SECONDS.NANOSECONDS`.
+fn time(field: &[u8]) -> Result<Timestamp, ManifestProblem> {
+    let point = field.iter().position(|byte| *byte == b'.').unwrap_or(field.len());
+    let (sec, nsec) = field.split_at(point);
+    let nsec = nsec.get(1..).filter(|nsec| !nsec.is_empty());
+    Ok(Timestamp { sec: seconds(sec)?, nsec: nsec.map_or(Ok(0), nanoseconds)? })
+}
+
+/// `NAME=VALUE`, both with escapes.
+fn xattr(field: &[u8]) -> Result<Xattr, ManifestProblem> {
+    let equals = field.iter().position(|byte| *byte == b'=');
+    let wrong = || ManifestProblem::field("extended attribute", field);
+    let (name, value) = field.split_at(equals.ok_or_else(wrong)?);
+    let value = unescape(value.get(1..).unwrap_or_default())?;
+    Ok(Xattr { name: unescape(name)?.into(), value: value.into() })
+}

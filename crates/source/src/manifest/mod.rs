@@ -1,0 +1,149 @@
+//! How does a list of files become a tree? Defines [`manifest`], which reads attributes from a text and content from a
+//! directory.
+//!
+//! The text has one of three forms, which is detected: that of [`lith_tree::dump()`], that of `composefs-info dump`, and that
+//! of mtree(5). With all of them a tree with owners and devices is made without any right to them.
+
+mod canonical;
+mod composefs;
+mod contents;
+mod error;
+mod escape;
+mod mtree;
+mod place;
+
+use std::{fs, path::Path};
+
+use lith_tree::{Metadata, Rdev, Xattr};
+
+use crate::{Options, Source, SourceError, error::cannot};
+pub use error::ManifestProblem;
+
+/// A file as a line describes it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Entry {
+    kind: EntryKind,
+    /// Without extended attributes.
+    metadata: Metadata,
+    xattrs: Vec<Xattr>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum EntryKind {
+    Directory,
+    Regular {
+        /// The size that it must have; `None`: any.
+        size: Option<u64>,
+        content: Bytes,
+    },
+    Symlink(Box<[u8]>),
+    CharDevice(Rdev),
+    BlockDevice(Rdev),
+    Fifo,
+    Socket,
+    /// A further name of the file at a path, from the root.
+    HardLink(Vec<u8>),
+}
+
+/// Where the content of a file is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Bytes {
+    /// In the directory, at the file's own path.
+    Own,
+    /// At this path, from the directory or absolute.
+    At(Vec<u8>),
+    /// In the line.
+    Inline(Box<[u8]>),
+}
+
+/// What a line says: the path from the root without slashes at its ends, and the file.
+type Described = (Vec<u8>, Entry);
+
+/// Reads the list at `path`. The content of files is in `folder`, by the paths of the files or those that the list names.
+///
+/// # Errors
+/// [`SourceError::Manifest`] names the line that can't be read or whose file has another size than it says; other errors the
+/// file whose content can't be read.
+pub fn manifest(path: &Path, folder: &Path, options: &Options) -> Result<Source, SourceError> {
+    let text = fs::read(path).map_err(cannot("read", path))?;
+    let wrong =
+        |(line, problem)| SourceError::Manifest { path: path.to_owned(), line, source: problem };
+    let described = parse(&text).map_err(wrong)?;
+    place::place(described, folder, options).map_err(|error| match error {
+        place::PlaceError::Line(line, problem) => wrong((line, problem)),
+        place::PlaceError::Source(error) => error,
+    })
+}
+
+/// The files that a text describes, each with the number of its line, from 1.
+fn parse(text: &[u8]) -> Result<Vec<(usize, Described)>, (usize, ManifestProblem)> {
+    if text.starts_with(b"#mtree") {
+        return mtree::parse(text);
+    }
+    let is_entry = |line: &[u8]| !line.trim_ascii().is_empty() && !line.starts_with(b"#");
+    let lines = || (1..).zip(text.split(|byte| *byte == b'\n')).filter(|(_, line)| is_entry(line));
+    let Some((number, first)) = lines().next() else { return Err((1, ManifestProblem::Empty)) };
+    let parse_line = match Form::of(first).ok_or((number, ManifestProblem::Unknown))? {
+        Form::Mtree => return mtree::parse(text),
+        Form::Canonical => canonical::parse,
+        Form::Composefs => composefs::parse,
+    };
+    let described = lines().map(|(number, line)| match parse_line(line) {
+        Ok(described) => Ok((number, described)),
+        Err(problem) => Err((number, problem)),
+    });
+    described.collect()
+}
+
+/// The form of a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    Canonical,
+    Composefs,
+    Mtree,
+}
+
+impl Form {
+    /// Detects the form by the first line that is no comment.
+    fn of(line: &[u8]) -> Option<Self> {
+        let mut fields = line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
+        let (first, second) = (fields.next()?, fields.next().unwrap_or_default());
+        if first == b"/set" || second.contains(&b'=') {
+            return Some(Self::Mtree);
+        }
+        match second {
+            _ if !first.starts_with(b"/") => None,
+            [b'f' | b'd' | b'l' | b'c' | b'b' | b'p' | b's'] => Some(Self::Canonical),
+            size if size.iter().all(u8::is_ascii_digit) => Some(Self::Composefs),
+            _ => None,
+        }
+    }
+}
+
+/// The text of a number in a line, in a base.
+fn number<N: TryFrom<u64>>(
+    field: &[u8],
+    radix: u32,
+    what: &'static str,
+) -> Result<N, ManifestProblem> {
+    let text = str::from_utf8(field).ok().filter(|text| !text.starts_with('+'));
+    let number = text.and_then(|text| u64::from_str_radix(text, radix).ok());
+    let number = number.and_then(|number| N::try_from(number).ok());
+    number.ok_or_else(|| ManifestProblem::field(what, field))
+}
+
+/// Seconds since 1970, negative before.
+fn seconds(field: &[u8]) -> Result<i64, ManifestProblem> {
+    let text = str::from_utf8(field).ok();
+    let seconds = text.and_then(|text| text.parse().ok());
+    seconds.ok_or_else(|| ManifestProblem::field("time", field))
+}
+
+/// Nanoseconds of a second.
+fn nanoseconds(field: &[u8]) -> Result<u32, ManifestProblem> {
+    let nsec = number(field, 10, "time")?;
+    if nsec < 1_000_000_000 { Ok(nsec) } else { Err(ManifestProblem::field("time", field)) }
+}
+
+#[cfg(test)]
+mod tests;
