@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use lith_format::kernel::{Capability, KernelVersion, Target};
 
 /// The options of which docs/guide/build.md names the first kernel, in its order.
-const OPTIONS: [(&str, Capability); 14] = [
+const OPTIONS: [(&str, Capability); 16] = [
     ("deflate,LEVEL", Capability::Deflate),
     ("zstd,LEVEL", Capability::Zstd),
     ("lzma,LEVEL", Capability::Lzma),
@@ -20,6 +20,8 @@ const OPTIONS: [(&str, Capability); 14] = [
     ("--zD", Capability::Metabox),
     ("--xattr-prefix PREFIX", Capability::LongXattrPrefixes),
     ("--index records", Capability::ExtentRecords),
+    ("--chunk-size SIZE", Capability::Chunks),
+    ("--blob FILE", Capability::Devices),
 ];
 
 #[test]

@@ -4,11 +4,7 @@ use std::fmt;
 
 use lith_tree::{Name, push_name};
 
-use crate::{
-    ere::RegexError,
-    extglob::GroupError,
-    patterns::{Pattern, Patterns},
-};
+use crate::patterns::{ExcludeError, Pattern, Patterns};
 
 /// Patterns of paths to leave out, and of exceptions. An excluded directory is left out with everything in it, except
 /// what is included again.
@@ -72,32 +68,6 @@ impl fmt::Display for Unmatched {
             None => Ok(()),
         }
     }
-}
-
-/// Why a pattern can't be used.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-#[error("cannot exclude by the pattern {pattern:?}")]
-pub struct ExcludeError {
-    /// The pattern.
-    pub pattern: String,
-    /// What is wrong with it.
-    pub source: PatternError,
-}
-
-/// What is wrong with a pattern.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PatternError {
-    /// It is not a valid glob.
-    #[error(transparent)]
-    Glob(globset::Error),
-    /// It has an invalid group.
-    #[error(transparent)]
-    Group(GroupError),
-    /// It is not a valid extended regular expression.
-    #[error(transparent)]
-    Regex(RegexError),
 }
 
 impl Excludes {
@@ -216,6 +186,7 @@ fn exception(pattern: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ere::RegexError, patterns::PatternError};
 
     fn unmatched(excludes: &Excludes) -> Vec<String> {
         excludes.unmatched().into_iter().map(|unmatched| unmatched.pattern).collect()

@@ -13,10 +13,35 @@ use std::{
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::{
-    ere::ExtendedRegex,
-    exclude::{ExcludeError, PatternError},
-    extglob::ExtendedGlob,
+    ere::{ExtendedRegex, RegexError},
+    extglob::{ExtendedGlob, GroupError},
 };
+
+/// Why a pattern can't be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+#[error("cannot exclude by the pattern {pattern:?}")]
+pub struct ExcludeError {
+    /// The pattern.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub source: PatternError,
+}
+
+/// What is wrong with a pattern.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PatternError {
+    /// It is not a valid glob.
+    #[error(transparent)]
+    Glob(globset::Error),
+    /// It has an invalid group.
+    #[error(transparent)]
+    Group(GroupError),
+    /// It is not a valid extended regular expression.
+    #[error(transparent)]
+    Regex(RegexError),
+}
 
 /// A pattern's text, and whether it has matched. Clones share that.
 #[derive(Clone, Debug)]

@@ -4,7 +4,10 @@ use std::{collections::HashSet, str::FromStr};
 
 use lith_tree::{InodeIndex, Kind, Tree, Xattr};
 
-use crate::exclude::{ExcludeError, Excludes, Role, Unmatched, Verdict};
+use crate::{
+    exclude::{Excludes, Role, Unmatched, Verdict},
+    patterns::ExcludeError,
+};
 
 /// What is set of the files that a pattern matches: `GLOB:KEY=VALUE[,KEY=VALUE…]`.
 ///

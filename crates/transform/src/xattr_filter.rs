@@ -2,7 +2,7 @@
 
 use lith_tree::{Tree, XattrSet};
 
-use crate::{exclude::ExcludeError, patterns::Patterns};
+use crate::patterns::{ExcludeError, Patterns};
 
 /// Which extended attributes are kept: those that match an included pattern, if there are any, and no excluded one. The
 /// patterns are globs for whole names, such as `user.*`.

@@ -1,6 +1,6 @@
 //! Defines [`Tree`], the names and inodes of a filesystem, and [`Walk`], which visits them in canonical order.
 
-use crate::{Directory, Inode, InodeIndex, Kind, Metadata, Name, Xattr, XattrPool};
+use crate::{Directory, DisplayPath, Inode, InodeIndex, Kind, Metadata, Name, Xattr, XattrPool};
 
 /// Why a name could not be added to a tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -10,7 +10,7 @@ pub enum TreeError {
     #[error("its parent is not a directory")]
     NotADirectory,
     /// The directory has the name already.
-    #[error("the name {0:?} is there twice")]
+    #[error("the name {} is there twice", DisplayPath(.0.as_bytes()))]
     Exists(Name),
     /// Only files other than directories can have more than one name.
     #[error("a directory cannot have a second name")]

@@ -10,7 +10,7 @@ use lith::{
     tree::{Timestamp, Tree},
 };
 
-use super::{build::owners, value};
+use super::value;
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Attributes")]
@@ -194,6 +194,11 @@ fn times(
         MtimeRule::Clamp => Times::Clamp(time()?),
         MtimeRule::Fixed => Times::Fixed(time()?),
     })
+}
+
+/// User and group that replace those of the source.
+pub(crate) fn owners(all_root: bool, given: [Option<u32>; 2]) -> [Option<u32>; 2] {
+    given.map(|id| id.or(all_root.then_some(0)))
 }
 
 #[cfg(test)]

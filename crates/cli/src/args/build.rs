@@ -524,11 +524,6 @@ fn from(mut sources: Vec<PathBuf>, manifest: Option<PathBuf>) -> Result<From, St
     }
 }
 
-/// User and group that replace those of the source.
-pub(crate) fn owners(all_root: bool, given: [Option<u32>; 2]) -> [Option<u32>; 2] {
-    given.map(|id| id.or(all_root.then_some(0)))
-}
-
 impl WorkArguments {
     fn work(&self) -> Result<Work, String> {
         let Size(bytes) = self.memory;

@@ -3,9 +3,9 @@
 use lith_tree::{Metadata, Rdev, Timestamp, Xattr};
 
 use super::{
-    Bytes, Described, Entry, EntryKind, ManifestProblem,
+    entry::{Bytes, Described, Entry, EntryKind, nanoseconds, number, relative, seconds},
+    error::ManifestProblem,
     escape::{unescape, unhex},
-    nanoseconds, number, seconds,
 };
 
 /// `path type mode uid gid mtime.sec mtime.nsec nlink size rdev sha256 target xattrs first`.
@@ -42,12 +42,6 @@ pub(super) fn parse(line: &[u8]) -> Result<Described, ManifestProblem> {
         all => all.split(|byte| *byte == b',').map(xattr).collect::<Result<_, _>>()?,
     };
     Ok((relative(&unescape(path)?), Entry { kind, metadata, xattrs }))
-}
-
-/// A path without slashes at its ends.
-pub(super) fn relative(path: &[u8]) -> Vec<u8> {
-    let names = path.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b"."));
-    names.collect::<Vec<_>>().join(&b'/')
 }
 
 /// `MAJOR:MINOR`.

@@ -4,8 +4,9 @@ use lith_tree::{Metadata, Rdev, Timestamp, Xattr};
 use rustix::fs::{FileType, major, minor};
 
 use super::{
-    Bytes, Described, Entry, EntryKind, ManifestProblem, canonical::relative, escape::unescape,
-    nanoseconds, number, seconds,
+    entry::{Bytes, Described, Entry, EntryKind, nanoseconds, number, relative, seconds},
+    error::ManifestProblem,
+    escape::unescape,
 };
 
 /// `PATH SIZE MODE NLINK UID GID RDEV MTIME PAYLOAD CONTENT DIGEST [NAME=VALUE]…`, the mode with the type, and after `@` of a

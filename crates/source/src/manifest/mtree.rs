@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use lith_tree::{Metadata, Rdev, Timestamp};
 
 use super::{
-    Bytes, Described, Entry, EntryKind, ManifestProblem, canonical::relative, escape::unescape,
-    nanoseconds, number, seconds,
+    entry::{Bytes, Described, Entry, EntryKind, nanoseconds, number, relative, seconds},
+    error::ManifestProblem,
+    escape::unescape,
 };
 
 /// The values of keywords, by their names.

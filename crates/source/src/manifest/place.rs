@@ -8,8 +8,9 @@ use std::{
 use lith_tree::{InodeIndex, Kind, Metadata, Name, Tree, TreeError};
 
 use super::{
-    Bytes, Described, Entry, EntryKind, ManifestProblem,
     contents::{ManifestContents, Stored},
+    entry::{Bytes, Described, Entry, EntryKind},
+    error::ManifestProblem,
 };
 use crate::{
     Options, Source, SourceError,

@@ -119,7 +119,7 @@ fn wrong_lines_are_named() {
         ("#mtree\na contents=a\n", "list:2: the content is no regular file"),
         ("#mtree\nx/../y type=dir\n", "list:2: the name .. is reserved"),
         ("#mtree\na.b uname=joe\n", "list:2: joe is no owner's number"),
-        ("#mtree\nd type=fifo\nd type=fifo\n", "list:3: the name \"d\" is there twice"),
+        ("#mtree\nd type=fifo\nd type=fifo\n", "list:3: the name d is there twice"),
         ("#mtree\nd type=fifo\nd/e type=fifo\n", "list:3: its parent is not a directory"),
         ("/ d 0755 0 0 0 0 2 - - - - -\n", "list:1: fields are missing"),
         ("/ d 0788 0 0 0 0 2 - - - - - -\n", "list:1: 0788 is no mode"),
@@ -129,7 +129,7 @@ fn wrong_lines_are_named() {
             "list:1: the hard link",
         ),
         ("/a 0 @100644 1 0 0 0 0.0 /a - -\n", "list:1: the hard link"),
-        ("/a 2 100644 1 0 0 0 0.0 - a\\x2 -\n", "list:1: a\\x5cx2 is no name or value"),
+        ("/a 2 100644 1 0 0 0 0.0 - a\\x2 -\n", "list:1: a\\\\x2 is no name or value"),
     ] {
         let error = read(&folder, list, &Options::default()).map(|_| ()).unwrap_err();
         assert!(error.starts_with(expected), "{list}: {error}");

@@ -27,10 +27,7 @@ use super::{
 };
 use crate::{
     args::{
-        self,
-        attributes::wrapped,
-        build::{owners, xattr_prefixes},
-        extended,
+        self, attributes::owners, attributes::wrapped, build::xattr_prefixes, extended,
         value::block_bits,
     },
     output::error::Place,
