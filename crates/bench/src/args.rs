@@ -55,6 +55,10 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "DIR", default_value = "lith-bench")]
     pub(crate) out: PathBuf,
 
+    /// Show whether lith met the targets that its developers set; results.json always has them
+    #[arg(long)]
+    pub(crate) targets: bool,
+
     /// Measure nothing: rewrite the marked tables and pictures of this document from stored results
     #[arg(long, value_name = "DOCUMENT", conflicts_with_all = ["suites", "list"])]
     pub(crate) update: Vec<PathBuf>,

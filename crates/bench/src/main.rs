@@ -84,7 +84,9 @@ fn run(request: &Bench) -> anyhow::Result<()> {
             .context("cannot wait for signals")?;
     }
     let results = run::run(request, has_own_mounts, &stop, &say)?;
-    write(&request.out, &results)?;
+    let json = render::json(&results)?;
+    let results = if request.targets { results } else { results.without_targets() };
+    write(&request.out, &json, &results)?;
     print(&render::markdown(&results))
 }
 
@@ -111,9 +113,9 @@ fn enter_own_mounts() {
     let _not_done = command.args(env::args_os().skip(1)).env(OWN_MOUNTS, "1").exec();
 }
 
-fn write(folder: &Path, results: &Results) -> anyhow::Result<()> {
+fn write(folder: &Path, json: &str, results: &Results) -> anyhow::Result<()> {
     let files = [
-        ("results.json", render::json(results)?),
+        ("results.json", json.to_owned()),
         ("results.md", render::markdown(results)),
         ("results.html", render::html(results)?),
     ];

@@ -18,6 +18,15 @@ pub(crate) struct Results {
     pub(crate) suites: Vec<Suite>,
 }
 
+impl Results {
+    /// The same without what numbers should be.
+    pub(crate) fn without_targets(mut self) -> Self {
+        let tables = self.suites.iter_mut().flat_map(|suite| &mut suite.tables);
+        tables.flat_map(|table| &mut table.rows).for_each(|row| row.targets.clear());
+        self
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Machine {
     /// The day, `2026-01-31`.

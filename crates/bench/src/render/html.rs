@@ -79,6 +79,12 @@ mod tests {
     }
 
     #[test]
+    fn targets_can_be_left_out() {
+        let page = html(&samples::results().without_targets()).unwrap();
+        assert!(!page.contains("PASS ") && !page.contains("MISS "), "{page}");
+    }
+
+    #[test]
     fn names_stay_text() {
         let page = html(&samples::results()).unwrap();
         for raw in ["<CPU>", "<&>", "lz4 <4", "3 & more"] {

@@ -116,7 +116,7 @@ fn map(f: &mut dyn Write, device: &Device) -> io::Result<()> {
 
 /// Writes the estimated sizes of the image with other presets.
 pub(super) fn estimates_text(f: &mut dyn Write, estimates: &Estimates) -> io::Result<()> {
-    let Estimates { sample_bytes, is_whole, now, presets, .. } = estimates;
+    let Estimates { sample_bytes, is_whole, now, own, presets, .. } = estimates;
     let how = match is_whole {
         true => "built".to_owned(),
         false => format!("estimated from {} of content", Bytes(*sample_bytes)),
@@ -124,7 +124,8 @@ pub(super) fn estimates_text(f: &mut dyn Write, estimates: &Estimates) -> io::Re
     writeln!(f, "\n{:>16} {:>9}  preset, {how}", "image", "of now")?;
     for estimate in presets {
         let share = Share(estimate.image, *now).to_string();
-        writeln!(f, "{:>16} {share:>9}  {}", estimate.image, estimate.name)?;
+        let is_own = if own.as_ref() == Some(&estimate.name) { " (as it is)" } else { "" };
+        writeln!(f, "{:>16} {share:>9}  {}{is_own}", estimate.image, estimate.name)?;
     }
     Ok(())
 }

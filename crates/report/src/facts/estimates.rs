@@ -14,6 +14,9 @@ pub struct Estimates {
     pub is_whole: bool,
     /// Bytes of the image now, on all its devices.
     pub now: u64,
+    /// The name of the options with which the image itself seems to be made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own: Option<String>,
     /// The options that were tried.
     pub presets: Vec<Estimate>,
 }

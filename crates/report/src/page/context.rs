@@ -1,17 +1,19 @@
 //! Makes the values on a page, which the template formats.
 
+use std::cmp::Reverse;
+
 use lith_reader::ExtentKind;
 use minijinja::{Value, context};
 
 use super::{
     strip,
-    text::{grouped, shown},
+    text::{anchor, grouped, shown},
     treemap::{self, By, Tile},
 };
 use crate::{
     facts::{
-        Contents, Details, EqualFiles, EqualGroup, Estimates, Facts, Folder, LargeFile, Summary,
-        Sums, TypeSums,
+        Contents, Details, EqualFiles, EqualGroup, Estimates, Facts, Folder, LargeFile, Largest,
+        Summary, Sums, TypeSums,
     },
     number::{Bytes, Count, Share},
 };
@@ -111,11 +113,12 @@ fn drawn(details: &Details) -> Value {
         whole => folders.all,
         folders => treemaps(&|by| treemap::of_folders(folders, by)),
         types => treemaps(&|by| treemap::of_types(types, by)),
-        folder_list => folders.folders.iter().map(folder).collect::<Vec<_>>(),
+        root => anchor(""),
+        folder_list => folders.folders.iter().map(|inner| folder(inner, "")).collect::<Vec<_>>(),
         type_list => type_list(types),
         packed_rest,
-        by_bytes => files(&largest.by_bytes),
-        by_stored => files(&largest.by_stored),
+        largest => files(largest),
+        largest_sums => largest_sums(largest),
         duplicates => [
             ("Hard links (further names of files)", duplicates.hard_links),
             ("Files that are equal to another one", duplicates.whole_files),
@@ -126,31 +129,54 @@ fn drawn(details: &Details) -> Value {
     }
 }
 
-fn files(files: &[LargeFile]) -> Vec<(String, &LargeFile)> {
-    files.iter().map(|file| (shown(&file.path.0), file)).collect()
+/// The files with most bytes and those with most stored bytes, each once, by descending bytes.
+fn files(largest: &Largest) -> Vec<(String, &LargeFile)> {
+    let Largest { by_bytes, by_stored, .. } = largest;
+    let others =
+        by_stored.iter().filter(|file| by_bytes.iter().all(|known| known.path != file.path));
+    let mut files: Vec<_> = by_bytes.iter().chain(others).collect();
+    files.sort_by_key(|file| Reverse(file.bytes));
+    files.into_iter().map(|file| (shown(&file.path.0), file)).collect()
 }
 
-fn folder(outer: &Folder) -> Value {
+/// The most bytes of a file, and the most stored bytes.
+fn largest_sums(largest: &Largest) -> Sums {
+    let bytes = largest.by_bytes.first().map_or(0, |file| file.bytes);
+    let stored = largest.by_stored.first().map_or(0, |file| file.stored);
+    Sums { files: 1, bytes, stored }
+}
+
+/// A folder in the one at `above`, a path without a slash at its end.
+fn folder(outer: &Folder, above: &str) -> Value {
+    let path = format!("{above}/{}", shown(&outer.name.0));
     let files = outer.large_files.iter().map(|file| (shown(&file.name.0), file));
     context! {
+        id => anchor(&path),
         name => shown(&outer.name.0),
         files => Count(outer.all.files, "file").to_string(),
         sums => outer.all,
-        folders => outer.folders.iter().map(folder).collect::<Vec<_>>(),
+        folders => outer.folders.iter().map(|inner| folder(inner, &path)).collect::<Vec<_>>(),
         large_files => files.collect::<Vec<_>>(),
     }
 }
 
-fn type_list(types: &[TypeSums]) -> Vec<(String, Sums)> {
-    let mut rows: Vec<_> =
-        types.iter().take(TYPES).map(|sums| (sums.name.clone(), sums.all)).collect();
+fn type_list(types: &[TypeSums]) -> Vec<(String, String, Sums)> {
+    let mut rows: Vec<_> = types
+        .iter()
+        .take(TYPES)
+        .map(|sums| (anchor(&sums.name), sums.name.clone(), sums.all))
+        .collect();
     let others = types.get(TYPES..).unwrap_or_default();
     if !others.is_empty() {
         let mut all = Sums::default();
         for sums in others {
             all.add(&sums.all);
         }
-        rows.push((Count(others.len() as u64, "other type").to_string(), all));
+        rows.push((
+            "other-types".to_owned(),
+            Count(others.len() as u64, "other type").to_string(),
+            all,
+        ));
     }
     rows
 }

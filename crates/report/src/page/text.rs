@@ -3,6 +3,7 @@
 use std::{iter, str};
 
 use lith_tree::DisplayPath;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     facts::Sums,
@@ -12,6 +13,11 @@ use crate::{
 /// A name or path of any bytes.
 pub(super) fn shown(name: &[u8]) -> String {
     DisplayPath(name).to_string()
+}
+
+/// The id of what a page says of a folder or type.
+pub(super) fn anchor(name: &str) -> String {
+    format!("a{:016x}", xxh3_64(name.as_bytes()))
 }
 
 /// Sums in one line.

@@ -10,7 +10,7 @@ use crate::{
     number::ratio,
 };
 
-use super::text::{figures, shown};
+use super::text::{anchor, figures, shown};
 
 /// Pixels of the width that a treemap is laid out for, of the narrowest one, and of the height.
 const WIDTH: f64 = 460.0;
@@ -66,6 +66,8 @@ pub(super) struct Tile {
     wide_only: bool,
     /// The tooltip.
     title: String,
+    /// The id of what the page says of it, or of the folder that contains it.
+    target: String,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -123,7 +125,11 @@ pub(super) fn of_types(types: &[TypeSums], by: By) -> Vec<Tile> {
     let weights: Vec<_> = types.iter().map(|sums| by.of(&sums.all)).collect();
     let areas = squarify(&weights, Area::WHOLE);
     let drawn = types.iter().zip(areas).filter(|(_, area)| area.size() >= SMALLEST);
-    drawn.map(|(sums, area)| tile(&area, &sums.all, &sums.name, &sums.name)).collect()
+    let drawn = drawn.map(|(sums, area)| {
+        let tile = tile(&area, &sums.all, &sums.name, &sums.name);
+        Tile { target: anchor(&sums.name), ..tile }
+    });
+    drawn.collect()
 }
 
 /// Draws the content of the folder `path` into an area.
@@ -149,7 +155,9 @@ fn draw_inside(
             }
             Part::Rest(_) => ("(others)".to_owned(), format!("others in {path}")),
         };
-        let drawn = tile(&area, &part.sums(), &name, &what);
+        let listed =
+            if matches!(part, Part::Folder(_)) { &what } else { path.trim_end_matches('/') };
+        let drawn = Tile { target: anchor(listed), ..tile(&area, &part.sums(), &name, &what) };
         let inside = area.inside(drawn.label.is_some());
         tiles.push(drawn);
         let fits = inside.width > 4.0 * PADDING && inside.height > 4.0 * PADDING;
@@ -196,6 +204,7 @@ fn tile(area: &Area, sums: &Sums, name: &str, what: &str) -> Tile {
         wide_only: label.as_ref().is_some_and(|label| length(label) > narrow),
         label,
         title: format!("{what}: {}", figures(sums)),
+        target: String::new(),
     }
 }
 
@@ -343,5 +352,7 @@ mod tests {
             tiles.iter().map(|tile| tile.title.split(':').next().unwrap()).collect();
         assert_eq!(found, ["/usr", "/usr/lib", "others in /usr/", "others in /"]);
         assert_eq!(tiles[1].label.as_deref(), Some("lib"));
+        let targets: Vec<_> = tiles.iter().map(|tile| &*tile.target).collect();
+        assert_eq!(targets, ["/usr", "/usr/lib", "/usr", ""].map(anchor));
     }
 }

@@ -3,16 +3,19 @@
 //! Defines [`estimate()`], which builds a sample of the image's content.
 
 mod sample;
+mod trial;
 
 use std::{path::Path, sync::Arc};
 
-use lith_builder::{Context, Options, Output};
+use lith_builder::Options;
 use lith_reader::Image;
 use lith_source::Source;
 use lith_survey::devices_size;
-use lith_tree::Filesystem;
 
-use self::sample::{Sample, SampleContents};
+use self::{
+    sample::Sample,
+    trial::{Samples, Scale, Trial},
+};
 use crate::{
     error::EstimateError,
     facts::{Estimate, Estimates, Facts},
@@ -26,6 +29,10 @@ const SAMPLE: u64 = 8 << 20;
 /// Builds a sample of the content of `image`, whose facts are `facts`, with the options of each
 /// candidate, which has a name, into temporary files in `folder`.
 ///
+/// More data have more in common, so an image is smaller than its sample promises. How much two halves of the sample gain
+/// from being one is taken for what each doubling up to all data gains. If the image itself seems to be made with the
+/// options of a candidate, all estimates are scaled so that this one's is the true size.
+///
 /// # Errors
 /// [`EstimateError`] if the image is corrupt, or temporary files can't be written.
 pub fn estimate(
@@ -37,36 +44,49 @@ pub fn estimate(
     let path = Path::new("image");
     let source = lith_source::image(Arc::clone(image), path, &lith_source::Options::default())?;
     let now = devices_size(image);
-    let sample = Sample::new(&source.tree, SAMPLE);
-    let built = |options: &Options| match &sample {
-        None => build(source.filesystem(), options, folder),
-        Some(sample) => build(
-            Filesystem::new(&sample.tree, &SampleContents { sample, source: &source }),
-            options,
-            folder,
-        ),
+    let estimate = |name: &str, sample_image, image| Estimate {
+        name: name.to_owned(),
+        sample_image,
+        image,
+        ratio: number::ratio(image, now),
     };
-    let (sample_bytes, sample_stored) = match &sample {
-        None => (facts.contents.as_ref().map_or(0, |contents| contents.bytes), now),
-        Some(sample) => (sample.bytes(), measure(image, facts, &source, sample)?),
+    let samples = Sample::new(&source.tree, SAMPLE).zip(Sample::halves(&source.tree, SAMPLE));
+    let Some((sample, halves)) = samples else {
+        let built = candidates.iter().map(|(name, options)| {
+            let (size, _) = trial::build(source.filesystem(), options, folder)?;
+            Ok(estimate(name, size, size))
+        });
+        let presets = built.collect::<Result<_, EstimateError>>()?;
+        let bytes = facts.contents.as_ref().map_or(0, |contents| contents.bytes);
+        let [sample_bytes, sample_stored] = [bytes, now];
+        return Ok(Estimates {
+            sample_bytes,
+            sample_stored,
+            is_whole: true,
+            now,
+            presets,
+            own: None,
+        });
     };
-    let estimate = |(name, options): &(&str, Options)| {
-        let (sample_image, name) = (built(options)?, (*name).to_owned());
-        let image =
-            if sample.is_none() { sample_image } else { scale(sample_image, now, sample_stored) };
-        Ok(Estimate { name, sample_image, image, ratio: number::ratio(image, now) })
-    };
-    let presets = candidates.iter().map(estimate).collect::<Result<_, EstimateError>>()?;
-    Ok(Estimates { sample_bytes, sample_stored, is_whole: sample.is_none(), now, presets })
-}
-
-/// Bytes of an image of a tree.
-fn build(fs: Filesystem<'_>, options: &Options, folder: &Path) -> Result<u64, EstimateError> {
-    let failed = |source| EstimateError::Temporary { folder: folder.to_owned(), source };
-    let file = tempfile::tempfile_in(folder).map_err(failed)?;
-    let output = Output::new(&file, 0);
-    let built = lith_builder::build(fs, output, options, &Context::new(folder))?;
-    Ok(built.report.image_bytes)
+    let samples = Samples { source: &source, whole: &sample, halves: &halves, folder };
+    let trials = candidates.iter().map(|(_, options)| Trial::new(&samples, options));
+    let trials = trials.collect::<Result<Vec<_>, EstimateError>>()?;
+    let sample_stored = measure(image, facts, &source, &sample)?;
+    let all = facts.contents.as_ref().map_or(0, |contents| contents.bytes);
+    let scale = Scale::new(&trials, image, [sample_stored, sample.bytes(), all]);
+    let presets = candidates
+        .iter()
+        .zip(&trials)
+        .map(|((name, _), trial)| estimate(name, trial.bytes, scale.image(trial, now)));
+    let own = scale.own.and_then(|own| candidates.get(own)).map(|(name, _)| (*name).to_owned());
+    Ok(Estimates {
+        sample_bytes: sample.bytes(),
+        sample_stored,
+        is_whole: false,
+        now,
+        presets: presets.collect(),
+        own,
+    })
 }
 
 /// The stored bytes of a sample in the image: its data, and a share of all else by its number of inodes.
