@@ -20,7 +20,7 @@ pub enum Data {
 /// What happens if a file can't be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
-    /// All such files are told, and there is no source.
+    /// The error names all such files.
     #[default]
     Fail,
     /// It is left out, with a note. A directory that can't be listed is empty.

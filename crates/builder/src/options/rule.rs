@@ -33,7 +33,7 @@ impl Files {
         Self { test: Arc::new(test), pattern: None }
     }
 
-    /// The same files, by the pattern that chooses them. Whoever wrote it is told if it matches nothing.
+    /// The same files, by the pattern that chooses them. A pattern that matches nothing is reported.
     #[must_use]
     pub fn named(self, pattern: &str) -> Self {
         Self { pattern: Some(pattern.into()), ..self }

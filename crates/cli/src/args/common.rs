@@ -85,7 +85,7 @@ impl WorkersArgs {
 /// What is printed beside the result, and how. All verbs have these options.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct MessageArgs {
-    /// Print only what is asked for and errors: no progress, no notes, no summary
+    /// Print only results and errors: no progress, no notes, no summary
     #[arg(short, long, global = true, display_order = 900)]
     pub(crate) quiet: bool,
 

@@ -35,7 +35,7 @@ pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outco
     let builder = request.builder();
     let Build { image, kernel_notes, json, .. } = request;
     let (streams, is_shown) = (image == Path::new("-"), !messages.quiet);
-    // Nothing shall fail after the image is in place but writing this.
+    // Opened first: once the image is in place, only writing this may fail.
     let mut output: Box<dyn Write> =
         if streams { Box::new(io::stderr()) } else { Box::new(output::stdout()?) };
     let Built { report, notes, unmatched, .. } =

@@ -290,8 +290,7 @@ impl<'a> Builder<'a> {
     ///
     /// # Errors
     /// [`Error`] names the cause. The file at `path` is unchanged then, unless the error is that the new one is in place and
-    /// its directory can't be synced. [`Error::Occupied`] if what
-    /// is there is no image: see [`force`](Self::force).
+    /// its directory can't be synced. [`Error::Occupied`] if what is there is no image: see [`force`](Self::force).
     pub fn build_to(self, path: impl AsRef<Path>) -> Result<Built, Error> {
         let path = path.as_ref();
         if !self.job.force {

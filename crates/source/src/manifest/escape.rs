@@ -3,7 +3,7 @@
 use super::error::ManifestProblem;
 
 /// The bytes of a field with escapes as C has them: `\x2c`, `\054` (three digits), `\n`, `\s` for a space, `\\`; any other
-/// character stands for itself.
+/// character is itself.
 pub(super) fn unescape(field: &[u8]) -> Result<Vec<u8>, ManifestProblem> {
     let wrong = || ManifestProblem::field("name or value", field);
     let mut bytes = Vec::with_capacity(field.len());
@@ -21,7 +21,7 @@ pub(super) fn unescape(field: &[u8]) -> Result<Vec<u8>, ManifestProblem> {
     Ok(bytes)
 }
 
-/// The byte that an escape after its backslash stands for, and the length of the escape.
+/// The byte of an escape, given what follows its backslash, and the length of the escape.
 fn escaped(rest: &[u8]) -> Option<(u8, usize)> {
     Some(match rest {
         [b'x', high, low, ..] => (digits(&[*high, *low], 16)?, 3),
@@ -51,7 +51,7 @@ fn digits(digits: &[u8], radix: u32) -> Option<u8> {
     u8::from_str_radix(str::from_utf8(digits).ok()?, radix).ok()
 }
 
-/// The bytes that pairs of hexadecimal digits stand for.
+/// The bytes of pairs of hexadecimal digits.
 pub(super) fn unhex(field: &[u8]) -> Result<Vec<u8>, ManifestProblem> {
     let (pairs, rest) = field.as_chunks::<2>();
     let bytes = pairs.iter().map(|pair| digits(pair, 16)).collect::<Option<Vec<_>>>();

@@ -75,7 +75,7 @@ pub fn with(injections: &[&str]) -> Command {
     for injection in injections {
         command.arg("-e").arg(format!("inject={injection}"));
     }
-    // A panic shall be told in few words.
+    // A panic prints no backtrace.
     command.env("RUST_BACKTRACE", "0");
     command
 }

@@ -27,7 +27,7 @@ fn peak(words: [&str; 2], image: &Path) -> u64 {
     String::from_utf8_lossy(&output.stdout).trim().parse().unwrap()
 }
 
-/// Small ones always, so that a leak is found early; those of the promise when asked for.
+/// Small ones always, so that a leak is found early; those of the promise by a variable.
 #[test]
 fn a_large_file_takes_no_more_memory_than_the_budget() {
     let folder = place::large_folder();

@@ -34,7 +34,7 @@ use tempfile::TempDir;
 
 const OLD: &str = "what was there before";
 
-/// A tree, and beside it a folder with an image that shall not be lost.
+/// A tree, and beside it a folder with an image that must not be lost.
 struct Bed {
     folder: TempDir,
 }
