@@ -22,7 +22,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
     return tmp_path
 
 
-def test_the_guide(folder: pathlib.Path, repository: pathlib.Path) -> None:
+def test_the_guide(folder: pathlib.Path, repository: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (repository / "docs" / "guide" / "python.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert len(blocks) == 6
@@ -30,7 +30,8 @@ def test_the_guide(folder: pathlib.Path, repository: pathlib.Path) -> None:
     for number, block in enumerate(blocks):
         missing = missing_part(block)
         if missing:
-            print(f"SKIP python, block {number} of the guide: {missing}")
+            with capsys.disabled():
+                print(f"\nSKIP python: block {number} of the guide: {missing}")
         else:
             exec(compile(block, f"block {number} of python.md", "exec"), names)
 

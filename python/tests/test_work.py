@@ -171,7 +171,6 @@ def test_an_interrupt_cancels_a_build(tmp_path: pathlib.Path) -> None:
 
 def test_mounting(image_path: pathlib.Path, tree: pathlib.Path, tmp_path: pathlib.Path) -> None:
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-        print("SKIP python, mounting: no /dev/fuse")
         pytest.skip("no /dev/fuse")
     try:
         mounted = lith.mount(image_path, tmp_path)
