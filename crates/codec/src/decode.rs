@@ -55,13 +55,30 @@ pub enum DecodeError {
 /// # Errors
 /// [`DecodeError::Corrupt`] or `TooShort` for a stream that does not hold what is expected; the contents of `output` are unspecified then.
 pub fn decode(algorithm: Algorithm, input: &[u8], output: &mut [u8]) -> Result<(), DecodeError> {
-    let decoded = match algorithm {
+    let decoded = whole(algorithm, input, output);
+    check(algorithm, decoded, input.len(), output.len())
+}
+
+/// Decodes a whole stream, which holds at most `output.len()` bytes, and returns their number.
+///
+/// # Errors
+/// [`DecodeError::Corrupt`] for a stream that is not sound or holds more; the contents of `output` are unspecified then.
+pub fn decode_up_to(
+    algorithm: Algorithm,
+    input: &[u8],
+    output: &mut [u8],
+) -> Result<usize, DecodeError> {
+    let corrupt = DecodeError::Corrupt { algorithm, input: input.len(), output: output.len() };
+    whole(algorithm, input, output).ok_or(corrupt)
+}
+
+fn whole(algorithm: Algorithm, input: &[u8], output: &mut [u8]) -> Option<usize> {
+    match algorithm {
         Algorithm::Lz4 => lz4::decompress(input, output),
         Algorithm::Lzma => lzma::decompress(input, output),
         Algorithm::Deflate => deflate::decompress(input, output),
         Algorithm::Zstd => zstd::decompress(input, output),
-    };
-    check(algorithm, decoded, input.len(), output.len())
+    }
 }
 
 /// Decodes the first `output.len()` bytes of a stream that may hold more.

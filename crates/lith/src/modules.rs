@@ -93,14 +93,14 @@ pub mod reader {
     };
 }
 
-/// Reading trees from directories, tars and images.
+/// Reading trees from directories, tars and images of EROFS and SquashFS.
 pub mod source {
     pub use lith_source::{
         Damage, Data, ExcludeError, Excludes, ImageError, Loss, Losses, LostRanges,
         ManifestProblem, Note, NoteKind, OnError, Opened, Options, Part, ReadBytes, Refusal,
-        Source, SourceError, TYPE_BYTES, TarEnd, TarError, directory, foreign_type, image,
-        image_below, image_file, manifest, merge, open, read_what_is_there, salvage, tar,
-        tar_stream,
+        Source, SourceError, SquashFsError, TYPE_BYTES, TarEnd, TarError, directory, foreign_type,
+        image, image_below, image_file, is_squashfs, is_tar, manifest, merge, open,
+        read_what_is_there, salvage, squashfs, tar, tar_stream,
     };
 }
 

@@ -39,6 +39,8 @@ pub(crate) enum Looks {
     Compressed(Compression),
     /// An EROFS image.
     Image,
+    /// A SquashFS image.
+    SquashFs,
     /// A file that can't be read as a tree, with its type for messages.
     Other(&'static str),
 }
@@ -62,7 +64,7 @@ const COMPRESSIONS: [(&[u8], Compression); 4] = [
 /// Other types that users are likely to try, with their names in the error.
 const OTHERS: [(&[u8], &str); 9] = [
     (b"PK\x03\x04", "a zip archive"),
-    (b"hsqs", "a SquashFS image"),
+    (b"sqsh", "a SquashFS image of big-endian byte order"),
     (b"\x04\x22\x4d\x18", "LZ4-compressed data"),
     (b"LZIP", "lzip-compressed data"),
     (b"\x1f\x9d", "compress-compressed data"),
@@ -83,6 +85,9 @@ pub(crate) fn detect(start: &[u8]) -> Looks {
     }
     if start.get(EROFS.0..).is_some_and(|at| at.starts_with(EROFS.1)) {
         return Looks::Image;
+    }
+    if start.starts_with(&lith_squashfs::MAGIC) {
+        return Looks::SquashFs;
     }
     if let Some((_, found)) = COMPRESSIONS.iter().find(|(magic, _)| start.starts_with(magic)) {
         return Looks::Compressed(*found);
@@ -114,9 +119,27 @@ pub fn foreign_type(start: &[u8]) -> Option<&'static str> {
         Looks::Compressed(Compression::Xz) => Some("xz-compressed data"),
         Looks::Compressed(Compression::Zstd) => Some("zstd-compressed data"),
         Looks::Compressed(Compression::Bzip2) => Some("bzip2-compressed data"),
+        Looks::SquashFs => Some("a SquashFS image"),
         Looks::Image => None,
         Looks::Other("empty") => Some("empty"),
         Looks::Tar | Looks::Other(_) => other(start),
+    }
+}
+
+/// Whether a file is a SquashFS image, by its first bytes.
+#[must_use]
+pub fn is_squashfs(start: &[u8]) -> bool {
+    detect(start) == Looks::SquashFs
+}
+
+/// Whether a file is a tar that has members, or compressed as one may be, by its first [`NEEDED`] bytes, or all if it has fewer.
+#[must_use]
+pub fn is_tar(start: &[u8]) -> bool {
+    let is_zero = || start.iter().take(512).all(|byte| *byte == 0);
+    match detect(start) {
+        Looks::Tar => !is_zero(),
+        Looks::Compressed(_) => true,
+        Looks::Image | Looks::SquashFs | Looks::Other(_) => false,
     }
 }
 
@@ -141,7 +164,7 @@ mod tests {
             (b"BZh9", Looks::Compressed(Compression::Bzip2)),
             (b"\x5a\x2a\x4d\x18\0", Looks::Compressed(Compression::Zstd)),
             (b"", Looks::Other("empty")),
-            (b"hsqs...", Looks::Other("a SquashFS image")),
+            (b"hsqs...", Looks::SquashFs),
             (b"hello", Looks::Other("something else")),
         ];
         for (start, expected) in cases {
@@ -157,7 +180,7 @@ mod tests {
         let cases: [(&[u8], Option<&str>); 5] = [
             (&[0; 1024], None),
             (b"\x1f\x8b\x08", Some("gzip-compressed data")),
-            (b"sqsh", None),
+            (b"sqs", None),
             (b"hsqs", Some("a SquashFS image")),
             (b"", Some("empty")),
         ];

@@ -7,7 +7,7 @@ use std::{
 
 use lith_tree::{NameError, TreeError};
 
-use crate::{ManifestProblem, TarError};
+use crate::{ManifestProblem, SquashFsError, TarError};
 
 /// Why a source can't be read as a tree.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +56,7 @@ pub enum SourceError {
         source: ManifestProblem,
     },
     /// It is neither a directory nor a tar nor an image.
-    #[error("{}: is {found}; expected a directory, an EROFS image or a tar (plain, or compressed with gzip, xz, zstd or bzip2)", path.display())]
+    #[error("{}: is {found}; expected a directory, an EROFS image, a SquashFS image or a tar (plain, or compressed with gzip, xz, zstd or bzip2)", path.display())]
     Unknown {
         /// The file.
         path: PathBuf,
@@ -81,6 +81,14 @@ pub enum SourceError {
         /// What is wrong and where.
         source: TarError,
     },
+    /// A SquashFS image is damaged, or a file in it can't be part of a tree.
+    #[error("{}", path.display())]
+    SquashFs {
+        /// The image.
+        path: PathBuf,
+        /// What is wrong and where.
+        source: SquashFsError,
+    },
     /// Temporary data could not be written.
     #[error("{}: cannot write temporary data there", dir.display())]
     Spool {
@@ -92,7 +100,7 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// The path of the file concerned; for [`Self::Tar`] that of the tar, for [`Self::Several`] the first one.
+    /// The path of the file concerned; for [`Self::Tar`] and [`Self::SquashFs`] that of the tar or image, for [`Self::Several`] the first one.
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
@@ -103,6 +111,7 @@ impl SourceError {
             | Self::Unknown { path, .. }
             | Self::Compressed { path, .. }
             | Self::Tar { path, .. }
+            | Self::SquashFs { path, .. }
             | Self::Manifest { path, .. }
             | Self::Spool { dir: path, .. } => path,
             Self::Several(errors) => errors.first().map_or(Path::new(""), Self::path),

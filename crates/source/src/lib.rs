@@ -1,4 +1,4 @@
-//! How does a directory, a tar, an image or a list of files become a tree?
+//! How does a directory, a tar, an image, a SquashFS image or a list of files become a tree?
 //!
 //! Each function returns a [`Source`]: a [`Tree`] whose inodes are numbered in the order of its walk, and the [`Contents`] that read
 //! the bytes of its files. The bytes stay where they are stored, except for tars that can be read only once: the
@@ -20,13 +20,14 @@ mod options;
 mod prune;
 mod salvage;
 mod seen;
+mod squashfs;
 mod tar;
 
 use std::fmt;
 
 use lith_tree::{Contents, Filesystem, Tree};
 
-pub use detect::{NEEDED as TYPE_BYTES, foreign_type};
+pub use detect::{NEEDED as TYPE_BYTES, foreign_type, is_squashfs, is_tar};
 pub use directory::directory;
 pub use error::SourceError;
 pub use image::{ImageError, image, image_below, image_file};
@@ -37,6 +38,7 @@ pub use note::{Note, NoteKind};
 pub use open::{Opened, open};
 pub use options::{Data, OnError, Options, TarEnd};
 pub use salvage::{Loss, Losses, LostRanges, ReadBytes, read_what_is_there, salvage};
+pub use squashfs::{SquashFsError, squashfs};
 pub use tar::{Damage, Part, Refusal, TarError, tar, tar_stream};
 
 /// A tree, the bytes of its files, and what of the original it lacks.

@@ -28,3 +28,7 @@ pub(crate) const PATH_MAX: usize = 4096;
 
 /// Threads that scan a directory. More gain nothing on a local disk.
 pub(crate) const SCANNERS: usize = 4;
+
+/// Bytes of all different sets of extended attributes of a SquashFS image. Sets can share their values, so their number justifies no
+/// memory; root filesystems have a few hundred sets of less than 100 bytes.
+pub(crate) const SQUASHFS_XATTRS: usize = 256 << 20;

@@ -1,25 +1,27 @@
-//! Opens a path of any type: a directory, a tar or an image.
+//! Opens a path of any type: a directory, a tar, a SquashFS image or an image.
 
 use std::{fs::File, io, os::fd::AsFd, os::unix::fs::FileTypeExt, path::Path};
+
+use lith_device::FileDevice;
 
 use crate::{
     Options, Source, SourceError,
     detect::{self, Looks, detect},
     directory,
     error::cannot,
-    tar,
+    squashfs, tar,
 };
 
 /// What is at a path.
 #[derive(Debug)]
 pub enum Opened {
-    /// A directory or tar, read.
+    /// A directory, tar or SquashFS image, read.
     Source(Source),
     /// A file that starts as an EROFS image does, not read yet.
     Image(File),
 }
 
-/// Reads the directory or tar at `path`, or returns the image there. `-` is a tar on standard input.
+/// Reads the directory, tar or SquashFS image at `path`, or returns the image there. `-` is a tar on standard input.
 ///
 /// # Errors
 /// [`SourceError`] names the file that can't be read, and the cause.
@@ -36,8 +38,13 @@ pub fn open(path: &Path, options: &Options) -> Result<Opened, SourceError> {
     let file = File::open(path).map_err(cannot("open", path))?;
     if metadata.is_file() || metadata.file_type().is_block_device() {
         let start = tar::first_bytes(&file, detect::NEEDED).map_err(cannot("read", path))?;
-        if detect(&start) == Looks::Image {
-            return Ok(Opened::Image(file));
+        match detect(&start) {
+            Looks::Image => return Ok(Opened::Image(file)),
+            Looks::SquashFs => {
+                let device = FileDevice::new(file).map_err(cannot("read", path))?;
+                return squashfs(device, path, options).map(Opened::Source);
+            }
+            _ => {}
         }
     }
     tar(file, path, options).map(Opened::Source)

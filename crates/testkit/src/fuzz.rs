@@ -9,7 +9,7 @@ use lith::{
     builder::{IndexForm, Options},
     device::MemoryDevice,
     reader::{DataRange as ReaderRange, Image, Inode},
-    source::{self, Source},
+    source::{self, OnError, Source},
     tree::{Aspects, DataRange, Filesystem, InodeIndex, Kind},
 };
 use lith_codec::{
@@ -32,9 +32,10 @@ use crate::{compare, image, recipe};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 8] = [
     ("reader_open_walk", reader_open_walk),
     ("tar_source", tar_source),
+    ("squashfs_source", squashfs_source),
     ("zmap_tables", zmap_tables),
     ("dirent_block", dirent_block),
     ("lz4_decode", lz4_decode),
@@ -159,6 +160,18 @@ pub fn tar_source(bytes: &[u8]) {
         options.spool_dir = std::env::temp_dir();
     });
     if let Ok(source) = source::tar_stream(Cursor::new(bytes), Path::new("tar"), &options) {
+        touch(&source);
+    }
+}
+
+/// Reads a SquashFS image with all its contents.
+pub fn squashfs_source(bytes: &[u8]) {
+    let skip = bytes.len() % 2 == 1;
+    let options = source::Options::with(|options| {
+        options.on_error = if skip { OnError::Skip } else { OnError::Fail };
+    });
+    let device = MemoryDevice::new(bytes.to_vec());
+    if let Ok(source) = source::squashfs(device, Path::new("image"), &options) {
         touch(&source);
     }
 }

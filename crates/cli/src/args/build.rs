@@ -107,7 +107,7 @@ Examples:
   SOURCE_DATE_EPOCH=1700000000 lith build rootfs rootfs.erofs"
 )]
 struct Arguments {
-    /// A directory, a tar (plain, gzip, xz, zstd or bzip2; `-`: standard input) or an EROFS image. Of several, each is a
+    /// A directory, a tar (plain, gzip, xz, zstd or bzip2; `-`: standard input), or an image of EROFS or SquashFS. Of several, each is a
     /// layer on top of the one before, as overlayfs has them
     #[arg(value_name = "SOURCE", required_unless_present = "manifest")]
     sources: Vec<PathBuf>,

@@ -1,7 +1,7 @@
 //! Defines the arguments of `lith cat`.
 
 use super::{
-    common::{ImageArgs, SalvageArgs},
+    common::{self, ImageArgs, SalvageArgs},
     paths::PathArgs,
 };
 
@@ -14,7 +14,9 @@ Examples:
   lith cat image.erofs /etc/os-release
   lith cat image.erofs /boot/vmlinuz > vmlinuz
   lith cat image.erofs '/etc/apt/**/*.list'
-  lith cat image.erofs --files-from names",
+  lith cat image.erofs --files-from names
+  lith cat image.squashfs /etc/fstab",
+    mut_arg("image", common::any_file),
     mut_arg("paths", |paths| paths.required_unless_present("files_from"))
 )]
 pub(crate) struct Cat {

@@ -55,9 +55,23 @@ pub(crate) struct SalvageArgs {
     pub(crate) keep_going: bool,
 }
 
+/// Makes the argument of an image that of a tree in a file of any kind.
+pub(super) fn any_file(argument: clap::Arg) -> clap::Arg {
+    argument.help(
+        "An EROFS or SquashFS image, or a tar; `-`: the image in the file that is standard input",
+    )
+}
+
+/// Leaves an argument as it is, but last, which all are that are changed: so paths stay after the image.
+pub(super) fn last(argument: clap::Arg) -> clap::Arg {
+    argument
+}
+
 /// Makes the argument of an image that of a tree of any kind.
 pub(super) fn any_tree(argument: clap::Arg) -> clap::Arg {
-    argument.value_name("SOURCE").help("A directory, a tar (`-`: standard input) or an EROFS image")
+    argument
+        .value_name("SOURCE")
+        .help("A directory, a tar (`-`: standard input), an EROFS or SquashFS image")
 }
 
 /// The number of threads.

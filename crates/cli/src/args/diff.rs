@@ -13,8 +13,8 @@ use super::{
 /// Compare two trees
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Compares two trees, each a directory, a tar or an EROFS image, by content, mode, owner, time, links, \
-        device number and extended attributes, and prints each difference with its path; with --json as one \
+    long_about = "Compares two trees, each a directory, a tar or an image of EROFS or SquashFS, by content, mode, owner, time, \
+        links, device number and extended attributes, and prints each difference with its path; with --json as one \
         object per line.\n\n\
         Exit codes are those of diff(1): 0 no differences, 1 differences, 2 failure or wrong usage.",
     after_long_help = "\
@@ -24,7 +24,7 @@ Examples:
   lith diff -q a.erofs b.erofs && echo equal"
 )]
 pub(crate) struct Diff {
-    /// A directory, a tar (`-`: standard input) or an EROFS image
+    /// A directory, a tar (`-`: standard input), an EROFS or SquashFS image
     pub(crate) a: PathBuf,
 
     /// Another one

@@ -5,7 +5,7 @@ use super::common::{self, ImageArgs, SalvageArgs};
 /// Print a whole tree as text
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Prints a line for each path of an image, tar or directory, with all attributes and the SHA-256 of \
+    long_about = "Prints a line for each path of an image of EROFS or SquashFS, tar or directory, with all attributes and the SHA-256 of \
         the content. Order and form depend on the tree only: equal trees have equal dumps.\n\n\
         Fields: path type mode uid gid mtime.sec mtime.nsec nlink size rdev sha256 target xattrs first-path.",
     after_long_help = "\

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use lith::export::{Existing, ExtractOptions, Owners};
 
 use super::{
-    common::{ImageArgs, SalvageArgs, WorkersArgs},
+    common::{self, ImageArgs, SalvageArgs, WorkersArgs},
     paths::PathArgs,
     value,
 };
@@ -24,7 +24,10 @@ Examples:
   lith extract -C copy image.erofs /etc '/usr/share/doc/**/copyright'
   lith extract -C / --overwrite image.erofs /etc/os-release
   lith extract -C copy -0 -T names image.erofs
-  lith extract -C rest --keep-going damaged.erofs"
+  lith extract -C rest --keep-going damaged.erofs
+  lith extract -C copy image.squashfs",
+    mut_arg("image", common::any_file),
+    mut_arg("paths", common::last)
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Extract {

@@ -2,7 +2,10 @@
 
 use clap::ArgAction;
 
-use super::{common::ImageArgs, paths::PathArgs};
+use super::{
+    common::{self, ImageArgs},
+    paths::PathArgs,
+};
 
 /// List directories of an image
 #[derive(Debug, clap::Args)]
@@ -16,7 +19,10 @@ Examples:
   lith ls -lh image.erofs /etc           with modes, owners, sizes and times (UTC)
   lith ls -ld image.erofs '/usr/lib/*.d' directories themselves
   lith ls -R0 image.erofs | xargs -0n1   all paths, for other programs
-  lith ls -R --json image.erofs | jq -r 'select(.size > 1000000).path'",
+  lith ls -R --json image.erofs | jq -r 'select(.size > 1000000).path'
+  lith ls -lR rootfs.tar.zst             also tars and SquashFS images",
+    mut_arg("image", common::any_file),
+    mut_arg("paths", common::last),
     disable_help_flag = true
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use lith::export::MemberOrder;
 
 use super::{
-    common::{ImageArgs, SalvageArgs},
+    common::{self, ImageArgs, SalvageArgs},
     paths::PathArgs,
     stream::StreamCompression,
 };
@@ -21,7 +21,10 @@ Examples:
   lith tar -o image.tar.zst image.erofs
   lith tar -o etc.tar image.erofs /etc
   lith tar --order stored --compress zstd,19 image.erofs > image.tar.zst
-  lith tar image.erofs | docker import - image"
+  lith tar image.erofs | docker import - image
+  lith tar -o image.tar image.squashfs",
+    mut_arg("image", common::any_file),
+    mut_arg("paths", common::last)
 )]
 pub(crate) struct Tar {
     #[command(flatten)]

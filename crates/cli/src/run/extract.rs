@@ -6,9 +6,8 @@ use anyhow::Context;
 use lith::{export, tree::DisplayPath};
 
 use super::{
-    paths::{self, is_pattern},
-    subject::Subject,
-    trees,
+    paths::is_pattern,
+    trees::{self, Opened},
 };
 use crate::{
     args::{MessageArgs, extract::Extract},
@@ -21,15 +20,15 @@ use crate::{
 };
 
 pub(crate) fn run(request: &Extract, messages: MessageArgs) -> anyhow::Result<Outcome> {
-    let subject = Subject::open(&request.image)?;
+    let on_error = request.salvage.on_error();
+    let opened = trees::open_any(&request.image, on_error)?;
     let mut wanted = request.paths.clone();
     let directory = match &request.directory {
         Some(directory) => directory.clone(),
-        None if names_destination(request, &subject)? => PathBuf::from(wanted.paths.remove(0)),
+        None if names_destination(request, &opened)? => PathBuf::from(wanted.paths.remove(0)),
         None => default_directory(&request.image.image)?,
     };
-    let paths = paths::requested(&subject, &wanted, |_any| true)?;
-    let source = trees::of_image(subject, request.salvage.on_error())?;
+    let (paths, source) = opened.select(&wanted, on_error)?;
     let (source, lost) = request.salvage.apply(source, &paths);
     let selection = trees::select(&source, &request.image.image, &paths)?;
     if request.directory.is_none() && !messages.quiet {
@@ -50,11 +49,11 @@ pub(crate) fn run(request: &Extract, messages: MessageArgs) -> anyhow::Result<Ou
 
 /// Whether the first path is the destination, as before there was -C: the image doesn't have it, and it exists here or can
 /// be created.
-fn names_destination(request: &Extract, subject: &Subject<'_>) -> anyhow::Result<bool> {
+fn names_destination(request: &Extract, opened: &Opened<'_>) -> anyhow::Result<bool> {
     let Some(first) = request.paths.paths.first() else { return Ok(false) };
     let here = Path::new(first);
     let bytes = first.as_encoded_bytes();
-    if subject.find(bytes, false).is_err() {
+    if !opened.has(bytes) {
         let parent = crate::output::directory_of(here);
         return Ok(here.is_dir() || !is_pattern(bytes) && !here.exists() && parent.is_dir());
     }

@@ -1,15 +1,16 @@
-//! Lists a directory of an image (`lith ls`).
+//! Lists a directory of an image or another tree (`lith ls`).
 
-use std::{collections::HashSet, io::Write};
+use std::{collections::HashSet, hash::Hash, io::Write};
 
 use anyhow::Context;
-use lith::{
-    format::{addr::Nid, file_type::FileType, inode::InodeData},
-    reader::{DirEntry, Inode, ReadDir},
-    tree::DisplayPath,
-};
+use lith::{format::file_type::FileType, source::OnError, tree::DisplayPath};
 
-use super::{owners::Owners, paths, subject::Subject};
+use super::{
+    owners::Owners,
+    paths,
+    trees::{self, Opened},
+    volume::{Entries, Entry, Volume},
+};
 use crate::{
     args::ls::Ls,
     exit::Outcome,
@@ -17,44 +18,50 @@ use crate::{
         self, Stdout,
         attributes::{HumanSize, ModeString, Time, Zone},
         color::{self, painted},
-        file::FileRecord,
+        file::{Attributes, FileRecord},
         json,
     },
 };
 
 pub(crate) fn run(request: &Ls) -> anyhow::Result<Outcome> {
-    let subject = Subject::open(&request.image)?;
-    let mut paths = paths::requested(&subject, &request.paths, |_any| true)?;
+    match trees::open_any(&request.image, OnError::Fail)? {
+        Opened::Image(subject) => list(request, &*subject),
+        Opened::Tree(subject) => list(request, &subject),
+    }
+}
+
+fn list(request: &Ls, volume: &impl Volume) -> anyhow::Result<Outcome> {
+    let mut paths = paths::requested(volume, &request.paths, |_any| true)?;
     if paths.is_empty() {
         paths.push(b"/".to_vec());
     }
-    let found = paths.iter().map(|path| Ok((&**path, subject.find(path, false)?)));
+    let found = paths.iter().map(|path| Ok((&**path, volume.find(path, false)?)));
     let found = found.collect::<anyhow::Result<Vec<_>>>()?;
-    let lists = |inode: &Inode| inode.file_type == FileType::Directory && !request.directory;
-    let (directories, files): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|(_, inode)| lists(inode));
-    let owners = if request.names { Owners::of(&subject.image) } else { Owners::default() };
+    let (directories, files): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, node)| {
+        volume.attributes(node).file_type == FileType::Directory && !request.directory
+    });
+    let owners = if request.names { Owners::of(volume) } else { Owners::default() };
     let mut list = List {
-        subject: &subject,
+        volume,
         request,
         owners,
         with_paths: request.recursive || (request.paths.null && paths.len() > 1),
         output: output::stdout()?,
     };
-    for (path, inode) in &files {
-        list.show(path, path, inode)?;
+    for (path, node) in &files {
+        list.show(path, path, node)?;
     }
-    for (number, (path, inode)) in directories.iter().enumerate() {
+    for (number, (path, node)) in directories.iter().enumerate() {
         if paths.len() > 1 {
             list.heading(path, number > 0 || !files.is_empty())?;
         }
-        list.directory(path, inode)?;
+        list.directory(path, node)?;
     }
     output::finish(list.output)
 }
 
-struct List<'a> {
-    subject: &'a Subject<'a>,
+struct List<'a, V> {
+    volume: &'a V,
     request: &'a Ls,
     owners: Owners,
     /// Whether entries of directories are shown with their paths.
@@ -63,13 +70,13 @@ struct List<'a> {
 }
 
 /// A directory that is being listed.
-struct Level<'a> {
+struct Level<'a, I> {
     /// Length of its path in bytes.
     path: usize,
-    entries: ReadDir<'a>,
+    entries: Entries<'a, I>,
 }
 
-impl<'a> List<'a> {
+impl<'a, V: Volume> List<'a, V> {
     /// The line before the entries of one of several directories, for people.
     fn heading(&mut self, path: &[u8], follows: bool) -> anyhow::Result<()> {
         if !(self.request.json || self.with_paths) {
@@ -79,10 +86,10 @@ impl<'a> List<'a> {
         Ok(())
     }
 
-    fn directory(&mut self, start_path: &[u8], start: &Inode) -> anyhow::Result<()> {
+    fn directory(&mut self, start_path: &[u8], start: &V::Node) -> anyhow::Result<()> {
         // One buffer for the paths of all levels: with a path each, deep nesting would take quadratic memory.
         let mut path = start_path.to_vec();
-        let mut met = HashSet::from([start.nid]);
+        let mut met = HashSet::from([self.volume.id(start)]);
         let mut levels = vec![self.level(&path, start)?];
         while let Some(level) = levels.last_mut() {
             path.truncate(level.path);
@@ -90,65 +97,68 @@ impl<'a> List<'a> {
                 levels.pop();
                 continue;
             };
-            let entry = entry.map_err(|error| self.subject.about(&path, error))?;
+            let entry = entry?;
             push_name(&mut path, &entry.name);
             if let Some(directory) = self.entry(&entry, &path)? {
-                enter(&mut met, directory.nid, &path)?;
+                enter(&mut met, self.volume.id(&directory), &path)?;
                 levels.push(self.level(&path, &directory)?);
             }
         }
         Ok(())
     }
 
-    fn level(&self, path: &[u8], directory: &Inode) -> anyhow::Result<Level<'a>> {
-        let subject = self.subject;
-        let entries = subject.image.read_dir(directory);
-        let entries = entries.map_err(|error| subject.about(path, error))?;
+    fn level(&self, path: &[u8], directory: &V::Node) -> anyhow::Result<Level<'a, V::Id>> {
+        let entries = self.volume.entries(path, directory)?;
         Ok(Level { path: path.len(), entries })
     }
 
-    /// Shows an entry; returns its inode if it is a directory to descend into.
-    fn entry(&mut self, entry: &DirEntry, path: &[u8]) -> anyhow::Result<Option<Inode>> {
+    /// Shows an entry; returns its file if it is a directory to descend into.
+    fn entry(&mut self, entry: &Entry<V::Id>, path: &[u8]) -> anyhow::Result<Option<V::Node>> {
         let request = self.request;
         let shown = if self.with_paths { path } else { &entry.name };
         if !(request.long || request.json || request.recursive) {
             self.name(shown, entry.file_type.unwrap_or(FileType::Regular))?;
             return Ok(None);
         }
-        let inode = self.subject.image.inode(entry.nid);
-        let inode = inode.map_err(|error| self.subject.about(path, error))?;
-        self.show(shown, path, &inode)?;
-        let goes_on = request.recursive && inode.file_type == FileType::Directory;
-        Ok(goes_on.then_some(inode))
+        let node = self.volume.node(path, entry.id)?;
+        self.show(shown, path, &node)?;
+        let is_directory = self.volume.attributes(&node).file_type == FileType::Directory;
+        Ok((request.recursive && is_directory).then_some(node))
     }
 
-    fn show(&mut self, shown: &[u8], path: &[u8], inode: &Inode) -> anyhow::Result<()> {
+    fn show(&mut self, shown: &[u8], path: &[u8], node: &V::Node) -> anyhow::Result<()> {
+        let file = self.volume.attributes(node);
         if !(self.request.long || self.request.json) {
-            return self.name(shown, inode.file_type);
+            return self.name(shown, file.file_type);
         }
-        let target = self.subject.target(path, inode)?;
+        let target = self.volume.target(path, node)?;
         if self.request.json {
-            let record = FileRecord::new(path, inode, target.as_deref());
+            let record = FileRecord::new(path, &file, target.as_deref());
             json::write_line(&mut self.output, &record)?;
         } else {
-            self.line(shown, inode, target.as_deref())?;
+            self.line(shown, &file, target.as_deref())?;
         }
         Ok(())
     }
 
     /// Writes a line as `ls -l` does.
-    fn line(&mut self, name: &[u8], inode: &Inode, target: Option<&[u8]>) -> anyhow::Result<()> {
+    fn line(
+        &mut self,
+        name: &[u8],
+        file: &Attributes,
+        target: Option<&[u8]>,
+    ) -> anyhow::Result<()> {
         let request = self.request;
-        let mode = ModeString(inode.file_type, inode.mode);
-        let (uid, gid) = (self.owners.user(inode.uid), self.owners.group(inode.gid));
-        let size = match inode.data {
-            InodeData::Device(rdev) => format!("{}, {}", rdev.major, rdev.minor),
-            _ if request.human_readable => HumanSize(inode.size).to_string(),
-            _ => inode.size.to_string(),
+        let mode = ModeString(file.file_type, file.mode);
+        let (uid, gid) = (self.owners.user(file.uid), self.owners.group(file.gid));
+        let size = match file.rdev {
+            Some((major, minor)) => format!("{major}, {minor}"),
+            _ if request.human_readable => HumanSize(file.size).to_string(),
+            _ => file.size.to_string(),
         };
-        let time = Time(inode.mtime, inode.mtime_nsec, Zone::local_if(request.local));
-        let name = painted(color::of_type(inode.file_type), DisplayPath(name));
-        let nlink = inode.nlink;
+        let time = Time(file.mtime, file.mtime_nsec, Zone::local_if(request.local));
+        let name = painted(color::of_type(file.file_type), DisplayPath(name));
+        let nlink = file.nlink;
         write!(self.output, "{mode} {nlink:>2} {uid:>5} {gid:>5} {size:>10} {time} {name}")?;
         match target {
             Some(target) => writeln!(self.output, " -> {}", DisplayPath(target))?,
@@ -177,7 +187,7 @@ fn push_name(path: &mut Vec<u8>, name: &[u8]) {
 }
 
 /// Records that a directory is listed; fails the second time, as a corrupt image can contain a loop.
-fn enter(met: &mut HashSet<Nid>, directory: Nid, path: &[u8]) -> anyhow::Result<()> {
+fn enter<I: Eq + Hash>(met: &mut HashSet<I>, directory: I, path: &[u8]) -> anyhow::Result<()> {
     let is_new = met.insert(directory);
     is_new
         .then_some(())

@@ -6,7 +6,7 @@ use lith::{reader::Inode, tree::DisplayPath};
 use lith_report::number::{Count, Share};
 use serde::Serialize;
 
-use super::subject::Subject;
+use super::{subject::Subject, volume::Volume};
 use crate::{
     args::map::Map,
     exit::Outcome,

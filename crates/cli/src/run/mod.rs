@@ -26,5 +26,7 @@ mod salvage;
 pub(crate) mod stat;
 pub(crate) mod subject;
 pub(crate) mod tar;
+mod tree;
 mod trees;
 pub(crate) mod umount;
+mod volume;

@@ -1,8 +1,8 @@
-//! Finds the names of owners and groups in an image.
+//! Finds the names of owners and groups in an image or another tree.
 
 use std::collections::HashMap;
 
-use lith::reader::Image;
+use super::volume::Volume;
 
 /// Larger files of names are not read.
 const MOST: u64 = 16 << 20;
@@ -15,9 +15,9 @@ pub(super) struct Owners {
 }
 
 impl Owners {
-    /// Those in the image's /etc/passwd and /etc/group, as far as they can be read.
-    pub(super) fn of(image: &Image) -> Self {
-        let read = |path| names(&content(image, path).unwrap_or_default());
+    /// Those in its /etc/passwd and /etc/group, as far as they can be read.
+    pub(super) fn of(volume: &impl Volume) -> Self {
+        let read = |path: &str| names(&content(volume, path.as_bytes()).unwrap_or_default());
         Self { users: read("/etc/passwd"), groups: read("/etc/group") }
     }
 
@@ -34,9 +34,9 @@ fn shown(names: &HashMap<u32, String>, number: u32) -> String {
     names.get(&number).cloned().unwrap_or_else(|| number.to_string())
 }
 
-fn content(image: &Image, path: &str) -> Option<Vec<u8>> {
-    let inode = image.resolve_following(path).ok()?;
-    let file = image.file(&inode).ok()?;
+fn content(volume: &impl Volume, path: &[u8]) -> Option<Vec<u8>> {
+    let node = volume.find(path, true).ok()?;
+    let file = volume.content(&node).ok()?;
     let mut bytes = vec![0; usize::try_from(file.size().min(MOST)).ok()?];
     file.read_at(&mut bytes, 0).ok()?;
     Some(bytes)

@@ -1,4 +1,4 @@
-//! Finds what paths and patterns of the command line name in an image.
+//! Finds what paths and patterns of the command line name in an image or another tree.
 
 use std::{
     collections::HashSet,
@@ -11,26 +11,22 @@ use std::{
 
 use anyhow::Context;
 use globset::{GlobBuilder, GlobMatcher};
-use lith::{
-    format::file_type::FileType,
-    reader::{DirEntry, Inode},
-    tree::DisplayPath,
-};
+use lith::{format::file_type::FileType, tree::DisplayPath};
 
-use super::subject::Subject;
+use super::volume::Volume;
 use crate::{args::paths::PathArgs, output::error::Place};
 
 /// The requested paths, those of the list after those of the command line. Patterns are replaced by what matches and is of a
 /// type that is `wanted`.
 pub(crate) fn requested(
-    subject: &Subject<'_>,
+    volume: &impl Volume,
     request: &PathArgs,
     wanted: impl Fn(FileType) -> bool,
 ) -> anyhow::Result<Vec<Vec<u8>>> {
     let given = request.paths.iter().map(|path| path.as_encoded_bytes().to_vec());
     let mut paths = Vec::new();
     for path in given.chain(listed(request)?) {
-        match subject.find(&path, false) {
+        match volume.find(&path, false) {
             Ok(_) => {
                 paths.push(path);
                 continue;
@@ -38,9 +34,9 @@ pub(crate) fn requested(
             Err(error) if !is_pattern(&path) => return Err(error),
             Err(_) => {}
         }
-        let found = matching(subject, &path, &wanted)?;
+        let found = matching(volume, &path, &wanted)?;
         if found.is_empty() {
-            return Err(subject.refuse(&path, "nothing matches this pattern"));
+            return Err(volume.refuse(&path, "nothing matches this pattern"));
         }
         paths.extend(found);
     }
@@ -75,33 +71,33 @@ enum Part {
 }
 
 /// A directory in which entries may match the parts of a pattern from one on.
-struct Step {
-    directory: Inode,
+struct Step<N> {
+    directory: N,
     path: Vec<u8>,
     part: usize,
 }
 
 /// The paths that match a pattern, sorted.
-fn matching(
-    subject: &Subject<'_>,
+fn matching<V: Volume>(
+    volume: &V,
     pattern: &[u8],
     wanted: &impl Fn(FileType) -> bool,
 ) -> anyhow::Result<Vec<Vec<u8>>> {
     let (literal, rest) = split(pattern);
     let parts = rest.iter().map(|part| compile(part)).collect::<anyhow::Result<Vec<_>>>()?;
     let path = literal.join(&b'/');
-    let Ok(directory) = subject.image.resolve_following(&path) else { return Ok(Vec::new()) };
+    let Ok(directory) = volume.find(&path, true) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     let mut met = HashSet::new();
     let mut steps = vec![Step { directory, path, part: 0 }];
     while let Some(step) = steps.pop() {
         // A corrupt image can contain a loop of directories.
-        if step.directory.file_type == FileType::Directory
-            && met.insert((step.directory.nid, step.part))
+        if volume.attributes(&step.directory).file_type == FileType::Directory
+            && met.insert((volume.id(&step.directory), step.part))
         {
-            search(subject, &parts, step, &mut |path, inode, part| match part {
-                Some(part) => steps.push(Step { directory: inode, path, part }),
-                None if wanted(inode.file_type) => found.push(path),
+            search(volume, &parts, step, &mut |path, node, part| match part {
+                Some(part) => steps.push(Step { directory: node, path, part }),
+                None if wanted(volume.attributes(&node).file_type) => found.push(path),
                 None => {}
             })?;
         }
@@ -113,22 +109,21 @@ fn matching(
 
 /// Calls `meet` for each entry of the directory that matches the next part, with the number of the part that what is below
 /// it must match, if any is left.
-fn search(
-    subject: &Subject<'_>,
+fn search<V: Volume>(
+    volume: &V,
     parts: &[Part],
-    step: Step,
-    meet: &mut dyn FnMut(Vec<u8>, Inode, Option<usize>),
+    step: Step<V::Node>,
+    meet: &mut dyn FnMut(Vec<u8>, V::Node, Option<usize>),
 ) -> anyhow::Result<()> {
     let after = |part: usize| Some(part + 1).filter(|next| *next < parts.len());
     let Some(part) = parts.get(step.part) else { return Ok(()) };
-    let about = |error| subject.about(&step.path, error);
-    for entry in subject.image.read_dir(&step.directory).map_err(about)? {
-        let entry: DirEntry = entry.map_err(about)?;
+    for entry in volume.entries(&step.path, &step.directory)? {
+        let entry = entry?;
         let is_match = match part {
             Part::Any => true,
             Part::Name(name) => name.is_match(OsStr::from_bytes(&entry.name)),
         };
-        if entry.is_dot_or_dot_dot() || !is_match {
+        if !is_match {
             continue;
         }
         let mut path = step.path.clone();
@@ -136,14 +131,14 @@ fn search(
             path.push(b'/');
         }
         path.extend_from_slice(&entry.name);
-        let inode = subject.image.inode(entry.nid).map_err(|error| subject.about(&path, error))?;
+        let node = volume.node(&path, entry.id)?;
         match (part, after(step.part)) {
             (Part::Any, None) => {
-                meet(path.clone(), inode, None);
-                meet(path, inode, Some(step.part));
+                meet(path.clone(), node.clone(), None);
+                meet(path, node, Some(step.part));
             }
-            (Part::Any, Some(_)) => meet(path, inode, Some(step.part)),
-            (Part::Name(_), next) => meet(path, inode, next),
+            (Part::Any, Some(_)) => meet(path, node, Some(step.part)),
+            (Part::Name(_), next) => meet(path, node, next),
         }
     }
     if let (Part::Any, Some(next)) = (part, after(step.part)) {

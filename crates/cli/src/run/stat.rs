@@ -9,7 +9,7 @@ use lith::{
 };
 use serde::Serialize;
 
-use super::{paths, subject::Subject};
+use super::{paths, subject::Subject, volume::Volume};
 use crate::{
     args::stat::Stat,
     exit::Outcome,
@@ -101,7 +101,7 @@ impl<'a> Facts<'a> {
             value_hex: json::hex(&xattr.value),
         });
         StatRecord {
-            file: FileRecord::new(self.path, &self.inode, self.target.as_deref()),
+            file: FileRecord::new(self.path, &(&self.inode).into(), self.target.as_deref()),
             inode: form_name(self.inode.form),
             layout: layout_name(self.inode.layout),
             stored: self.stored,

@@ -1,20 +1,26 @@
 //! Opens images and finds files in them, with paths in errors.
 
-use std::{fs::File, io, iter, os::fd::AsFd, path::Path};
+use std::{fs, io, iter, os::fd::AsFd, path::Path};
 
 use anyhow::Context;
 use lith::{
     bases::{self, Search},
     device::{FileDevice, OffsetDevice, ReadAt},
-    format::file_type::FileType,
-    reader::{Error, Image, Inode},
+    format::{addr::Nid, file_type::FileType},
+    reader::{DirEntry, Error, File, Image, Inode},
     source,
     tree::DisplayPath,
 };
 use lith_report::number::Count;
 
-use super::salvage::reader_options;
-use crate::{args::common::ImageArgs, output::error::Place};
+use super::{
+    salvage::reader_options,
+    volume::{Bytes, Entries, Entry, Volume},
+};
+use crate::{
+    args::common::ImageArgs,
+    output::{error::Place, file::Attributes},
+};
 
 /// An open image and its path, which errors name.
 pub(crate) struct Subject<'a> {
@@ -33,30 +39,6 @@ impl<'a> Subject<'a> {
 
     pub(crate) const fn new(image: Image, path: &'a Path) -> Self {
         Self { image, path }
-    }
-
-    /// The inode at a path from the root. Symbolic links within the path are followed; one at its end only if `follow` is
-    /// set or a slash follows it.
-    pub(crate) fn find(&self, path: &[u8], follow: bool) -> anyhow::Result<Inode> {
-        let trimmed = trim_slashes(path);
-        let (parent, name) = match trimmed.iter().rposition(|byte| *byte == b'/') {
-            Some(slash) => trimmed.split_at(slash + 1),
-            None => (&b""[..], trimmed),
-        };
-        let ends_in_directory = path.ends_with(b"/") || matches!(name, b"" | b"." | b"..");
-        let found = if follow || ends_in_directory {
-            self.image.resolve_following(path)
-        } else {
-            self.find_in(parent, name, path)
-        };
-        found.map_err(|error| self.about(path, error))
-    }
-
-    /// The target of the inode at `path`; `None`: it is not a symbolic link.
-    pub(crate) fn target(&self, path: &[u8], inode: &Inode) -> anyhow::Result<Option<Vec<u8>>> {
-        let is_link = inode.file_type == FileType::Symlink;
-        let target = is_link.then(|| self.image.read_link(inode)).transpose();
-        target.map_err(|error| self.about(path, error))
     }
 
     fn find_in(&self, parent: &[u8], name: &[u8], path: &[u8]) -> Result<Inode, Error> {
@@ -81,17 +63,82 @@ impl<'a> Subject<'a> {
         anyhow::Error::new(error).context(at)
     }
 
-    /// An error at a path in the image, from another source than the reader.
-    pub(crate) fn refuse(&self, path: &[u8], problem: &str) -> anyhow::Error {
-        anyhow::anyhow!("{}: {}: {problem}", Place(self.path), DisplayPath(path))
-    }
-
     /// Adds the image's path to an error.
     pub(crate) fn failed(
         &self,
         error: impl std::error::Error + Send + Sync + 'static,
     ) -> anyhow::Error {
         anyhow::Error::new(error).context(Place(self.path).to_string())
+    }
+}
+
+impl Volume for Subject<'_> {
+    type Id = Nid;
+    type Node = Inode;
+
+    fn find(&self, path: &[u8], follow: bool) -> anyhow::Result<Inode> {
+        let trimmed = trim_slashes(path);
+        let (parent, name) = match trimmed.iter().rposition(|byte| *byte == b'/') {
+            Some(slash) => trimmed.split_at(slash + 1),
+            None => (&b""[..], trimmed),
+        };
+        let ends_in_directory = path.ends_with(b"/") || matches!(name, b"" | b"." | b"..");
+        let found = if follow || ends_in_directory {
+            self.image.resolve_following(path)
+        } else {
+            self.find_in(parent, name, path)
+        };
+        found.map_err(|error| self.about(path, error))
+    }
+
+    fn node(&self, path: &[u8], id: Nid) -> anyhow::Result<Inode> {
+        self.image.inode(id).map_err(|error| self.about(path, error))
+    }
+
+    fn id(&self, node: &Inode) -> Nid {
+        node.nid
+    }
+
+    fn attributes(&self, node: &Inode) -> Attributes {
+        node.into()
+    }
+
+    fn entries(&self, path: &[u8], directory: &Inode) -> anyhow::Result<Entries<'_, Nid>> {
+        let entries = self.image.read_dir(directory).map_err(|error| self.about(path, error))?;
+        let path = path.to_vec();
+        Ok(Box::new(entries.map(move |entry| {
+            let DirEntry { name, nid, file_type } =
+                entry.map_err(|error| self.about(&path, error))?;
+            Ok(Entry { name, file_type, id: nid })
+        })))
+    }
+
+    fn target(&self, path: &[u8], node: &Inode) -> anyhow::Result<Option<Vec<u8>>> {
+        let is_link = node.file_type == FileType::Symlink;
+        let target = is_link.then(|| self.image.read_link(node)).transpose();
+        target.map_err(|error| self.about(path, error))
+    }
+
+    fn content(&self, node: &Inode) -> anyhow::Result<Box<dyn Bytes + '_>> {
+        Ok(Box::new(self.image.file(node)?))
+    }
+
+    fn refuse(&self, path: &[u8], problem: &str) -> anyhow::Error {
+        anyhow::anyhow!("{}: {}: {problem}", Place(self.path), DisplayPath(path))
+    }
+
+    fn at(&self, path: &[u8], error: anyhow::Error) -> anyhow::Error {
+        error.context(format!("{}: {}", Place(self.path), DisplayPath(path)))
+    }
+}
+
+impl Bytes for File<'_> {
+    fn size(&self) -> u64 {
+        File::size(self)
+    }
+
+    fn read_at(&self, buf: &mut [u8], position: u64) -> anyhow::Result<()> {
+        Ok(File::read_at(self, buf, position)?)
     }
 }
 
@@ -127,6 +174,16 @@ pub(crate) fn with_further(
 
 /// The device that starts so many bytes into a file, which is refused if it is known to be something else than an image.
 pub(crate) fn primary(path: &Path, offset: u64) -> anyhow::Result<Box<dyn ReadAt>> {
+    let (device, start) = device_and_start(path, offset)?;
+    refuse_other(path, &start)?;
+    Ok(device)
+}
+
+/// The device that starts so many bytes into a file, with its first bytes, by which its type is detected.
+pub(super) fn device_and_start(
+    path: &Path,
+    offset: u64,
+) -> anyhow::Result<(Box<dyn ReadAt>, Vec<u8>)> {
     let device = device(path)?;
     let device: Box<dyn ReadAt> = match offset {
         0 => device,
@@ -136,15 +193,14 @@ pub(crate) fn primary(path: &Path, offset: u64) -> anyhow::Result<Box<dyn ReadAt
     let mut bytes = vec![0; start];
     let read = device.read_at(&mut bytes, 0);
     read.with_context(|| format!("{}: cannot read", Place(path)))?;
-    refuse_other(path, &bytes)?;
-    Ok(device)
+    Ok((device, bytes))
 }
 
 /// Refuses a file by its first bytes if they are those of another type or too few for an image.
-fn refuse_other(path: &Path, start: &[u8]) -> anyhow::Result<()> {
+pub(super) fn refuse_other(path: &Path, start: &[u8]) -> anyhow::Result<()> {
     if let Some(found) = source::foreign_type(start) {
         let remedy = match found {
-            "a tar" => "; `lith build` makes one of it, `lith dump` lists it",
+            "a tar" | "a SquashFS image" => "; `lith build` makes one of it, `lith ls` lists it",
             "a program" => "; --offset names where an image within it starts",
             _ => "",
         };
@@ -166,7 +222,7 @@ pub(crate) fn device(path: &Path) -> anyhow::Result<Box<dyn ReadAt>> {
             "-: standard input is no file; an image is read at any position, so save it first";
         return Ok(Box::new(device.context(reason)?));
     }
-    let file = File::open(path).with_context(place)?;
+    let file = fs::File::open(path).with_context(place)?;
     if file.metadata().with_context(place)?.is_dir() {
         let remedy = "; `lith build` makes one of it";
         anyhow::bail!("{}: is a directory; expected an EROFS image{remedy}", Place(path));
@@ -174,7 +230,7 @@ pub(crate) fn device(path: &Path) -> anyhow::Result<Box<dyn ReadAt>> {
     Ok(Box::new(FileDevice::new(file).with_context(place)?))
 }
 
-fn standard_input() -> io::Result<File> {
+fn standard_input() -> io::Result<fs::File> {
     Ok(io::stdin().as_fd().try_clone_to_owned()?.into())
 }
 

@@ -11,7 +11,7 @@ use lith::{
     source::Source,
 };
 
-use super::{paths, subject::Subject, trees};
+use super::trees;
 use crate::{
     args::{MessageArgs, stream::Compression, tar::Tar},
     exit::Outcome,
@@ -24,9 +24,9 @@ pub(crate) fn run(request: &Tar, messages: MessageArgs) -> anyhow::Result<Outcom
         anyhow::bail!("a tar is not written to a terminal; redirect it, or name a file with -o");
     }
     let compression = compression(request, path)?;
-    let subject = Subject::open(&request.image)?;
-    let paths = paths::requested(&subject, &request.paths, |_any| true)?;
-    let source = trees::of_image(subject, request.salvage.on_error())?;
+    let on_error = request.salvage.on_error();
+    let opened = trees::open_any(&request.image, on_error)?;
+    let (paths, source) = opened.select(&request.paths, on_error)?;
     let (source, lost) = request.salvage.apply(source, &paths);
     let selection = trees::select(&source, &request.image.image, &paths)?;
     let skips = Skips::default();

@@ -1,4 +1,4 @@
-//! Opens directories, tars and images as trees.
+//! Opens directories, tars and images of both kinds as trees.
 
 use std::{path::Path, sync::Arc};
 
@@ -8,14 +8,20 @@ use lith::{
     device::FileDevice,
     export::Selection,
     reader::{self, Image},
-    source::{self, OnError, Opened, Options, Source},
+    source::{self, OnError, Options, Source},
 };
 
 use super::{
+    paths,
     salvage::reader_options,
     subject::{self, Subject},
+    tree::TreeSubject,
+    volume::Volume,
 };
-use crate::{args::common::ImageArgs, output::error::Place};
+use crate::{
+    args::{common::ImageArgs, paths::PathArgs},
+    output::error::Place,
+};
 
 /// Opens the directory, tar or image at a path; only an image can have further devices.
 pub(crate) fn open(path: &Path, search: &Search, options: &Options) -> anyhow::Result<Source> {
@@ -46,20 +52,84 @@ fn open_with(
     let place = || Place(path).to_string();
     let primary = match offset {
         0 => match source::open(path, options)? {
-            Opened::Source(_) if !search.devices.is_empty() => {
+            source::Opened::Source(_) if !search.devices.is_empty() => {
                 anyhow::bail!("{}: only an image can have further devices", place())
             }
-            Opened::Source(source) => return Ok(source),
-            Opened::Image(file) => {
+            source::Opened::Source(source) => return Ok(source),
+            source::Opened::Image(file) => {
                 let device = FileDevice::new(file);
                 Box::new(device.with_context(|| format!("{}: cannot read", place()))?)
             }
         },
-        offset => subject::primary(path, offset)?,
+        offset => {
+            let (device, start) = subject::device_and_start(path, offset)?;
+            if source::is_squashfs(&start) {
+                return Ok(source::squashfs(device, path, options)?);
+            }
+            subject::refuse_other(path, &start)?;
+            device
+        }
     };
     let devices = subject::with_further(primary, (path, offset), search)?;
     let image = Image::open_with(devices, reader).with_context(place)?;
     source::image(Arc::new(image), path, options).with_context(place)
+}
+
+/// An image, or the tree of a file of another kind.
+pub(crate) enum Opened<'a> {
+    Image(Box<Subject<'a>>),
+    Tree(TreeSubject<'a>),
+}
+
+/// Opens the image, tar or SquashFS image that the arguments name.
+pub(crate) fn open_any(args: &ImageArgs, on_error: OnError) -> anyhow::Result<Opened<'_>> {
+    let (path, offset, search) = (&*args.image, args.offset.0, args.devices.search());
+    let (device, start) = subject::device_and_start(path, offset)?;
+    let mut options = everything();
+    options.on_error = on_error;
+    let source = if source::is_squashfs(&start) {
+        source::squashfs(device, path, &options)?
+    } else if offset == 0 && path != Path::new("-") && source::is_tar(&start) {
+        open(path, &search, &options)?
+    } else {
+        subject::refuse_other(path, &start)?;
+        let devices = subject::with_further(device, (path, offset), &search)?;
+        let image = Image::open_with(devices, reader_options(args.ignore_checksum));
+        let image = image.with_context(|| Place(path).to_string())?;
+        return Ok(Opened::Image(Box::new(Subject::new(image, path))));
+    };
+    if !search.devices.is_empty() {
+        anyhow::bail!("{}: only an image can have further devices", Place(path));
+    }
+    Ok(Opened::Tree(TreeSubject { source, path }))
+}
+
+impl Opened<'_> {
+    /// The requested paths, and the tree that they are in.
+    pub(crate) fn select(
+        self,
+        request: &PathArgs,
+        on_error: OnError,
+    ) -> anyhow::Result<(Vec<Vec<u8>>, Source)> {
+        Ok(match self {
+            Self::Image(subject) => {
+                let paths = paths::requested(&*subject, request, |_any| true)?;
+                (paths, of_image(*subject, on_error)?)
+            }
+            Self::Tree(subject) => {
+                let paths = paths::requested(&subject, request, |_any| true)?;
+                (paths, subject.source)
+            }
+        })
+    }
+
+    /// Whether there is a file at a path.
+    pub(crate) fn has(&self, path: &[u8]) -> bool {
+        match self {
+            Self::Image(subject) => subject.find(path, false).is_ok(),
+            Self::Tree(subject) => subject.find(path, false).is_ok(),
+        }
+    }
 }
 
 /// The tree of an open image, whose path errors name.

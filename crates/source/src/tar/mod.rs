@@ -96,6 +96,7 @@ fn compression(head: &[u8], path: &Path) -> Result<Option<Compression>, SourceEr
         Looks::Tar => return Ok(None),
         Looks::Compressed(compression) => return Ok(Some(compression)),
         Looks::Image => "an EROFS image, which can't be read as a tar",
+        Looks::SquashFs => "a SquashFS image, which can't be read from a pipe",
         Looks::Other(found) => found,
     };
     let path = path.to_owned();

@@ -272,7 +272,7 @@ fn what_is_found_is_told_by_content() {
     let tar = Builder::default().file("i", &[&[0; 512], &image[1024..]].concat()).end();
     assert!(matches!(open(&tar), Ok(Opened::Source(_))));
     for (bytes, expected) in
-        [(&b""[..], "is empty"), (b"hsqs", "a SquashFS image"), (b"hello\n", "something else")]
+        [(&b""[..], "is empty"), (b"PK\x03\x04", "a zip archive"), (b"hello\n", "something else")]
     {
         let error = open(bytes).unwrap_err();
         assert!(matches!(error, SourceError::Unknown { .. }));

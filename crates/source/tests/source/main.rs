@@ -10,6 +10,7 @@
 
 mod common;
 mod directory;
+mod squashfs;
 mod tar_equals_directory;
 mod tar_hostile;
 mod tar_members;

@@ -19,6 +19,7 @@ mod nothing_lost;
 mod patches;
 mod roundtrip;
 mod rules;
+mod squashfs;
 mod targets;
 mod walk;
 mod ways;

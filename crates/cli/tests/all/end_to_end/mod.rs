@@ -22,6 +22,7 @@ mod sample;
 mod schema;
 mod sources;
 mod sparse;
+mod squashfs;
 mod ways_out;
 
 use sample::args;
