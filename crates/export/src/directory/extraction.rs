@@ -2,11 +2,15 @@
 
 use std::{io, os::fd::OwnedFd, path::PathBuf};
 
+use lith_beneath::{LIST, Root};
 use lith_tree::{Filesystem, Inode, Xattr, push_name};
-use rustix::io::Errno;
+use rustix::{fs::OFlags, io::Errno};
 
-use super::{ExtractError, ExtractOptions, beneath::Beneath, process::Process};
+use super::{ExtractError, ExtractOptions, process::Process};
 use crate::report::Counter;
+
+/// What is done to a directory before anything is made in it, for messages.
+pub(super) const OPEN: &str = "open the directory";
 
 /// The path of a name in a directory of that path.
 pub(super) fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
@@ -20,7 +24,7 @@ pub(super) struct Extraction<'a> {
     pub(super) fs: Filesystem<'a>,
     pub(super) options: ExtractOptions,
     pub(super) process: Process,
-    pub(super) beneath: Beneath,
+    pub(super) destination: Root,
     pub(super) counter: Counter<'a>,
 }
 
@@ -42,12 +46,12 @@ impl Extraction<'_> {
 
     /// Where in the destination a path of the tree is.
     pub(super) fn destination_of(&self, path: &[u8]) -> PathBuf {
-        self.beneath.destination_of(path)
+        self.destination.full_path(path)
     }
 
     pub(super) fn open_directory(&self, path: &[u8]) -> Result<OwnedFd, ExtractError> {
-        let opened = self.beneath.open_directory(path);
-        opened.map_err(|errno| self.error("open the directory", path, errno))
+        let opened = self.destination.open_beneath(path, LIST | OFlags::NOFOLLOW);
+        opened.map_err(|errno| self.error(OPEN, path, errno))
     }
 
     /// The xattrs that a file gets.

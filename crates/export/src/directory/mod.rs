@@ -6,7 +6,7 @@
 //! following symbolic links.
 
 mod attributes;
-mod beneath;
+mod destination;
 mod directories;
 mod entries;
 mod error;
@@ -23,7 +23,6 @@ use std::path::Path;
 use lith_tree::Filesystem;
 
 use crate::{ExportObserver, Report, Selection, report::Counter};
-use beneath::Beneath;
 use extraction::Extraction;
 use plan::Plan;
 use process::Process;
@@ -45,12 +44,12 @@ pub fn extract(
     options: &ExtractOptions,
     observer: &dyn ExportObserver,
 ) -> Result<Report, ExtractError> {
-    let (beneath, is_new) = Beneath::open(destination, options.existing)?;
+    let (destination, is_new) = destination::open(destination, options.existing)?;
     let extraction = Extraction {
         fs,
         options: *options,
         process: Process::new(options),
-        beneath,
+        destination,
         counter: Counter::start(observer, fs.tree, selection),
     };
     let mut plan = Plan::new(fs, selection);

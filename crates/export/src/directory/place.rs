@@ -2,7 +2,8 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use lith_tree::{Inode, InodeIndex};
+use lith_beneath::LIST;
+use lith_tree::{Inode, InodeIndex, push_name};
 use rustix::{
     fs::{AtFlags, Mode, OFlags, openat, unlinkat},
     io::Errno,
@@ -11,7 +12,7 @@ use rustix::{
 use super::{
     Existing, ExtractError,
     attributes::{Handle, Subject, mode_at_first},
-    extraction::{Extraction, join},
+    extraction::{Extraction, OPEN, join},
     plan::Entry,
     process::{Certain, Inheritance},
 };
@@ -24,14 +25,19 @@ pub(super) struct OpenDirectory {
 }
 
 impl OpenDirectory {
-    /// The directory `inode`: the one in `open` if that is it, else opened and kept in `open`.
+    /// The directory `inode`: the one in `open` if that is it, else opened, from that one if it is in it, and kept in `open`.
     pub(super) fn reuse<'a>(
         open: &'a mut Option<Self>,
         extraction: &Extraction<'_>,
         inode: InodeIndex,
     ) -> Result<&'a Self, ExtractError> {
-        match open.take() {
-            Some(directory) if directory.inode == inode => Ok(open.insert(directory)),
+        let parent = extraction.fs.tree.get(inode).parent();
+        let name = extraction.fs.tree.name(inode);
+        match (open.take(), name) {
+            (Some(directory), _) if directory.inode == inode => Ok(open.insert(directory)),
+            (Some(directory), Some(name)) if directory.inode == parent => {
+                Ok(open.insert(directory.below(extraction, inode, name.as_bytes())?))
+            }
             _ => Ok(open.insert(Self::open(extraction, inode)?)),
         }
     }
@@ -42,8 +48,26 @@ impl OpenDirectory {
     ) -> Result<Self, ExtractError> {
         let path = extraction.fs.tree.path(inode);
         let fd = extraction.open_directory(&path)?;
+        Ok(Self::new(extraction, inode, path, fd))
+    }
+
+    /// The directory of a name in this one.
+    fn below(
+        self,
+        extraction: &Extraction<'_>,
+        inode: InodeIndex,
+        name: &[u8],
+    ) -> Result<Self, ExtractError> {
+        let mut path = self.path;
+        push_name(&mut path, name);
+        let opened = openat(&self.fd, name, LIST | OFlags::NOFOLLOW, Mode::empty());
+        let fd = opened.map_err(|errno| extraction.error(OPEN, &path, errno))?;
+        Ok(Self::new(extraction, inode, path, fd))
+    }
+
+    fn new(extraction: &Extraction<'_>, inode: InodeIndex, path: Vec<u8>, fd: OwnedFd) -> Self {
         let inheritance = Inheritance::of(fd.as_fd(), &extraction.process);
-        Ok(Self { inode, path, fd, inheritance })
+        Self { inode, path, fd, inheritance }
     }
 }
 

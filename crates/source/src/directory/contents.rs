@@ -9,13 +9,13 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use lith_beneath::Root;
 use lith_tree::{Content, ContentError, Contents, DataRange, InodeIndex, Kind, Tree};
 use rustix::{
     fs::{CWD, FileType, Mode, OFlags, SeekFrom, fstat, openat, seek},
     io::Errno,
 };
 
-use super::beneath::Root;
 use crate::{
     SourceError,
     error::cannot,

@@ -5,7 +5,6 @@
 //! filesystem lists names.
 
 mod assemble;
-mod beneath;
 mod contents;
 mod queue;
 mod scan;
@@ -18,10 +17,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use lith_beneath::Root;
 use rustix::{fs::fstat, io::Errno};
 
 use crate::{Options, Source, SourceError, error::cannot};
-use beneath::Root;
 use contents::DirectoryContents;
 pub(crate) use contents::{Folder, Found};
 use scan::Rules;

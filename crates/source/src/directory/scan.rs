@@ -8,6 +8,7 @@ use std::{
     os::unix::ffi::OsStrExt,
 };
 
+use lith_beneath::{LIST, Root};
 use lith_tree::{Kind, Metadata, Name, Rdev, Xattr, push_name};
 use rustix::{
     fs::{
@@ -16,10 +17,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::{
-    beneath::{LIST, Root},
-    xattrs::{Target, XattrReader},
-};
+use super::xattrs::{Target, XattrReader};
 use crate::{
     OnError, Options, SourceError,
     limits::PATH_MAX,

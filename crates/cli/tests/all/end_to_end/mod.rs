@@ -7,6 +7,7 @@ mod applet_mount;
 mod attributes;
 mod bench;
 mod build;
+mod depth;
 mod diff;
 mod environment;
 mod errors;

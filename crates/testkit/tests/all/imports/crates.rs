@@ -8,6 +8,7 @@ use super::{crate_names, crates_folder};
 const ORDER: [&str; 21] = [
     "observer",
     "parallel",
+    "beneath",
     "format",
     "codec",
     "device",
