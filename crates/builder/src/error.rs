@@ -67,6 +67,16 @@ pub enum BuildError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// A symbolic link's target is longer than Linux reads.
+    #[error("{}: its target has {found} bytes, more than {limit}", DisplayPath(path))]
+    Symlink {
+        /// The link's path in the tree.
+        path: Vec<u8>,
+        /// The length in bytes.
+        found: usize,
+        /// The greatest length.
+        limit: usize,
+    },
     /// A file is larger than what an image can hold.
     #[error("{}: too large: {problem}", DisplayPath(path))]
     FileTooLarge {
@@ -132,6 +142,7 @@ impl BuildError {
             Self::Content(error) => Some(error.path()),
             Self::Temporary { directory, .. } => Some(directory),
             Self::Xattr { path, .. }
+            | Self::Symlink { path, .. }
             | Self::OtherDevice { path, .. }
             | Self::NotCompact { path }
             | Self::FileTooLarge { path, .. }

@@ -8,6 +8,9 @@ pub(crate) const SEGMENT: u64 = 16 << 20;
 /// size.
 pub(crate) const CHUNKS: u64 = 1 << 26;
 
+/// Bytes of the longest target of a symbolic link: Linux takes 4096 with the NUL at its end.
+pub(crate) const SYMLINK: usize = 4095;
+
 /// The last block address that 32 bits hold. It means "no address" in chunk tables and inodes.
 const NO_ADDRESS: u64 = u32::MAX as u64;
 

@@ -91,6 +91,21 @@ fn a_plan_puts_the_files_of_an_order_first() {
 }
 
 #[test]
+fn a_plan_refuses_targets_that_no_kernel_reads() {
+    let mut files = files(&[]);
+    let options = Options::uncompressed();
+    let mut link = |name: &[u8], length: usize| {
+        let (name, target) = (Name::new(name).unwrap(), vec![b'x'; length]);
+        let kind = Kind::Symlink(target.into());
+        files.tree.add(InodeIndex::ROOT, name, Attributes::default(), kind).unwrap();
+        plan(files.input(), &options, &context()).err().map(|error| error.to_string())
+    };
+    assert_eq!(link(b"longest", 4095), None);
+    let refused = link(b"longer", 4096);
+    assert_eq!(refused.as_deref(), Some("longer: its target has 4096 bytes, more than 4095"));
+}
+
+#[test]
 fn scanning_finds_duplicates_fragments_and_repeats() {
     let large = text(1, 60_000);
     let again = [text(2, 30_000), large.clone()].concat();

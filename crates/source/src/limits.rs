@@ -26,6 +26,9 @@ pub(crate) const XATTR: usize = 64 << 10;
 /// Bytes of the longest path that a system call takes, with the NUL at its end.
 pub(crate) const PATH_MAX: usize = 4096;
 
+/// Bytes of the longest target of a symbolic link: a path without the NUL at its end.
+pub(crate) const SYMLINK: usize = PATH_MAX - 1;
+
 /// Threads that scan a directory. More gain nothing on a local disk.
 pub(crate) const SCANNERS: usize = 4;
 

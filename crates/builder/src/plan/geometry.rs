@@ -10,7 +10,7 @@ use lith_format::{
 use lith_tree::{Directory, InodeIndex, Kind, Timestamp};
 
 use super::decisions::Plan;
-use crate::{BuildError, Input};
+use crate::{BuildError, Input, limits::SYMLINK};
 
 /// Computes sizes from the inodes of an input and a plan.
 #[derive(Clone, Copy)]
@@ -129,6 +129,22 @@ impl Geometry<'_> {
             (u64::from(self.inline_tail(*index, size)) < size).then_some((*index, size))
         };
         self.plan.order.iter().filter_map(in_blocks).collect()
+    }
+
+    /// Refuses the first symbolic link whose target Linux would not read.
+    pub(super) fn check_symlinks(self) -> Result<(), BuildError> {
+        let length = |index: &InodeIndex| match &self.input.inode(*index).kind {
+            Kind::Symlink(target) => target.len(),
+            _ => 0,
+        };
+        match self.plan.order.iter().find(|index| length(index) > SYMLINK) {
+            Some(index) => Err(BuildError::Symlink {
+                path: self.input.path(*index),
+                found: length(index),
+                limit: SYMLINK,
+            }),
+            None => Ok(()),
+        }
     }
 
     /// Refuses the first file that does not fit the requested form of inodes.

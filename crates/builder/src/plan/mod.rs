@@ -78,6 +78,8 @@ pub(crate) fn plan<'a>(
         xattrs,
         head,
     };
-    Geometry { input, plan: &plan }.check_forms()?;
+    let geometry = Geometry { input, plan: &plan };
+    geometry.check_symlinks()?;
+    geometry.check_forms()?;
     Ok(plan)
 }

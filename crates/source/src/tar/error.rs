@@ -109,14 +109,20 @@ pub enum Damage {
     #[error("a single block of zeros is between members")]
     LoneZeros,
     /// Something is larger than the limit for untrusted data.
-    #[error("{what} has {found}, more than {limit}")]
+    #[error("{what} has {found} bytes, more than {limit}")]
     TooLarge {
         /// What: `the path`, `the extended header`.
         what: &'static str,
-        /// Its size.
+        /// Its size in bytes.
         found: u64,
         /// The largest size allowed.
         limit: u64,
+    },
+    /// A member has more headers than the limit for untrusted data.
+    #[error("a member has more than {limit} headers")]
+    TooManyHeaders {
+        /// The most that are allowed.
+        limit: u32,
     },
     /// A sparse file's stretches of data overlap or are out of order.
     #[error("the sparse file's data at {at} start before {end}, where the previous stretch ends")]
@@ -177,6 +183,14 @@ pub enum Refusal {
     /// It is a symbolic link whose target is empty or has a NUL byte.
     #[error("its target {} is impossible", DisplayPath(.0))]
     SymlinkTarget(Box<[u8]>),
+    /// It is a symbolic link whose target is longer than Linux allows.
+    #[error("its target has {found} bytes, more than {limit}")]
+    SymlinkLength {
+        /// The length in bytes.
+        found: usize,
+        /// The greatest length.
+        limit: usize,
+    },
     /// An ACL names a user or group without a number.
     #[error(
         "its ACL names {} without a number; store ACLs as attributes too: tar --xattrs --xattrs-include='*'",

@@ -141,7 +141,7 @@ fn id(name: &'static str, field: &[u8]) -> Result<u32, Damage> {
 }
 
 /// A number of 32 bits; negative numbers mean large ones, as -2 for `nobody`.
-pub(super) fn id_of(number: i64) -> Option<u32> {
+fn id_of(number: i64) -> Option<u32> {
     u32::try_from(number).ok().or_else(|| i32::try_from(number).ok().map(i32::cast_unsigned))
 }
 

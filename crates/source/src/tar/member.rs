@@ -82,6 +82,8 @@ struct Extensions {
     path: Option<Vec<u8>>,
     link: Option<Vec<u8>>,
     count: u32,
+    /// What is wrong with the records of an extended header; reported when the member's name is known.
+    damage: Option<Damage>,
 }
 
 /// Why a member can't be read.
@@ -133,7 +135,10 @@ impl<'a> Members<'a> {
         };
         let overrides = extensions.overrides.take().unwrap_or_else(|| self.global.clone());
         self.last = path(&header, &mut extensions, &overrides);
-        let member = self.member(&header, extensions, overrides);
+        let member = match extensions.damage.take() {
+            Some(damage) => Err(damage.into()),
+            None => self.member(&header, extensions, overrides),
+        };
         member.map(Some).map_err(|error| {
             let part = match error {
                 MemberError::Input(_) => Part::Data,
@@ -163,17 +168,16 @@ impl<'a> Members<'a> {
                 return self.end(extensions).map(|()| None);
             }
             let header = MemberHeader::new(&block)?;
-            let size = header.size()?;
             match header.flag() {
-                b'x' | b'X' => self.local(extensions, size)?,
-                b'g' => self.global(size)?,
-                b'L' => extensions.path = Some(self.long_name("the path", size)?),
-                b'K' => extensions.link = Some(self.long_name("the link target", size)?),
+                b'x' | b'X' => self.local(extensions, header.size()?)?,
+                b'g' => self.global(header.size()?)?,
+                b'L' => extensions.path = Some(self.long_name("the path", header.size()?)?),
+                b'K' => extensions.link = Some(self.long_name("the link target", header.size()?)?),
                 _ => return Ok(Some(header)),
             }
             extensions.count += 1;
             if extensions.count > limits::EXTENSIONS {
-                return Err(too_large("a member's headers", extensions.count, limits::EXTENSIONS));
+                return Err(Damage::TooManyHeaders { limit: limits::EXTENSIONS }.into());
             }
         }
     }
@@ -193,7 +197,10 @@ impl<'a> Members<'a> {
     fn local(&mut self, extensions: &mut Extensions, size: u64) -> Result<(), MemberError> {
         let records = self.extension("the extended header", size, limits::EXTENSION)?;
         let overrides = extensions.overrides.get_or_insert_with(|| self.global.clone());
-        Ok(overrides.apply_all(&records)?)
+        if let Err(damage) = overrides.apply_all(&records) {
+            extensions.damage.get_or_insert(damage);
+        }
+        Ok(())
     }
 
     fn global(&mut self, size: u64) -> Result<(), MemberError> {
@@ -231,10 +238,14 @@ impl<'a> Members<'a> {
         extensions: Extensions,
         mut overrides: Overrides,
     ) -> Result<Member, MemberError> {
-        let longest = overrides.link.as_ref().map_or(0, Vec::len).max(self.last.len());
-        if longest as u64 > limits::PATH {
-            return Err(too_large("the path", longest as u64, limits::PATH));
+        let link = overrides.link.as_ref().map_or(0, Vec::len);
+        for (what, length) in [("the path", self.last.len()), ("the link target", link)] {
+            if length as u64 > limits::PATH {
+                return Err(too_large(what, length as u64, limits::PATH));
+            }
         }
+        // Also of members without data.
+        stored_size(header, &overrides)?;
         let metadata = metadata(header, &overrides)?;
         let xattrs = if self.options.xattrs { xattrs(&mut overrides)? } else { Vec::new() };
         let link = mem::take(&mut overrides.link).or(extensions.link);
@@ -420,6 +431,9 @@ fn target(target: Vec<u8>) -> Result<Box<[u8]>, Refusal> {
     if target.is_empty() || target.contains(&0) {
         return Err(Refusal::SymlinkTarget(target.into()));
     }
+    if target.len() > limits::SYMLINK {
+        return Err(Refusal::SymlinkLength { found: target.len(), limit: limits::SYMLINK });
+    }
     Ok(target.into())
 }
 
@@ -469,7 +483,6 @@ fn without_data(size: u64, unknown: Option<u8>) -> MemberKind {
     MemberKind::Regular { size, at: 0, map: Some(SparseMap::default()), unknown }
 }
 
-fn too_large(what: &'static str, found: impl Into<u64>, limit: impl Into<u64>) -> MemberError {
-    let (found, limit) = (found.into(), limit.into());
+fn too_large(what: &'static str, found: u64, limit: u64) -> MemberError {
     Damage::TooLarge { what, found, limit }.into()
 }

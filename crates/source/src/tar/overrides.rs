@@ -4,7 +4,6 @@ use lith_tree::{Timestamp, Xattr};
 
 use super::{
     error::Damage,
-    header::id_of,
     pax::{Records, decimal, time},
     sparse::SparseRecords,
     xattr,
@@ -95,12 +94,9 @@ fn size(value: &[u8]) -> Option<u64> {
     decimal(value).filter(|size| *size <= limits::FILE_SIZE)
 }
 
+/// A number of 32 bits. A negative one is refused, as by GNU tar: it means no owner.
 fn id(value: &[u8]) -> Option<u32> {
-    let (sign, digits) = match value.strip_prefix(b"-") {
-        Some(digits) => (-1, digits),
-        None => (1, value),
-    };
-    id_of(i64::try_from(decimal(digits)?).ok()? * sign)
+    u32::try_from(decimal(value)?).ok()
 }
 
 #[cfg(test)]
@@ -118,7 +114,7 @@ mod tests {
         let records = [
             record("path", b"a\xff\nb"),
             record("uid", b"7"),
-            record("uid", b"-2"),
+            record("uid", b"65534"),
             record("gid", b"4294967295"),
             record("mtime", b"-1.5"),
             record("size", b"5"),
@@ -130,14 +126,15 @@ mod tests {
         let mut overrides = Overrides::default();
         overrides.apply_all(&records).unwrap();
         assert_eq!(overrides.path.as_deref(), Some(&b"a\xff\nb"[..]));
-        assert_eq!((overrides.uid, overrides.gid), (Some(0xffff_fffe), Some(u32::MAX)));
+        assert_eq!((overrides.uid, overrides.gid), (Some(65534), Some(u32::MAX)));
         assert_eq!(overrides.mtime.map(|time| time.sec), Some(-2));
         assert_eq!((overrides.size, overrides.xattrs.len()), (None, 1));
     }
 
     #[test]
     fn impossible_numbers_name_their_field() {
-        for (key, value) in [("uid", "4294967296"), ("size", "9223372036854775808"), ("mtime", "x")]
+        for (key, value) in
+            [("uid", "4294967296"), ("gid", "-5"), ("size", "9223372036854775808"), ("mtime", "x")]
         {
             let error = Overrides::default().apply_all(&record(key, value.as_bytes()));
             let Err(Damage::Number { field, .. }) = error else {

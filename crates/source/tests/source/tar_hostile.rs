@@ -141,12 +141,51 @@ fn impossible_sizes_are_refused_without_taking_memory() {
 }
 
 #[test]
+fn what_is_wrong_names_the_member() {
+    let text = |tar: &[u8]| chain(&read_both(tar).unwrap_err());
+    let before = || Builder::default().file("before", b"");
+    let mut header = header(b'0', "culprit", "", 0);
+    patch(&mut header, 124, b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff");
+    let of_header = text(&before().data(&header).end());
+    assert!(of_header.contains("corrupt at byte 512, in the header of culprit: "), "{of_header}");
+    for record in [("uid", &b"-5"[..]), ("size", b"many"), ("mtime", b"x")] {
+        let tar = before().pax(b'x', &[record, ("path", b"a/culprit")]).file("short", b"").end();
+        let of_pax = text(&tar);
+        let expected = format!("in the header of a/culprit: the field {}", record.0);
+        assert!(of_pax.contains(&expected), "{of_pax}");
+    }
+    let long = [b'x'; 70_000];
+    for (key, what) in [("path", "the path"), ("linkpath", "the link target")] {
+        let tar = before().pax(b'x', &[(key, &long)]).link("culprit", "before").end();
+        let of_length = text(&tar);
+        assert!(of_length.contains(&format!("{what} has 70000 bytes, more than 65536")), "{what}");
+    }
+    let tar = before().member(b'K', "", "", &long).link("culprit", "before").end();
+    let of_long = text(&tar);
+    assert!(of_long.contains("after before: the link target has 70000 bytes"), "{of_long}");
+    for length in [4096, 60_000] {
+        let linked = before().pax(b'x', &[("linkpath", &vec![b'x'; length])]);
+        let tar = linked.data(&header_of_link("culprit")).end();
+        let of_target = text(&tar);
+        let expected =
+            format!("member culprit is refused: its target has {length} bytes, more than 4095");
+        assert!(of_target.contains(&expected), "{of_target}");
+    }
+    let longest = Builder::default().pax(b'x', &[("linkpath", &[b'x'; 4095])]);
+    assert!(read_both(&longest.data(&header_of_link("fine")).end()).is_ok());
+}
+
+fn header_of_link(path: &str) -> Vec<u8> {
+    header(b'2', path, "target", 0).to_vec()
+}
+
+#[test]
 fn too_many_headers_before_a_member_are_refused() {
     let mut builder = Builder::default().file("before", b"");
     for _ in 0..20 {
         builder = builder.pax(b'x', &[("uid", b"1")]);
     }
-    assert!(matches!(damage(&builder.file("f", b"").end()), Damage::TooLarge { .. }));
+    assert!(matches!(damage(&builder.file("f", b"").end()), Damage::TooManyHeaders { .. }));
     let mut builder = Builder::default();
     for n in 0..20 {
         builder = builder.pax(b'g', &[("comment", &[b'x'; 4000])]).file(&n.to_string(), b"");
