@@ -6,7 +6,7 @@ mod referred;
 use std::{collections::HashMap, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, sync::Arc, vec};
 
 use lith_format::{addr::Nid, file_type::FileType, inode::InodeData};
-use lith_reader::{DirEntry, Image, Inode};
+use lith_reader::{DirEntry, Image, Inode, ReadDir};
 use lith_tree::{
     DisplayPath, InodeIndex, Kind, Metadata, Name, NameError, Rdev, Timestamp, Tree, TreeError,
     Xattr, push_name,
@@ -53,6 +53,14 @@ pub enum ImageError {
         /// What is wrong with the name.
         source: NameError,
     },
+    /// A directory has `.` or `..` twice, or not as a directory.
+    #[error("{}: the name is damaged: it leads to inode {nid}", DisplayPath(path))]
+    Dots {
+        /// What the path of the file became.
+        path: Vec<u8>,
+        /// The file that has lost its name.
+        nid: Nid,
+    },
     /// A file can't be added to the tree.
     #[error("{}: cannot be added to the tree", DisplayPath(path))]
     Tree {
@@ -71,6 +79,7 @@ impl ImageError {
             Self::DirectoryTwice { first, .. } => {
                 format!("is the same directory as {}", DisplayPath(first))
             }
+            Self::Dots { nid, .. } => format!("the name is damaged: it leads to inode {nid}"),
             Self::Name { source, .. } => source.to_string(),
             Self::Tree { source, .. } => source.to_string(),
         }
@@ -82,6 +91,7 @@ impl ImageError {
         match self {
             Self::Read { path, .. }
             | Self::DirectoryTwice { second: path, .. }
+            | Self::Dots { path, .. }
             | Self::Name { path, .. }
             | Self::Tree { path, .. } => Path::new(OsStr::from_bytes(path)),
         }
@@ -273,12 +283,29 @@ impl<'a> Walker<'a> {
         (directory, fate): (InodeIndex, Fate),
         inode: &Inode,
     ) -> Result<(), ImageError> {
-        let entries = self.image.read_dir(inode).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let mut entries = entries.map_err(cannot_read(&self.path))?;
+        let entries = self.image.read_dir(inode).map(ReadDir::with_dots);
+        let entries = entries.and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let entries = entries.map_err(cannot_read(&self.path))?;
+        let (dots, mut entries): (Vec<_>, _) =
+            entries.into_iter().partition(DirEntry::is_dot_or_dot_dot);
+        self.check_dots(dots)?;
         // They are sorted already, unless the image is corrupt.
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         let path = self.path.len();
         self.stack.push(Level { directory, fate, path, entries: entries.into_iter() });
+        Ok(())
+    }
+
+    /// Checks that no file has lost its name to one of the two that each directory has.
+    fn check_dots(&mut self, dots: Vec<DirEntry>) -> Result<(), ImageError> {
+        let Some(DirEntry { name, nid, .. }) = misnamed(dots) else { return Ok(()) };
+        let mut path = self.path.clone();
+        push_name(&mut path, &name);
+        let error = ImageError::Dots { path, nid };
+        if self.options.on_error != OnError::Skip {
+            return Err(error);
+        }
+        self.notes.add_unreadable(error.path().as_os_str().as_bytes(), error.reason());
         Ok(())
     }
 
@@ -327,6 +354,19 @@ impl<'a> Walker<'a> {
             FileType::Socket => Kind::Socket,
         })
     }
+}
+
+/// Of entries `.` and `..` one that is neither: it leads to no directory, or is the second of its name.
+fn misnamed(dots: Vec<DirEntry>) -> Option<DirEntry> {
+    let mut known = Vec::new();
+    for dot in dots {
+        let leads_elsewhere = dot.file_type.is_some_and(|kind| kind != FileType::Directory);
+        if leads_elsewhere || known.contains(&dot.name) {
+            return Some(dot);
+        }
+        known.push(dot.name);
+    }
+    None
 }
 
 /// An error and its causes.

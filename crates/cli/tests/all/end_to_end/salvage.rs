@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{
     args,
-    sample::{Sample, json, lith, printed},
+    sample::{Sample, complaint, json, lith, printed},
 };
 
 /// Makes the first pcluster of a file impossible to decode.
@@ -94,4 +94,58 @@ fn the_superblock_of_a_truncated_image_is_told() {
         text.contains(&uuid) && text.contains("missing  ") && text.contains("1168 bytes"),
         "{text}"
     );
+}
+
+/// Replaces a name in an image, which must be there once, by another of the same length.
+fn rename(image: &Path, old: &[u8], new: &[u8]) {
+    let mut bytes = fs::read(image).unwrap();
+    let found = |bytes: &[u8]| bytes.windows(old.len()).position(|window| window == old);
+    let at = found(&bytes).unwrap();
+    bytes[at..at + old.len()].copy_from_slice(new);
+    assert_eq!(found(&bytes), None);
+    fs::write(image, bytes).unwrap();
+}
+
+#[test]
+fn a_file_that_lost_its_name_is_missed() {
+    let sample = Sample::new();
+    fs::create_dir(sample.src().join("sub/~!")).unwrap();
+    fs::write(sample.src().join("sub/~!/~^"), "lost").unwrap();
+    let (image, out) = (sample.path("image.erofs"), sample.path("out"));
+    for (old, folder, others) in [(b"~^", "sub/~!", 1), (b"~!", "sub", 2)] {
+        printed(args![
+            "build",
+            "-q",
+            "-z",
+            "none",
+            "-E",
+            "nosbcrc",
+            "--force",
+            sample.src(),
+            image
+        ]);
+        rename(&image, old, b"..");
+        let said = format!("{folder}/..: ");
+        for args in [
+            args!["extract", "-q", image, out].to_vec(),
+            args!["tar", "-q", "-o", out, image].to_vec(),
+            args!["dump", image].to_vec(),
+            args!["build", "-q", image, out].to_vec(),
+            args!["diff", image, sample.src()].to_vec(),
+        ] {
+            let output = lith(&args);
+            assert!(matches!(output.status.code(), Some(1 | 2)), "{args:?}");
+            let line = complaint(&output);
+            let expected = format!("{said}the name is damaged: it leads to inode ");
+            assert!(line.contains(&expected), "{line}");
+            assert!(!out.exists(), "{args:?}");
+        }
+        let saved = lith(args!["extract", "-q", "--keep-going", image, out]);
+        let text = String::from_utf8(saved.stderr).unwrap();
+        assert_eq!(saved.status.code(), Some(1), "{text}");
+        assert!(text.contains(&format!("/{said}left out: the name is damaged: ")), "{text}");
+        let lost = lith(args!["diff", sample.src(), out]);
+        assert_eq!(String::from_utf8(lost.stdout).unwrap().lines().count(), others);
+        fs::remove_dir_all(&out).unwrap();
+    }
 }
