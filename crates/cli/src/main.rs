@@ -1,5 +1,5 @@
 //! How does the `lith` program turn its arguments into an exit code? Dispatches to applets and verbs.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 // These macros panic where standard output or error can't be written; see `output`.
 #![warn(clippy::print_stderr, clippy::print_stdout)]

@@ -1,6 +1,8 @@
 //! Unmounts, also what a server that died left mounted.
 
 use std::{
+    borrow::Cow,
+    fs,
     io::{self, Read},
     path::Path,
     process::{Command, Stdio},
@@ -12,17 +14,24 @@ use rustix::{
     mount::{UnmountFlags, unmount as umount2},
 };
 
-/// Unmounts what is mounted at `directory`; with `lazy` also if it is in use: it is detached at once, and ends with its
+/// Unmounts what is mounted at `directory`, or where that leads to if it is a symbolic link; with `lazy` also if it is in use: it is detached at once, and ends with its
 /// last user. Without the right to unmount, the program `fusermount3` does it, for mounts of the same user.
 ///
 /// # Errors
 /// Those of the kernel, for example that it is busy or that nothing is mounted there, or of `fusermount3`.
 pub fn unmount(directory: &Path, lazy: bool) -> io::Result<()> {
     let flags = if lazy { UnmountFlags::DETACH } else { UnmountFlags::empty() };
-    match umount2(directory, flags | UnmountFlags::NOFOLLOW) {
-        Err(Errno::PERM) => by_helper(directory, lazy),
+    let directory = mount_point(directory);
+    match umount2(&*directory, flags | UnmountFlags::NOFOLLOW) {
+        Err(Errno::PERM) => by_helper(&directory, lazy),
         unmounted => Ok(unmounted?),
     }
+}
+
+/// The path that the list of mounts has. What is no link is not resolved, as the server of what is mounted may be dead.
+fn mount_point(directory: &Path) -> Cow<'_, Path> {
+    let resolved = fs::read_link(directory).and_then(|_link| directory.canonicalize());
+    resolved.map_or(Cow::Borrowed(directory), Cow::Owned)
 }
 
 /// Whether the server of what is mounted at `directory` is gone.

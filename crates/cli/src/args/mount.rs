@@ -85,7 +85,7 @@ pub(crate) struct Mount {
     #[arg(long = "workers", alias = "threads", value_name = "N", value_parser = value::count)]
     pub(crate) threads: Option<NonZeroUsize>,
 
-    /// Unmount after this time without a request: `90`, `90s`, `2m`, `1h`
+    /// Unmount after this time without a request: `90`, `90s`, `2m`, `1h`; 0 for never
     #[arg(long, value_name = "TIME", value_parser = value::seconds)]
     pub(crate) timeout: Option<u64>,
 

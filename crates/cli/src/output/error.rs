@@ -13,6 +13,7 @@ use clap::builder::styling::Style;
 use lith::{export::TarError, reader, tree::DisplayPath};
 
 use super::{
+    check_open,
     color::{self, Painted},
     signals::end_if_signalled,
 };
@@ -26,7 +27,7 @@ pub(crate) fn tell(line: impl Display) {
 
 /// Prints help or a version, the parser's answer to who asked for it.
 pub(crate) fn answer(message: &clap::Error) -> anyhow::Result<Outcome> {
-    let printed = message.print().and_then(|()| io::stdout().flush());
+    let printed = check_open().and_then(|()| message.print()).and_then(|()| io::stdout().flush());
     printed.context("cannot write to standard output")?;
     Ok(Outcome::Success)
 }

@@ -1,6 +1,7 @@
 //! How are results shown, to people and to programs? Holds their text and JSON forms, errors, progress and output files.
 
 pub(crate) mod attributes;
+mod closed;
 pub(crate) mod color;
 pub(crate) mod compress;
 mod details;
@@ -23,6 +24,8 @@ use std::{
     os::fd::AsFd,
     path::Path,
 };
+
+use rustix::io::Errno;
 
 use crate::exit::Outcome;
 
@@ -47,7 +50,8 @@ pub(crate) struct Raw(File);
 
 impl Write for Raw {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).map_err(|error| {
+        let written = check_open().and_then(|()| self.0.write(bytes));
+        written.map_err(|error| {
             io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))
         })
     }
@@ -55,6 +59,11 @@ impl Write for Raw {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Fails as writing would, if standard output was closed from the start.
+pub(crate) fn check_open() -> io::Result<()> {
+    if closed::was_closed() { Err(Errno::BADF.into()) } else { Ok(()) }
 }
 
 /// The directory that contains a path.

@@ -1,12 +1,13 @@
 //! Wraps liblzma's MicroLZMA in safe types.
 
+use std::alloc::{Layout, handle_alloc_error};
 use std::cell::Cell;
 use std::fmt;
 
 use liblzma_sys::{
-    LZMA_DICT_SIZE_MIN, LZMA_FINISH, LZMA_OK, LZMA_PRESET_EXTREME, LZMA_STREAM_END, lzma_code,
-    lzma_end, lzma_lzma_preset, lzma_microlzma_decoder, lzma_microlzma_encoder, lzma_options_lzma,
-    lzma_ret, lzma_stream,
+    LZMA_DICT_SIZE_MIN, LZMA_FINISH, LZMA_MEM_ERROR, LZMA_OK, LZMA_PRESET_EXTREME, LZMA_STREAM_END,
+    lzma_code, lzma_end, lzma_lzma_preset, lzma_microlzma_decoder, lzma_microlzma_encoder,
+    lzma_options_lzma, lzma_ret, lzma_stream,
 };
 
 use crate::Fit;
@@ -65,6 +66,15 @@ const fn nice_len(level: u8) -> Option<u32> {
     }
 }
 
+impl Options {
+    /// The largest allocation of an encoder, at least.
+    fn dictionary(&self) -> Layout {
+        let bytes = usize::try_from(self.0.dict_size).ok();
+        let layout = bytes.and_then(|bytes| Layout::array::<u8>(bytes).ok());
+        layout.unwrap_or(Layout::new::<lzma_options_lzma>())
+    }
+}
+
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lzma_options_lzma { nice_len, depth, lc, lp, pb, .. } = self.0;
@@ -79,7 +89,8 @@ impl Stream {
         Self(unsafe { std::mem::zeroed() })
     }
 
-    /// The longest prefix of `input` that fits `output` by `options`; all zero if the library fails.
+    /// The longest prefix of `input` that fits `output` by `options`; all zero if the library fails. Without memory the
+    /// program ends, as with any other allocation: an image's bytes must not depend on that.
     pub(crate) fn fill(&mut self, options: &Options, input: &[u8], output: &mut [u8]) -> Fit {
         let nothing = Fit { consumed: 0, written: 0 };
         if input.is_empty() || output.len() < MIN_OUTPUT {
@@ -89,7 +100,11 @@ impl Stream {
         // library's own. `options` is live during the call and has no preset dictionary; the library
         // checks the other fields and keeps no pointer to them.
         let begun = unsafe { lzma_microlzma_encoder(&raw mut self.0, &raw const options.0) };
-        if begun != LZMA_OK || self.code(input, output) != LZMA_STREAM_END {
+        let ended = if begun == LZMA_OK { self.code(input, output) } else { begun };
+        if ended == LZMA_MEM_ERROR {
+            handle_alloc_error(options.dictionary());
+        }
+        if ended != LZMA_STREAM_END {
             return nothing;
         }
         Fit { consumed: input.len() - self.0.avail_in, written: output.len() - self.0.avail_out }

@@ -103,7 +103,7 @@ fn options(request: &Mount, settings: &Settings) -> lith_fuse::Options {
         settings.allow_other || (rustix::process::geteuid().is_root() && !settings.allow_root);
     options.allow_root = settings.allow_root;
     (options.uid, options.gid) = (settings.uid, settings.gid);
-    options.idle = settings.timeout.map(Duration::from_secs);
+    options.idle = settings.timeout.filter(|seconds| *seconds > 0).map(Duration::from_secs);
     options.source = settings.source.clone().or(name);
     options.devices = settings.cleared.contains(MountFlags::NODEV);
     options.suid = settings.cleared.contains(MountFlags::NOSUID);

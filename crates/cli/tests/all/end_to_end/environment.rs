@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, Permissions},
-    os::unix::fs::PermissionsExt,
+    os::unix::{fs::PermissionsExt, process::ExitStatusExt},
     path::Path,
     process::{Command, Stdio},
 };
@@ -106,5 +106,62 @@ fn output_that_cannot_be_written_is_a_failure_also_for_help() {
         assert!(said.ends_with(": cannot write to standard output: No space left on device\n"));
         let status = command().args(&args).stdout(full()).stderr(full()).status().unwrap();
         assert_eq!(status.code(), Some(code), "{args:?}");
+    }
+}
+
+#[test]
+fn standard_output_that_is_closed_is_a_failure() {
+    let (sample, image) = Sample::built();
+    for (args, code) in [
+        (args!["--help"].to_vec(), 1),
+        (args!["ls", image].to_vec(), 1),
+        (args!["dump", image].to_vec(), 1),
+        (args!["tar", image].to_vec(), 1),
+        (args!["check", image].to_vec(), 8),
+        (args!["diff", image, sample.path("none")].to_vec(), 2),
+        (args!["mkfs.erofs", "--help"].to_vec(), 1),
+        // What prints nothing needs no output.
+        (args!["extract", "-q", image, sample.path("tree")].to_vec(), 0),
+    ] {
+        let mut closed = Command::new("sh");
+        closed.args(["-c", "exec \"$@\" >&-", "sh"]);
+        closed.arg(assert_cmd::cargo::cargo_bin!("lith")).args(&args);
+        let output = closed.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
+        if code == 1 || code == 8 {
+            let end = "cannot write to standard output: Bad file descriptor\n";
+            assert!(said.ends_with(end), "{args:?}: {said}");
+        }
+        let status = command().args(&args).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let without = if args.contains(&sample.path("none").into()) { 2 } else { 0 };
+        if !args.contains(&"extract".into()) {
+            assert_eq!(status.unwrap().code(), Some(without), "{args:?}");
+        }
+    }
+}
+
+/// With too little memory a program ends at once, as one that allocates does: it neither works on slowly nor writes another
+/// image.
+#[test]
+fn too_little_memory_ends_the_work() {
+    let (sample, image) = Sample::built();
+    if Command::new("prlimit").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return tier::skip("little memory", "no prlimit");
+    }
+    tier::ran("little memory");
+    let (page, small) = (sample.path("page.html"), sample.path("small.erofs"));
+    for megabytes in [24, 32, 40, 48, 56, 64, 80] {
+        for args in [
+            args!["report", "-q", "-o", page, image].to_vec(),
+            args!["build", "-q", "--preset", "small", "--workers=2", sample.src(), small].to_vec(),
+        ] {
+            let mut limited = Command::new("prlimit");
+            limited.arg(format!("--as={}", megabytes << 20)).arg("--cpu=20");
+            limited.arg(assert_cmd::cargo::cargo_bin!("lith")).args(&args);
+            let output = limited.env_remove("SOURCE_DATE_EPOCH").output().unwrap();
+            // SIGXCPU is 24: it works on for ever.
+            assert_ne!(output.status.signal(), Some(24), "{megabytes} MiB: {args:?}");
+        }
     }
 }

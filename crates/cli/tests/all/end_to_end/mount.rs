@@ -278,6 +278,39 @@ fn mounts_follow_each_other_quickly() {
 }
 
 #[test]
+fn a_mount_point_may_be_a_symbolic_link() {
+    if !is_there() {
+        return;
+    }
+    let (sample, image) = Sample::built();
+    let at = MountPoint::new(&sample);
+    let link = sample.path("to-mnt");
+    std::os::unix::fs::symlink("mnt", &link).unwrap();
+    for driver in ["--fuse", "--kernel"] {
+        lith(args!["mount", driver, image, link]);
+        assert!(at.shows(), "{driver}");
+        printed(args!["umount", link]);
+        assert!(!at.is_mounted(), "{driver}");
+    }
+    let refused = lith(args!["umount", link]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(complaint(&refused).contains("to-mnt: cannot unmount: "), "{}", complaint(&refused));
+}
+
+#[test]
+fn a_timeout_of_zero_never_ends() {
+    if !is_there() {
+        return;
+    }
+    let (sample, image) = Sample::built();
+    let at = MountPoint::new(&sample);
+    printed(args!["mount", "--fuse", "-o", "timeout=0", image, at.path()]);
+    thread::sleep(Duration::from_millis(400));
+    assert!(at.shows());
+    printed(args!["umount", at.path()]);
+}
+
+#[test]
 fn an_idle_mount_is_removed() {
     if !is_there() {
         return;
