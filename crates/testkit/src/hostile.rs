@@ -1,7 +1,7 @@
 //! Reads and extracts damaged images: no panic, no hang, nothing written elsewhere.
 
 use std::{
-    fs,
+    fs, io,
     num::NonZeroUsize,
     ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -11,14 +11,15 @@ use std::{
 };
 
 use lith::{
-    device::MemoryDevice,
-    export::{ExtractOptions, Selection, extract},
+    check,
+    device::{MemoryDevice, ReadAt},
+    export::{ExtractOptions, MemberOrder, Selection, extract, write_tar},
     reader::Image,
     source,
     tree::{Kind, Tree},
 };
 
-use crate::{fuzz, mutation};
+use crate::{fuzz, metabox::Metabox, mutation};
 
 /// The longest that one image may take. All are small: the time allows for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -28,13 +29,11 @@ const EXTRACTED: u64 = 64 << 20;
 /// Damages the image once for each seed, and does with it whatever users do.
 pub fn try_all(image: &[u8], seeds: Range<u64>, folder: &Path) {
     let hot = mutation::hot_ranges(image);
+    let metabox = Metabox::of(image);
     for seed in seeds {
-        let mut damaged = image.to_vec();
-        if seed % 4 != 0 && damaged.len() > 1032 {
-            // Without its checksum an invalid superblock is not refused at once.
-            damaged[1032] &= !1;
-        }
-        mutation::mutate(&mut damaged, &hot, seed);
+        let inside = metabox.as_ref().filter(|_| seed % 2 == 0);
+        let inside = inside.and_then(|metabox| metabox.mutated(seed));
+        let damaged = inside.unwrap_or_else(|| damaged(image, &hot, seed));
         let started = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| try_one(&damaged, folder)));
         let took = started.elapsed();
@@ -46,23 +45,48 @@ pub fn try_all(image: &[u8], seeds: Range<u64>, folder: &Path) {
     }
 }
 
+/// The image with some bytes changed.
+fn damaged(image: &[u8], hot: &[(usize, usize)], seed: u64) -> Vec<u8> {
+    let mut damaged = image.to_vec();
+    if seed % 4 != 0 && damaged.len() > 1032 {
+        // Without its checksum an invalid superblock is not refused at once.
+        damaged[1032] &= !1;
+    }
+    mutation::mutate(&mut damaged, hot, seed);
+    damaged
+}
+
 fn try_one(image: &[u8], folder: &Path) {
     fuzz::reader_open_walk(image);
-    let Ok(image) = Image::open(MemoryDevice::new(image.to_vec())) else { return };
+    let device = || vec![Box::new(MemoryDevice::new(image.to_vec())) as Box<dyn ReadAt>];
+    let report = check::check_devices(device(), &check::Options::default(), &());
+    let is_sound = report.is_ok_and(|report| report.findings.is_empty());
+    let read = read(image, folder);
+    assert!(read || !is_sound, "check finds nothing, but it can't be read");
+}
+
+/// Extracts an image and makes a tar of it; whether both worked, or it is too large for that.
+fn read(image: &[u8], folder: &Path) -> bool {
+    let Ok(image) = Image::open(MemoryDevice::new(image.to_vec())) else { return false };
     let options = source::Options::default();
-    let Ok(source) = source::image(Arc::new(image), Path::new("image"), &options) else { return };
+    let Ok(source) = source::image(Arc::new(image), Path::new("image"), &options) else {
+        return false;
+    };
     if size(&source.tree) > EXTRACTED {
-        return;
+        return true;
     }
+    let (all, order) = (Selection::all(), MemberOrder::default());
+    let tar = write_tar(source.filesystem(), &all, order, &mut io::sink(), &());
     let inside = folder.join("inside");
     let before = crate::place::names(folder);
     let workers = NonZeroUsize::new(2).unwrap();
     let options = ExtractOptions::with(|options| options.workers = workers);
-    let _ = extract(source.filesystem(), &Selection::all(), &inside, &options, &());
+    let extracted = extract(source.filesystem(), &all, &inside, &options, &());
     if inside.exists() {
         remove(&inside);
     }
     assert_eq!(crate::place::names(folder), before, "something is outside");
+    tar.is_ok() && extracted.is_ok()
 }
 
 /// Removes a folder, whatever its modes are.

@@ -20,7 +20,7 @@ use lith::{
     source,
     tree::Filesystem,
 };
-use lith_testkit::{golden, image, matrix, mutation, place, recipe, tier};
+use lith_testkit::{golden, image, matrix, metabox::Metabox, mutation, place, recipe, tier};
 
 /// The most memory, in KiB, that any damaged image may make its reader take: caches of 24 MiB, some
 /// pclusters and extents for each of a few workers, and what this program holds itself.
@@ -41,9 +41,15 @@ fn images() -> Vec<(String, Vec<u8>)> {
     images
 }
 
+/// How often each image is damaged: `LITH_HOSTILE` says it, for a long run.
+fn count() -> u64 {
+    let asked = std::env::var("LITH_HOSTILE").ok().map(|count| count.parse().unwrap());
+    asked.unwrap_or(if tier::is_heavy() { 200 } else { 120 })
+}
+
 #[test]
 fn damaged_images_neither_panic_nor_hang_nor_eat_memory() {
-    let count = if tier::is_heavy() { 200 } else { 120 };
+    let count = count();
     let folder = place::folder();
     for (number, (name, bytes)) in images().into_iter().enumerate() {
         let image = folder.path().join("image");
@@ -79,6 +85,29 @@ fn the_damage_reaches_metadata() {
         }
     }
     assert!(outcomes[0] > 100 && outcomes[1] > 100, "{outcomes:?}");
+}
+
+#[test]
+fn the_damage_reaches_what_is_in_compressed_metaboxes() {
+    let mut outcomes = [0; 3];
+    for (_, bytes) in images() {
+        let Some(metabox) = Metabox::of(&bytes) else { continue };
+        for seed in 0..40 {
+            let Some(damaged) = metabox.mutated(seed) else {
+                outcomes[2] += 1;
+                continue;
+            };
+            let opened = Image::open(MemoryDevice::new(damaged));
+            let read = opened.map(Arc::new).map_err(|error| error.to_string()).and_then(|image| {
+                let source = source::image(image, Path::new("image"), &source::Options::default());
+                source.map(drop).map_err(|error| error.to_string())
+            });
+            outcomes[usize::from(read.is_ok())] += 1;
+        }
+    }
+    // Damaged, not noticed by reading names, and not possible.
+    assert!(outcomes[0] > 100 && outcomes[1] > 100, "{outcomes:?}");
+    assert!(outcomes[2] < outcomes[0] + outcomes[1], "{outcomes:?}");
 }
 
 /// Extracts an image whose names were changed from `name` to `instead`, which is as long; says whether that worked.
