@@ -36,6 +36,7 @@ impl Target {
         row("debian-11", (5, 10), &[Lz4], "package linux-config-5.10, amd64"),
         row("debian-12", (6, 1), &[Lz4], "package linux-config-6.1, amd64"),
         row("debian-13", (6, 12), &Algorithm::ALL, "package linux-config-6.12, amd64"),
+        row("debian-sid", (7, 2), &Algorithm::ALL, "package linux-config-7.2, amd64"),
         row("fedora-43", (6, 17), &Algorithm::ALL, "kernel-x86_64-fedora.config of kernel 6.17.7"),
         row("ubuntu-22.04", (5, 15), &[Lz4], "package linux-buildinfo-5.15.0-25-generic"),
         row("ubuntu-24.04", (6, 8), &[Lz4, Deflate], "package linux-buildinfo-6.8.0-31-generic"),

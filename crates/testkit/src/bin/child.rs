@@ -8,9 +8,10 @@
 //! lith-test-child rules LEVELS IMAGE
 //! lith-test-child plant FOLDER
 //! lith-test-child hostile IMAGE FIRST-SEED COUNT FOLDER
+//! lith-test-child guest
 //! ```
 //!
-//! Each prints the peak of its memory in KiB at the end.
+//! The last is for machines that boot with it. Each other prints the peak of its memory in KiB at the end.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::unwrap_used,
@@ -28,7 +29,7 @@ use lith::{
     tree::{Contents, Tree},
 };
 use lith_testkit::{
-    chunks, hostile, image,
+    chunks, guest, hostile, image,
     nasty::{self, Nasty},
     rules, synthetic,
 };
@@ -67,6 +68,10 @@ fn main() -> ExitCode {
         ["hostile", image, first, count, folder] => {
             let (first, count): (u64, u64) = (first.parse().unwrap(), count.parse().unwrap());
             hostile::try_all(&fs::read(image).unwrap(), first..first + count, Path::new(folder));
+            Ok(())
+        }
+        ["guest"] => {
+            guest::run();
             Ok(())
         }
         _ => panic!("unknown words: {words:?}"),

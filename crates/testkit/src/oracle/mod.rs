@@ -2,6 +2,7 @@
 
 pub mod browser;
 mod devtools;
+pub mod emulated;
 pub mod fuse;
 pub mod kernel;
 pub mod stats;

@@ -13,6 +13,7 @@ mod goldens;
 mod hostile;
 mod imports;
 mod kernel;
+mod kernels;
 mod layouts;
 mod lists;
 mod nothing_lost;

@@ -47,9 +47,12 @@ fn configuration(suite: &str, package: &str, folder: &Path) -> Option<String> {
 fn debians_rows_are_what_its_packages_say() {
     let folder = place::folder();
     let mut found = 0;
-    for (suite, name) in
-        [("bullseye", "debian-11"), ("bookworm", "debian-12"), ("trixie", "debian-13")]
-    {
+    for (suite, name) in [
+        ("bullseye", "debian-11"),
+        ("bookworm", "debian-12"),
+        ("trixie", "debian-13"),
+        ("sid", "debian-sid"),
+    ] {
         let target: Target = name.parse().unwrap();
         let package = target.source.split([' ', ',']).nth(1).unwrap();
         assert_eq!(package, format!("linux-config-{}", target.kernel));

@@ -1,0 +1,161 @@
+//! Other kernels mount what `lith info` says that they mount, see in it what its source holds, and refuse the rest.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "in tests failures should be loud"
+)]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use lith::{
+    builder::{Options, Preset},
+    codec::Compressor,
+    format::kernel::{KernelVersion, Target},
+    reader::{self, Image},
+    source::Source,
+};
+use lith_report::{Facts, Summary, census};
+use lith_testkit::{
+    golden, guest, image, matrix, nasty,
+    nasty::Nasty,
+    oracle::emulated::{self, Images, Machine},
+    place,
+};
+
+/// Bytes of the images that one machine has.
+const BATCH: u64 = 600 << 20;
+
+/// An image, and what is claimed of it.
+struct Claim {
+    /// The primary device first.
+    devices: Vec<PathBuf>,
+    oldest: KernelVersion,
+    options: Vec<&'static str>,
+    /// The digest of what it holds.
+    digest: String,
+}
+
+impl Claim {
+    fn new(devices: Vec<PathBuf>, digest: String) -> Self {
+        let opened = image::devices(&devices[0], &devices[1..]);
+        let opened = Image::open_with(opened, reader::Options::default()).unwrap();
+        let contents = census(&opened).unwrap();
+        let kernel = Facts::new(Summary::new(&opened), Some(contents)).summary.kernel;
+        Self {
+            devices,
+            oldest: kernel.oldest.parse().unwrap(),
+            options: kernel.configuration,
+            digest,
+        }
+    }
+
+    /// What a machine should see.
+    fn expected(&self, machine: &Machine) -> &str {
+        let is_mounted =
+            self.oldest <= machine.version && self.options.iter().all(|option| machine.has(option));
+        if is_mounted { &self.digest } else { guest::REFUSED }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.devices.iter().map(|device| fs::metadata(device).unwrap().len()).sum()
+    }
+}
+
+type Claims = BTreeMap<String, Claim>;
+
+/// An image of each kind and preset, patches, and the golden images of other writers.
+fn claims(folder: &Path) -> Claims {
+    let mut claims = Claims::new();
+    let tree = folder.join("tree");
+    fs::create_dir(&tree).unwrap();
+    nasty::plant(&tree, Nasty::ForTar);
+    let source = image::directory(&tree);
+    let digest = guest::digest(source.filesystem());
+    for (number, (name, options)) in kinds().into_iter().enumerate() {
+        let path = folder.join(number.to_string());
+        image::workers(2).build_at(&path, source.filesystem(), &options);
+        claims.insert(word(&name), Claim::new(vec![path], digest.clone()));
+    }
+    for (name, options) in [("none", image::plain()), ("lz4", lz4())] {
+        let (base, patch) =
+            (folder.join(format!("base-{name}")), folder.join(format!("patch-{name}")));
+        image::workers(2).build_at(&base, source.filesystem(), &options);
+        fs::write(tree.join("changed"), name.repeat(5000)).unwrap();
+        let changed: Source = image::directory(&tree);
+        let digest = guest::digest(changed.filesystem());
+        image::workers(2).builder(changed, &options).base(&base).build_to(&patch).unwrap();
+        fs::remove_file(tree.join("changed")).unwrap();
+        claims.insert(format!("patch-{name}"), Claim::new(vec![patch, base], digest));
+    }
+    for golden in golden::all() {
+        let digest = guest::digest(golden.open().filesystem());
+        claims.insert(golden.name.clone(), Claim::new(golden.files(), digest));
+    }
+    claims
+}
+
+fn lz4() -> Options {
+    image::compressed(Compressor::Lz4, 16 << 10)
+}
+
+fn kinds() -> Vec<(String, Options)> {
+    let mut kinds = matrix::all(12);
+    for target in Target::ALL.iter().filter(|target| target.name.starts_with("debian")) {
+        for preset in Preset::ALL {
+            kinds.push((format!("{} for {target}", preset.name()), preset.options_for(target)));
+        }
+    }
+    kinds
+}
+
+/// A name without what would need quoting.
+fn word(name: &str) -> String {
+    name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_")
+}
+
+/// Names of claims, for one machine each.
+fn batches(claims: &Claims) -> Vec<Images> {
+    let mut batches = vec![Images::new()];
+    let mut bytes = 0;
+    for (name, claim) in claims {
+        bytes += claim.bytes();
+        if bytes > BATCH {
+            batches.push(Images::new());
+            bytes = claim.bytes();
+        }
+        batches.last_mut().unwrap().insert(name.clone(), claim.devices.clone());
+    }
+    batches
+}
+
+#[test]
+fn each_kernel_mounts_exactly_what_info_says() {
+    let machines = emulated::all();
+    if machines.is_empty() {
+        return;
+    }
+    let child = Path::new(env!("CARGO_BIN_EXE_lith-test-child"));
+    let folder = place::folder();
+    let claims = claims(folder.path());
+    let mut wrong = Vec::new();
+    for machine in &machines {
+        let mut mounted = 0;
+        for (name, verdict) in batches(&claims).iter().flat_map(|batch| machine.see(child, batch)) {
+            let claim = &claims[&name];
+            let expected = claim.expected(machine);
+            mounted += usize::from(expected != guest::REFUSED);
+            if verdict != expected {
+                wrong.push(format!(
+                    "Linux {}: {name}, from {} on with {:?}: {verdict}, not {expected}",
+                    machine.version, claim.oldest, claim.options
+                ));
+            }
+        }
+        eprintln!("Linux {}: {mounted} of {} images", machine.version, claims.len());
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
