@@ -118,10 +118,10 @@ pub mod transform {
 pub mod tree {
     pub use lith_tree::{
         Aspects, Change, Content, ContentError, Contents, DataRange, DiffError, DiffOptions,
-        Difference, Directory, DisplayPath, DumpError, Elsewhere, ExtraDevice, Filesystem, Inode,
-        InodeIndex, Kind, MemoryContents, MemoryError, Metadata, Name, NameError, Piece, Pieces,
-        Rdev, Side, Timestamp, Tree, TreeError, Visit, Walk, Xattr, XattrPool, XattrSet, diff,
-        dump, dump_observed,
+        Difference, Directory, DisplayPath, DumpError, DumpRow, Elsewhere, ExtraDevice, Filesystem,
+        Inode, InodeIndex, Kind, MemoryContents, MemoryError, Metadata, Name, NameError, Piece,
+        Pieces, Rdev, Side, Timestamp, Tree, TreeError, Visit, Walk, Xattr, XattrPool, XattrSet,
+        diff, dump, dump_observed, dump_rows,
     };
 }
 

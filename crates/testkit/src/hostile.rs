@@ -31,7 +31,7 @@ pub fn try_all(image: &[u8], seeds: Range<u64>, folder: &Path) {
     let hot = mutation::hot_ranges(image);
     let metabox = Metabox::of(image);
     for seed in seeds {
-        let inside = metabox.as_ref().filter(|_| seed % 2 == 0);
+        let inside = metabox.as_ref().filter(|_| seed.is_multiple_of(2));
         let inside = inside.and_then(|metabox| metabox.mutated(seed));
         let damaged = inside.unwrap_or_else(|| damaged(image, &hot, seed));
         let started = Instant::now();
@@ -48,7 +48,7 @@ pub fn try_all(image: &[u8], seeds: Range<u64>, folder: &Path) {
 /// The image with some bytes changed.
 fn damaged(image: &[u8], hot: &[(usize, usize)], seed: u64) -> Vec<u8> {
     let mut damaged = image.to_vec();
-    if seed % 4 != 0 && damaged.len() > 1032 {
+    if !seed.is_multiple_of(4) && damaged.len() > 1032 {
         // Without its checksum an invalid superblock is not refused at once.
         damaged[1032] &= !1;
     }

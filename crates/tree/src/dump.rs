@@ -66,6 +66,19 @@ pub fn dump_observed(
     output: &mut dyn Write,
     observer: &dyn Observer,
 ) -> Result<(), DumpError> {
+    dump_rows(fs, &mut |row| writeln!(output, "{row}"), observer)?;
+    output.flush().map_err(DumpError::Write)
+}
+
+/// Calls `write` for each line of [`dump`].
+///
+/// # Errors
+/// As [`dump`]; an error of `write` is [`DumpError::Write`].
+pub fn dump_rows(
+    fs: Filesystem<'_>,
+    write: &mut dyn FnMut(&DumpRow<'_>) -> io::Result<()>,
+    observer: &dyn Observer,
+) -> Result<(), DumpError> {
     let tree = fs.tree;
     observer.begin(Phase::Comparing);
     observer.expect(tree.content_bytes());
@@ -80,13 +93,13 @@ pub fn dump_observed(
         };
         let inode = tree.get(index);
         let xattrs = tree.xattrs.get(inode.metadata.xattrs);
-        let row = Row { path, inode, xattrs, hash, first };
-        writeln!(output, "{row}").map_err(DumpError::Write)?;
+        let row = DumpRow { path, inode, xattrs, hash, first };
+        write(&row).map_err(DumpError::Write)?;
         if known.is_none() && inode.as_directory().is_none() && inode.nlink() > 1 {
             linked.insert(index, (path.into(), hash));
         }
     }
-    output.flush().map_err(DumpError::Write)
+    Ok(())
 }
 
 type Hash = Option<[u8; 32]>;
@@ -128,16 +141,22 @@ fn update_with_zeros(sha: &mut Sha256, mut length: u64) {
     }
 }
 
-/// One line.
-struct Row<'a> {
-    path: &'a [u8],
-    inode: &'a Inode,
-    xattrs: &'a [Xattr],
-    hash: Hash,
-    first: Option<&'a [u8]>,
+/// A line of [`dump`], as which it prints itself.
+#[derive(Clone, Copy, Debug)]
+pub struct DumpRow<'a> {
+    /// The path from the root, with a slash at its start.
+    pub path: &'a [u8],
+    /// What it leads to.
+    pub inode: &'a Inode,
+    /// All extended attributes, sorted.
+    pub xattrs: &'a [Xattr],
+    /// The SHA-256 of a regular file's bytes.
+    pub hash: Option<[u8; 32]>,
+    /// The first path of the same inode, if that isn't this one.
+    pub first: Option<&'a [u8]>,
 }
 
-impl fmt::Display for Row<'_> {
+impl fmt::Display for DumpRow<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inode { metadata, kind, .. } = self.inode;
         write!(f, "{} {} ", Field(self.path), kind.letter())?;

@@ -18,7 +18,7 @@ mod xattr;
 
 pub use content::{Content, ContentError, Contents, DataRange, Elsewhere, ExtraDevice};
 pub use diff::{Aspects, Change, DiffError, DiffOptions, Difference, Side, diff};
-pub use dump::{DumpError, dump, dump_observed};
+pub use dump::{DumpError, DumpRow, dump, dump_observed, dump_rows};
 pub use filesystem::Filesystem;
 pub use inode::{Directory, Inode, InodeIndex, Kind, Metadata, Rdev, Timestamp};
 pub use memory::{MemoryContents, MemoryError};

@@ -45,6 +45,10 @@ pub(crate) struct Diff {
     #[command(flatten)]
     pub(crate) devices: DeviceArgs,
 
+    /// Read images also if the checksum of their superblock is wrong
+    #[arg(long)]
+    pub(crate) ignore_checksum: bool,
+
     #[command(flatten)]
     workers: WorkersArgs,
 

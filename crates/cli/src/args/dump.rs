@@ -21,4 +21,8 @@ pub(crate) struct Dump {
 
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,
+
+    /// Print a JSON object per line: docs/json.md
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -60,6 +60,10 @@ pub(crate) struct Extract {
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,
 
+    /// Print what was made as JSON: docs/json.md
+    #[arg(long)]
+    pub(crate) json: bool,
+
     #[command(flatten)]
     workers: WorkersArgs,
 }

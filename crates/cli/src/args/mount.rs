@@ -93,6 +93,10 @@ pub(crate) struct Mount {
     #[arg(long, hide = true)]
     pub(crate) server: bool,
 
+    /// Print who mounts it as JSON: docs/json.md
+    #[arg(long, conflicts_with = "foreground")]
+    pub(crate) json: bool,
+
     /// Don't print who mounts it.
     #[arg(skip)]
     pub(crate) quiet: bool,
@@ -170,6 +174,7 @@ impl Mount {
             threads: None,
             timeout: None,
             server: false,
+            json: false,
             quiet: false,
         }
     }
@@ -224,6 +229,9 @@ impl Mount {
         }
         for option in settings.options() {
             add("-o", Some(option.into()));
+        }
+        if self.image.ignore_checksum {
+            arguments.push("--ignore-checksum".into());
         }
         arguments.push("--".into());
         arguments.extend([self.image.image.clone().into(), self.directory.clone().into()]);

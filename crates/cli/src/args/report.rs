@@ -34,4 +34,8 @@ pub(crate) struct Report {
     /// Find equal files that are stored several times; reads all files of equal size
     #[arg(long)]
     pub(crate) equal_files: bool,
+
+    /// Print the page's path and size as JSON: docs/json.md
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -49,6 +49,10 @@ pub(crate) struct Tar {
     /// pclusters
     #[arg(long, value_name = "ORDER", default_value = "path")]
     pub(crate) order: Order,
+
+    /// Print what was written as JSON: docs/json.md
+    #[arg(long, requires = "output")]
+    pub(crate) json: bool,
 }
 
 /// An order of members.

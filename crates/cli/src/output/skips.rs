@@ -64,9 +64,15 @@ impl Skips {
         }
     }
 
-    fn text(self, program: &str) -> String {
-        let mut lines = self.lines.into_inner().unwrap_or_else(PoisonError::into_inner);
+    /// A line for each thing that was skipped, up to a limit, sorted.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone();
         lines.sort();
+        lines
+    }
+
+    fn text(self, program: &str) -> String {
+        let lines = self.lines();
         let mut text = String::new();
         for line in &lines {
             // Writing to a string can't fail.

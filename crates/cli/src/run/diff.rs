@@ -12,7 +12,7 @@ use lith::{
     tree::{self, Difference},
 };
 
-use super::trees;
+use super::{salvage::reader_options, trees};
 use crate::{
     args::{MessageArgs, diff::Diff},
     exit::{self, Outcome},
@@ -29,8 +29,11 @@ pub(crate) fn run(request: &Diff, messages: MessageArgs) -> anyhow::Result<Outco
     let folders = Search { devices: Vec::new(), ..search.clone() };
     let of_b = !bases::has_devices(&request.a);
     let (of_a, of_b) = if of_b { (&folders, &search) } else { (&search, &folders) };
-    let a = trees::open_within((&request.a, request.offset_a.0), of_a, &trees::everything())?;
-    let b = trees::open_within((&request.b, request.offset_b.0), of_b, &trees::everything())?;
+    let open = |at: (&Path, u64), search: &Search| {
+        trees::open_with(at, search, &trees::everything(), reader_options(request.ignore_checksum))
+    };
+    let a = open((&request.a, request.offset_a.0), of_a)?;
+    let b = open((&request.b, request.offset_b.0), of_b)?;
     let (left, right) = (a.filesystem(), b.filesystem());
     let progress = Arc::new(Progress::default());
     let mut listing = Listing {

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use lith::{observer::Progress, tree};
+use lith::{
+    observer::Progress,
+    tree::{self, DumpRow},
+};
 
 use super::trees;
 use crate::{
     args::{MessageArgs, dump::Dump},
     exit::Outcome,
-    output::{self, progress::Bar},
+    output::{self, dumped::DumpRecord, json, progress::Bar},
 };
 
 pub(crate) fn run(request: &Dump, messages: MessageArgs) -> anyhow::Result<Outcome> {
@@ -19,7 +22,12 @@ pub(crate) fn run(request: &Dump, messages: MessageArgs) -> anyhow::Result<Outco
     let progress = Arc::new(Progress::default());
     let bar = Bar::new(!messages.quiet, &progress);
     let mut output = output::stdout()?;
-    tree::dump_observed(source.filesystem(), &mut output, &*progress)?;
+    if request.json {
+        let mut write = |row: &DumpRow<'_>| json::write_line(&mut output, &DumpRecord::from(row));
+        tree::dump_rows(source.filesystem(), &mut write, &*progress)?;
+    } else {
+        tree::dump_observed(source.filesystem(), &mut output, &*progress)?;
+    }
     drop(bar);
     output::finish(output)?;
     Ok(lost.conclude())

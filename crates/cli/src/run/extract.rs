@@ -1,6 +1,9 @@
 //! Extracts files of an image (`lith extract`).
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use anyhow::Context;
 use lith::{export, tree::DisplayPath};
@@ -13,7 +16,10 @@ use crate::{
     args::{MessageArgs, extract::Extract},
     exit::Outcome,
     output::{
+        self,
         error::{Place, tell},
+        exported::Exported,
+        json,
         progress::Bar,
         skips::Skips,
     },
@@ -31,7 +37,7 @@ pub(crate) fn run(request: &Extract, messages: MessageArgs) -> anyhow::Result<Ou
     let (paths, source) = opened.select(&wanted, on_error)?;
     let (source, lost) = request.salvage.apply(source, &paths);
     let selection = trees::select(&source, &request.image.image, &paths)?;
-    if request.directory.is_none() && !messages.quiet {
+    if request.directory.is_none() && !messages.quiet && !request.json {
         let image = Place(&request.image.image);
         tell(format_args!("lith: {image}: extracting to {}", Place(&directory)));
     }
@@ -40,7 +46,12 @@ pub(crate) fn run(request: &Extract, messages: MessageArgs) -> anyhow::Result<Ou
     let result =
         export::extract(source.filesystem(), &selection, &directory, &request.options(), &skips);
     drop(bar);
-    if !messages.quiet {
+    if let (true, Ok(report)) = (request.json, &result) {
+        let record = Exported::new(&directory, *report, skips.lines(), lost.records());
+        let mut output = output::stdout()?;
+        json::write_pretty(&mut output, &record)?;
+        output.flush()?;
+    } else if !messages.quiet {
         skips.print("lith");
     }
     result?;
@@ -54,7 +65,7 @@ fn names_destination(request: &Extract, opened: &Opened<'_>) -> anyhow::Result<b
     let here = Path::new(first);
     let bytes = first.as_encoded_bytes();
     if !opened.has(bytes) {
-        let parent = crate::output::directory_of(here);
+        let parent = output::directory_of(here);
         return Ok(here.is_dir() || !is_pattern(bytes) && !here.exists() && parent.is_dir());
     }
     if here.is_dir() {

@@ -1,6 +1,7 @@
 //! Writes a web page about an image (`lith report`).
 
 use std::{
+    borrow::Cow,
     env,
     fs::File,
     io::{self, Read, Write},
@@ -13,6 +14,7 @@ use std::{
 
 use anyhow::Context;
 use lith_report::{Facts, GENERATOR, Options, gather, number::Bytes, page};
+use serde::Serialize;
 
 use super::{presets, subject::Subject};
 use crate::{
@@ -21,16 +23,27 @@ use crate::{
     output::{
         self, directory_of,
         error::{Place, one_line, tell},
+        json,
         progress::{Bar, Position},
         target::Target,
     },
 };
+
+/// A page that was written.
+#[derive(Serialize)]
+struct Written<'a> {
+    output: Cow<'a, str>,
+    bytes: u64,
+}
 
 /// Bytes at the start of a page that contain the name of its generator.
 const GENERATOR_BYTES: u64 = 4096;
 
 pub(crate) fn run(request: &Report, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let output = output(request)?;
+    if request.json && output.is_none() {
+        anyhow::bail!("--json prints to standard output, where the page goes; name a file with -o");
+    }
     let facts = facts(request, messages, output.as_deref())?;
     let image = request.image.image.as_path();
     let name = image.file_name().unwrap_or(image.as_os_str());
@@ -42,7 +55,10 @@ pub(crate) fn run(request: &Report, messages: MessageArgs) -> anyhow::Result<Out
     };
     write(&path, &page)?;
     let mut output = output::stdout()?;
-    if !messages.quiet {
+    if request.json {
+        let record = Written { output: path.to_string_lossy(), bytes: page.len() as u64 };
+        json::write_pretty(&mut output, &record)?;
+    } else if !messages.quiet {
         writeln!(output, "{}: {}", Place(&path), Bytes(page.len() as u64))?;
     }
     output::finish(output)

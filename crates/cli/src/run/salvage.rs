@@ -11,6 +11,7 @@ use crate::{
     exit::Outcome,
     output::{
         error::{harmless, tell},
+        exported,
         notes::NoteLine,
     },
 };
@@ -55,6 +56,12 @@ impl Lost {
     /// The list to which bytes that can't be read are added.
     pub(crate) const fn losses(&self) -> &Losses {
         &self.losses
+    }
+
+    /// What is lost, for programs.
+    pub(crate) fn records(&self) -> Vec<exported::Damaged> {
+        let losses = self.losses.list();
+        self.notes.iter().map(Into::into).chain(losses.iter().map(Into::into)).collect()
     }
 
     /// Tells what is lost, and returns the outcome.

@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::Context;
 use lith::{
-    export::{self, MemberOrder, Selection},
+    export::{self, MemberOrder, Report, Selection},
     source::Source,
 };
 
@@ -15,13 +15,19 @@ use super::trees;
 use crate::{
     args::{MessageArgs, stream::Compression, tar::Tar},
     exit::Outcome,
-    output::{self, compress::Encoder, error::Place, progress::Bar, skips::Skips, target::Target},
+    output::{
+        self, compress::Encoder, error::Place, exported::Exported, json, progress::Bar,
+        skips::Skips, target::Target,
+    },
 };
 
 pub(crate) fn run(request: &Tar, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let path = request.output.as_deref().filter(|path| *path != Path::new("-"));
     if path.is_none() && io::stdout().is_terminal() {
         anyhow::bail!("a tar is not written to a terminal; redirect it, or name a file with -o");
+    }
+    if request.json && path.is_none() {
+        anyhow::bail!("--json prints to standard output, where the tar goes; name a file with -o");
     }
     let compression = compression(request, path)?;
     let on_error = request.salvage.on_error();
@@ -37,7 +43,12 @@ pub(crate) fn run(request: &Tar, messages: MessageArgs) -> anyhow::Result<Outcom
         None => job.write(&mut output::stdout()?, &skips),
     };
     drop(bar);
-    if !messages.quiet {
+    if let (true, Some(path), Ok(report)) = (request.json, path, &result) {
+        let record = Exported::new(path, *report, skips.lines(), lost.records());
+        let mut output = output::stdout()?;
+        json::write_pretty(&mut output, &record)?;
+        output.flush()?;
+    } else if !messages.quiet {
         skips.print("lith");
     }
     result?;
@@ -61,22 +72,26 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn write_file(&self, path: &Path, skips: &Skips) -> anyhow::Result<()> {
+    fn write_file(&self, path: &Path, skips: &Skips) -> anyhow::Result<Report> {
         let mut target =
             Target::create(path).with_context(|| format!("{}: cannot create", Place(path)))?;
-        self.write(&mut target, skips).with_context(|| Place(path).to_string())?;
-        target.commit().with_context(|| format!("{}: cannot rename the finished file", Place(path)))
+        let report = self.write(&mut target, skips).with_context(|| Place(path).to_string())?;
+        let renamed = target.commit();
+        renamed.with_context(|| format!("{}: cannot rename the finished file", Place(path)))?;
+        Ok(report)
     }
 
-    fn write(&self, output: &mut dyn Write, skips: &Skips) -> anyhow::Result<()> {
+    fn write(&self, output: &mut dyn Write, skips: &Skips) -> anyhow::Result<Report> {
         let Self { source, selection, order, .. } = self;
         let fs = source.filesystem();
         let Some(compression) = self.compression else {
-            export::write_tar(fs, selection, *order, output, skips)?;
-            return Ok(output.flush()?);
+            let report = export::write_tar(fs, selection, *order, output, skips)?;
+            output.flush()?;
+            return Ok(report);
         };
         let mut encoder = Encoder::new(compression, output)?;
-        export::write_tar(fs, selection, *order, &mut encoder, skips)?;
-        Ok(encoder.finish()?)
+        let report = export::write_tar(fs, selection, *order, &mut encoder, skips)?;
+        encoder.finish()?;
+        Ok(report)
     }
 }

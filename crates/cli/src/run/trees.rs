@@ -25,7 +25,7 @@ use crate::{
 
 /// Opens the directory, tar or image at a path; only an image can have further devices.
 pub(crate) fn open(path: &Path, search: &Search, options: &Options) -> anyhow::Result<Source> {
-    open_within((path, 0), search, options)
+    open_with((path, 0), search, options, reader::Options::default())
 }
 
 /// As [`open`]; only an image can start within a file.
@@ -34,16 +34,8 @@ pub(crate) fn open_at(args: &ImageArgs, options: &Options) -> anyhow::Result<Sou
     open_with((&args.image, args.offset.0), &args.devices.search(), options, reader)
 }
 
-/// The same at an offset.
-pub(crate) fn open_within(
-    (path, offset): (&Path, u64),
-    search: &Search,
-    options: &Options,
-) -> anyhow::Result<Source> {
-    open_with((path, offset), search, options, reader::Options::default())
-}
-
-fn open_with(
+/// As [`open`], at an offset, with options for images.
+pub(crate) fn open_with(
     (path, offset): (&Path, u64),
     search: &Search,
     options: &Options,

@@ -17,13 +17,14 @@ use lith::{
     format::kernel::{KernelVersion, Target},
     reader::{self, Image},
     source::Source,
+    tree::{InodeIndex, Metadata, Name},
 };
 use lith_report::{Facts, Summary, census};
 use lith_testkit::{
-    golden, guest, image, matrix, nasty,
-    nasty::Nasty,
+    golden, guest, image, matrix,
+    noise::{self, Texture},
     oracle::emulated::{self, Images, Machine},
-    place,
+    place, recipe,
 };
 
 /// Bytes of the images that one machine has.
@@ -67,13 +68,30 @@ impl Claim {
 
 type Claims = BTreeMap<String, Claim>;
 
+/// A tree with a bit of everything, and with files that are compressed in many pclusters.
+fn source() -> Source {
+    let seeds = noise::bytes(Texture::Noise, 3, 6000);
+    let (mut tree, mut contents) = recipe::from_bytes(&seeds).as_linux_allows().follow();
+    for (texture, length) in [(Texture::Text, 700_000), (Texture::Mixed, 300_000)] {
+        let name = Name::new(format!("{texture:?}-{length}").as_bytes()).unwrap();
+        let bytes = noise::bytes(texture, 1, length);
+        let place = (InodeIndex::ROOT, name);
+        contents.add(&mut tree, place, Metadata::default(), bytes).unwrap();
+    }
+    Source { tree, contents: Box::new(contents), notes: Vec::new() }
+}
+
+/// The same tree but for one file.
+fn changed() -> Source {
+    let mut source = source();
+    source.tree.remove(InodeIndex::ROOT, b"Mixed-300000").unwrap();
+    source
+}
+
 /// An image of each kind and preset, patches, and the golden images of other writers.
 fn claims(folder: &Path) -> Claims {
     let mut claims = Claims::new();
-    let tree = folder.join("tree");
-    fs::create_dir(&tree).unwrap();
-    nasty::plant(&tree, Nasty::ForTar);
-    let source = image::directory(&tree);
+    let source = source();
     let digest = guest::digest(source.filesystem());
     for (number, (name, options)) in kinds().into_iter().enumerate() {
         let path = folder.join(number.to_string());
@@ -81,14 +99,11 @@ fn claims(folder: &Path) -> Claims {
         claims.insert(word(&name), Claim::new(vec![path], digest.clone()));
     }
     for (name, options) in [("none", image::plain()), ("lz4", lz4())] {
-        let (base, patch) =
-            (folder.join(format!("base-{name}")), folder.join(format!("patch-{name}")));
+        let base = folder.join(format!("base-{name}"));
+        let patch = folder.join(format!("patch-{name}"));
         image::workers(2).build_at(&base, source.filesystem(), &options);
-        fs::write(tree.join("changed"), name.repeat(5000)).unwrap();
-        let changed: Source = image::directory(&tree);
-        let digest = guest::digest(changed.filesystem());
-        image::workers(2).builder(changed, &options).base(&base).build_to(&patch).unwrap();
-        fs::remove_file(tree.join("changed")).unwrap();
+        let digest = guest::digest(changed().filesystem());
+        image::workers(2).builder(changed(), &options).base(&base).build_to(&patch).unwrap();
         claims.insert(format!("patch-{name}"), Claim::new(vec![patch, base], digest));
     }
     for golden in golden::all() {

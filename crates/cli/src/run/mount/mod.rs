@@ -6,14 +6,19 @@ mod memory;
 mod present;
 mod server;
 
-use std::{io, path::Path};
+use std::{borrow::Cow, io, path::Path};
 
 use lith::bases;
+use serde::Serialize;
 
 use crate::{
     args::mount::{Mount, Settings},
     exit::Outcome,
-    output::error::{Place, tell},
+    output::{
+        self,
+        error::{Place, tell},
+        json,
+    },
     run::subject,
 };
 
@@ -34,9 +39,11 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     // The kernel takes them in the order of the device table, and doesn't look whether they are the right ones.
     let devices = bases::find(image, settings.offset, &settings.devices)?;
     settings.devices.devices = devices.into_iter().map(|found| found.path).collect();
+    let mut by_fuse = "as requested".to_owned();
     if request.kernel || (!request.fuse && !request.foreground) {
         match by_kernel(request, &settings)? {
-            Choice::Mounted => return Ok(Outcome::Success),
+            Choice::Mounted(how) => return show(request, "kernel", how),
+            Choice::Fuse(reason) if request.json => by_fuse = reason,
             Choice::Fuse(reason) => print(request, &format!("by FUSE: {reason}")),
         }
     }
@@ -45,14 +52,17 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     }
     if request.foreground {
         memory::limit_this();
-        server::run(request, &settings)
-    } else {
-        daemon::run(request, &settings)
+        return server::run(request, &settings);
     }
+    let outcome = daemon::run(request, &settings)?;
+    if request.json && outcome == Outcome::Success {
+        return show(request, "fuse", &by_fuse);
+    }
+    Ok(outcome)
 }
 
 enum Choice {
-    Mounted,
+    Mounted(&'static str),
     Fuse(String),
 }
 
@@ -64,8 +74,10 @@ fn by_kernel(request: &Mount, settings: &Settings) -> anyhow::Result<Choice> {
         }
         None => match kernel::mount(request, settings) {
             Ok(how) => {
-                print(request, &format!("by the kernel's EROFS, {how}"));
-                return Ok(Choice::Mounted);
+                if !request.json {
+                    print(request, &format!("by the kernel's EROFS, {how}"));
+                }
+                return Ok(Choice::Mounted(how));
             }
             Err(error) => refusal(&error),
         },
@@ -78,6 +90,28 @@ fn by_kernel(request: &Mount, settings: &Settings) -> anyhow::Result<Choice> {
 
 fn refusal(error: &io::Error) -> String {
     format!("the kernel can't mount it: {error}")
+}
+
+/// What mounts an image, for programs.
+#[derive(Serialize)]
+struct Record<'a> {
+    image: Cow<'a, str>,
+    directory: Cow<'a, str>,
+    driver: &'static str,
+    /// What the kernel mounts, or why the kernel doesn't.
+    how: &'a str,
+}
+
+/// Ends a mount, which is shown to programs if they asked for it.
+fn show(request: &Mount, driver: &'static str, how: &str) -> anyhow::Result<Outcome> {
+    if !request.json {
+        return Ok(Outcome::Success);
+    }
+    let (image, directory) = (&request.image.image, &request.directory);
+    let (image, directory) = (image.to_string_lossy(), directory.to_string_lossy());
+    let mut output = output::stdout()?;
+    json::write_pretty(&mut output, &Record { image, directory, driver, how })?;
+    output::finish(output)
 }
 
 fn print(request: &Mount, how: &str) {

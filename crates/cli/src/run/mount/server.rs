@@ -79,6 +79,7 @@ fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
     options.limits = limits(usize::try_from(request.cache.0).unwrap_or(usize::MAX));
     options.way = request.decode.map(DecodeWay::way);
     options.whole_again = true;
+    options.any_checksum = request.image.ignore_checksum;
     Image::open_with(devices, options).with_context(|| Place(place).to_string())
 }
 

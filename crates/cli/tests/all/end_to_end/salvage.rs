@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::{
     args,
+    mount::{self, MountPoint},
     sample::{Sample, complaint, json, lith, printed},
 };
 
@@ -79,6 +80,14 @@ fn a_wrong_checksum_can_be_ignored() {
     let out = sample.path("out");
     printed(args!["extract", "-q", "--ignore-checksum", image, out]);
     assert_eq!(printed(args!["diff", sample.src(), out]), "");
+    assert_eq!(lith(args!["diff", image, out]).status.code(), Some(2));
+    assert_eq!(printed(args!["diff", "--ignore-checksum", image, out]), "");
+    if mount::is_there() {
+        let at = MountPoint::new(&sample);
+        assert_eq!(lith(args!["mount", "--fuse", image, at.path()]).status.code(), Some(1));
+        printed(args!["mount", "--fuse", "--ignore-checksum", image, at.path()]);
+        assert!(at.shows());
+    }
 }
 
 #[test]
@@ -96,12 +105,12 @@ fn the_superblock_of_a_truncated_image_is_told() {
     );
 }
 
-/// Replaces a name in an image, which must be there once, by another of the same length.
+/// Replaces bytes of an image, which must be there once, by others.
 fn rename(image: &Path, old: &[u8], new: &[u8]) {
     let mut bytes = fs::read(image).unwrap();
     let found = |bytes: &[u8]| bytes.windows(old.len()).position(|window| window == old);
     let at = found(&bytes).unwrap();
-    bytes[at..at + old.len()].copy_from_slice(new);
+    bytes.splice(at..at + old.len(), new.iter().copied());
     assert_eq!(found(&bytes), None);
     fs::write(image, bytes).unwrap();
 }
@@ -112,7 +121,10 @@ fn a_file_that_lost_its_name_is_missed() {
     fs::create_dir(sample.src().join("sub/~!")).unwrap();
     fs::write(sample.src().join("sub/~!/~^"), "lost").unwrap();
     let (image, out) = (sample.path("image.erofs"), sample.path("out"));
-    for (old, folder, others) in [(b"~^", "sub/~!", 1), (b"~!", "sub", 2)] {
+    // Names of a directory follow each other.
+    for (old, new, folder, others) in
+        [(&b"...~^"[..], &b"....."[..], "sub/~!", 1), (b"noise~!", b"noise..", "sub", 2)]
+    {
         printed(args![
             "build",
             "-q",
@@ -124,7 +136,7 @@ fn a_file_that_lost_its_name_is_missed() {
             sample.src(),
             image
         ]);
-        rename(&image, old, b"..");
+        rename(&image, old, new);
         let said = format!("{folder}/..: ");
         for args in [
             args!["extract", "-q", image, out].to_vec(),

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{
     args,
+    mount::{self, MountPoint},
     sample::{Sample, json, lith, printed},
 };
 
@@ -126,6 +127,51 @@ fn all_json_conforms_to_its_schema() {
     for options in [&["--superblock"][..], &[], &["--all", "--equal-files", "--presets"]] {
         let arguments = ["info", "--json"].iter().chain(options).map(Into::into);
         assert_conform("info", &[json(arguments.chain([image.clone().into_os_string()]))]);
+    }
+}
+
+#[test]
+fn what_was_made_conforms_to_its_schema() {
+    let (sample, image) = Sample::built();
+    let has_xattr = sample.set_xattr("hello", "user.sample", b"value");
+    printed(args!["build", "-q", "--force", "-E", "^fragments", sample.src(), image]);
+    let (out, tar, page) = (sample.path("out"), sample.path("out.tar"), sample.path("page.html"));
+    let extracted = json(args!["extract", "--json", "-C", out, image]);
+    assert_conform("extract", std::slice::from_ref(&extracted));
+    assert_eq!(extracted["output"], out.to_str().unwrap());
+    let written = json(args!["tar", "--json", "-o", tar, image]);
+    assert_conform("tar", std::slice::from_ref(&written));
+    for record in [&extracted, &written] {
+        assert_eq!(record["bytes"], 350_016, "{record}");
+    }
+    let shown = json(args!["report", "--json", "-o", page, image]);
+    assert_conform("report", std::slice::from_ref(&shown));
+    assert_eq!(shown["bytes"].as_u64(), Some(fs::metadata(page).unwrap().len()));
+    let dumped = lines(&printed(args!["dump", "--json", image]));
+    assert_conform("dump", &dumped);
+    assert_eq!(dumped.len(), printed(args!["dump", image]).lines().count());
+    let of = |path: &str| dumped.iter().find(|record| record["path"] == path).unwrap();
+    assert_eq!(of("/sub/hard")["first"], "/hello");
+    assert_eq!(of("/hello").get("xattrs").is_some(), has_xattr);
+    for args in
+        [args!["tar", "--json", image].to_vec(), args!["tar", "--json", "-o", "-", image].to_vec()]
+    {
+        assert_ne!(lith(&args).status.code(), Some(0), "{args:?}");
+    }
+}
+
+#[test]
+fn mounts_conform_to_their_schema() {
+    if !mount::is_there() {
+        return;
+    }
+    let (sample, image) = Sample::built();
+    let at = MountPoint::new(&sample);
+    for driver in ["kernel", "fuse"] {
+        let mounted = json(args!["mount", "--json", format!("--{driver}"), image, at.path()]);
+        assert_conform("mount", std::slice::from_ref(&mounted));
+        assert_eq!(mounted["driver"], driver);
+        printed(args!["umount", at.path()]);
     }
 }
 
