@@ -23,8 +23,10 @@ pub const IMAGES: &str = "images";
 pub const PRIMARY: &str = "0";
 /// What each line starts with that tells what became of an image: this, its name, and the verdict, split by tabs.
 pub const MARK: &str = "LITH";
-/// The verdict on an image that the kernel doesn't mount. Any other but a digest is an error after that.
+/// The verdict on an image that the kernel doesn't mount.
 pub const REFUSED: &str = "refused";
+/// The verdict on an image that the kernel mounts, but does not read.
+pub const UNREADABLE: &str = "unreadable";
 
 /// Runs as the first process of a machine, and ends it.
 pub fn run() {
@@ -33,7 +35,7 @@ pub fn run() {
     for folder in sorted(&Path::new("/").join(IMAGES)) {
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
         let verdict = panic::catch_unwind(AssertUnwindSafe(|| see(&folder)));
-        let verdict = verdict.unwrap_or_else(|_panic| "a panic".to_owned());
+        let verdict = verdict.unwrap_or_else(|_panic| UNREADABLE.to_owned());
         writeln!(console, "{MARK}\t{name}\t{verdict}").unwrap();
     }
     console.flush().unwrap();

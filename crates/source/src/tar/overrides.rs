@@ -28,13 +28,14 @@ pub(super) struct Overrides {
 }
 
 impl Overrides {
-    /// Applies the records of an extended header; later ones replace earlier ones.
+    /// Applies the records of an extended header; later ones replace earlier ones. A bad one is returned as an error, but does not
+    /// prevent the others, among which the member's name may be.
     pub(super) fn apply_all(&mut self, records: &[u8]) -> Result<(), Damage> {
+        let mut result = Ok(());
         for record in Records::new(records) {
-            let (key, value) = record?;
-            self.apply(key, value)?;
+            result = result.and(record.and_then(|(key, value)| self.apply(key, value)));
         }
-        Ok(())
+        result
     }
 
     pub(super) fn apply_global(&mut self, records: &[u8]) -> Result<(), Damage> {

@@ -154,9 +154,9 @@ fn what_is_wrong_names_the_member() {
         let expected = format!("in the header of a/culprit: the field {}", record.0);
         assert!(of_pax.contains(&expected), "{of_pax}");
     }
-    let long = [b'x'; 70_000];
+    let long = vec![b'x'; 70_000];
     for (key, what) in [("path", "the path"), ("linkpath", "the link target")] {
-        let tar = before().pax(b'x', &[(key, &long)]).link("culprit", "before").end();
+        let tar = before().pax(b'x', &[(key, &*long)]).link("culprit", "before").end();
         let of_length = text(&tar);
         assert!(of_length.contains(&format!("{what} has 70000 bytes, more than 65536")), "{what}");
     }

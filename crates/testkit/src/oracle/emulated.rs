@@ -87,8 +87,8 @@ impl Machine {
         self.configuration.contains(option)
     }
 
-    /// Boots with `lith-test-child` as its first process, and returns what became of each image: [`guest::REFUSED`], the digest
-    /// of what it holds, or another text.
+    /// Boots with `lith-test-child` as its first process, and returns what became of each image: [`guest::REFUSED`],
+    /// [`guest::UNREADABLE`], or the digest of what it holds.
     #[must_use]
     pub fn see(&self, child: &Path, images: &Images) -> BTreeMap<String, String> {
         tier::ran(TIER);

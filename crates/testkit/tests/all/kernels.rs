@@ -38,6 +38,8 @@ struct Claim {
     options: Vec<&'static str>,
     /// The digest of what it holds.
     digest: String,
+    /// Bytes of a block.
+    block: u32,
 }
 
 impl Claim {
@@ -59,6 +61,16 @@ impl Claim {
         let is_mounted =
             self.oldest <= machine.version && self.options.iter().all(|option| machine.has(option));
         if is_mounted { &self.digest } else { guest::REFUSED }
+    }
+
+    /// Whether a kernel is known to do otherwise than its version says.
+    fn is_known(&self, name: &str, machine: &Machine, verdict: &str) -> bool {
+        // Updates of 6.1 mount what has blocks smaller than a page, without reading what is compressed in them.
+        let is_backported = self.block < 4096 && machine.version == KernelVersion::new(6, 1);
+        // Linux commit "erofs: separate plain and compressed filesystems formally" ended what 5.4 began.
+        let is_ended = name.contains("unpadded") && machine.version >= KernelVersion::new(7, 0);
+        let is_unreadable = verdict == guest::UNREADABLE;
+        is_backported && (is_unreadable || verdict == self.digest) || is_ended && is_unreadable
     }
 
     fn bytes(&self) -> u64 {
@@ -163,7 +175,7 @@ fn each_kernel_mounts_exactly_what_info_says() {
             let claim = &claims[&name];
             let expected = claim.expected(machine);
             mounted += usize::from(expected != guest::REFUSED);
-            if verdict != expected {
+            if verdict != expected && !claim.is_known(&name, machine, &verdict) {
                 wrong.push(format!(
                     "Linux {}: {name}, from {} on with {:?}: {verdict}, not {expected}",
                     machine.version, claim.oldest, claim.options
