@@ -57,6 +57,8 @@ fn run(verb: Verb, messages: MessageArgs) -> anyhow::Result<Outcome> {
         Verb::Extract(request) => run::extract::run(&request, messages),
         Verb::Flatten(request) => run::flatten::run(&request, messages),
         Verb::Merge(request) => run::merge::run(&request, messages),
+        Verb::Delta(request) => run::delta::make(&request, messages),
+        Verb::Apply(request) => run::delta::apply(&request, messages),
         Verb::Tar(request) => run::tar::run(&request, messages),
         Verb::Mount(mut request) => {
             request.quiet = messages.quiet;

@@ -8,6 +8,7 @@ use std::{
 use lith_bases::BaseError;
 use lith_builder::BuildError;
 use lith_check::CheckError;
+use lith_delta::DeltaError;
 use lith_export::ExtractError;
 use lith_source::{ExcludeError, ImageError, SourceError};
 use lith_transform::Unmatched;
@@ -41,6 +42,9 @@ pub enum Error {
     /// An [`edit`](crate::Builder::edit) of the tree failed.
     #[error(transparent)]
     Edit(Box<dyn std::error::Error + Send + Sync>),
+    /// A delta can't be made or applied.
+    #[error(transparent)]
+    Delta(#[from] DeltaError),
     /// The finished image can't be written to the output.
     #[error("cannot write the image")]
     Output(#[source] io::Error),
@@ -117,6 +121,7 @@ impl Error {
             | Self::Unmatched(_)
             | Self::Edit(_)
             | Self::Check(_)
+            | Self::Delta(_)
             | Self::Output(_)
             | Self::SourceIsRead
             | Self::Cancelled => None,

@@ -133,6 +133,7 @@
 //! |---|---|
 //! | [`bases`] | the images that an image refers to |
 //! | [`builder`] | what kind of image is built: options, presets, rules |
+//! | [`delta`] | what makes a new image of an old one |
 //! | [`source`] | directories, tars and images become trees |
 //! | [`transform`] | trees are changed: owners, times, labels, digests |
 //! | [`tree`] | trees in memory, comparing and printing them |
@@ -148,6 +149,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod build;
+mod deltas;
 mod digest;
 mod error;
 mod image;
@@ -158,6 +160,7 @@ pub use modules::*;
 
 pub use build::{Builder, Built, Hidden, remove_hidden, temporary_directory};
 pub use builder::{Options as BuildOptions, Preset};
+pub use deltas::{apply_delta, make_delta};
 pub use digest::{DigestFinding, DigestState, check_digests, digest_name};
 pub use error::Error;
 pub use image::Image;

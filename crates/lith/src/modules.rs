@@ -28,6 +28,13 @@ pub mod codec {
     pub use lith_codec::{Algorithm, Compressor, LzmaBits, LzmaEffort, ParseCompressorError};
 }
 
+/// Deltas of images: see [`make_delta`](crate::make_delta) and [`apply_delta`](crate::apply_delta).
+pub mod delta {
+    pub use lith_delta::{
+        Applied, DeltaError, Difference, Header, Images, Made, Options, apply, make,
+    };
+}
+
 /// Devices that images are read from: files, memory, parts of other devices, or your own.
 pub mod device {
     pub use lith_device::{DeviceError, FileDevice, MemoryDevice, OffsetDevice, ReadAt};

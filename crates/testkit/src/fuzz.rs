@@ -3,11 +3,12 @@
 //! Each function takes what a fuzzer found and must come back: no panic, no hang, no memory beyond what the bytes
 //! justify. Where there is an answer it must make sense; if not, that is a panic here.
 
-use std::{io::Cursor, path::Path, sync::Arc};
+use std::{io::Cursor, num::NonZeroUsize, path::Path, sync::Arc};
 
 use lith::{
     builder::{IndexForm, Options},
-    device::MemoryDevice,
+    delta::{self, Header},
+    device::{FileDevice, MemoryDevice},
     reader::{DataRange as ReaderRange, Image, Inode},
     source::{self, OnError, Source},
     tree::{Aspects, DataRange, Filesystem, InodeIndex, Kind},
@@ -26,7 +27,7 @@ use lith_format::{
     },
 };
 
-use crate::{compare, image, recipe};
+use crate::{compare, golden, image, recipe};
 
 /// A target's name and its function.
 pub type Target = (&'static str, fn(&[u8]));
@@ -41,6 +42,7 @@ pub const TARGETS: [Target; 8] = [
     ("lz4_decode", lz4_decode),
     ("decode_ways", decode_ways),
     ("build_roundtrip", build_roundtrip),
+    ("delta_apply", delta_apply),
 ];
 
 /// The most names that are read in one image.
@@ -51,6 +53,23 @@ const RANGES: usize = 500;
 const READ: u64 = 64 << 10;
 /// Bytes that are read of one image in all.
 const READ_ALL: u64 = 8 << 20;
+
+/// Bytes that a delta may make.
+const NEW_IMAGE: u64 = 1 << 20;
+
+/// Applies a delta to a golden image.
+pub fn delta_apply(bytes: &[u8]) {
+    let Ok(header) = Header::read(&mut &*bytes) else { return };
+    if header.new_bytes() > NEW_IMAGE {
+        return;
+    }
+    let old = FileDevice::open(golden::folder().join("03-lz4.erofs")).expect("a golden image");
+    let new = tempfile::tempfile().expect("a temporary file");
+    let one = NonZeroUsize::MIN;
+    if let Ok(applied) = delta::apply(&old, &mut &*bytes, &new, (one, &())) {
+        assert_eq!(applied.bytes, header.new_bytes());
+    }
+}
 
 /// Opens an image and reads everything in it, up to a limit.
 pub fn reader_open_walk(bytes: &[u8]) {

@@ -12,6 +12,7 @@ pub(crate) mod check;
 pub(crate) mod common;
 pub(crate) mod completions;
 pub(crate) mod content;
+pub(crate) mod delta;
 pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod extended;
@@ -84,6 +85,8 @@ pub(crate) enum Verb {
     Extract(extract::Extract),
     Flatten(flatten::Flatten),
     Merge(merge::Merge),
+    Delta(delta::Delta),
+    Apply(delta::Apply),
     Tar(tar::Tar),
     Mount(mount::Mount),
     Umount(umount::Umount),

@@ -13,4 +13,5 @@ mod verify;
 
 pub use builder::{Builder, Built};
 pub use hidden::{Hidden, remove_hidden};
+pub(crate) use staged::Staged;
 pub use staged::temporary_directory;

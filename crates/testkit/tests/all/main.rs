@@ -3,6 +3,7 @@
 mod bounded;
 mod chunks;
 mod dedupe;
+mod deltas;
 mod determinism;
 mod devices;
 mod digests;

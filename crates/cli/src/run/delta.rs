@@ -1,0 +1,117 @@
+//! Makes deltas (`lith delta`) and applies them (`lith apply`).
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read, Write},
+    os::unix::fs::FileTypeExt,
+    path::Path,
+    sync::Arc,
+    time::Instant,
+};
+
+use anyhow::Context;
+use lith::{
+    Error,
+    bases::Search,
+    delta::{Images, Options},
+    device::ReadAt,
+    observer::Progress,
+};
+use lith_report::number::{Bytes, Share};
+
+use super::subject;
+use crate::{
+    args::{
+        MessageArgs,
+        delta::{Apply, Delta},
+    },
+    exit::Outcome,
+    output::{self, error::Place, progress::Bar, signals::remove_files_on_signals},
+};
+
+pub(crate) fn make(request: &Delta, messages: MessageArgs) -> anyhow::Result<Outcome> {
+    let started = Instant::now();
+    let search = request.devices.search();
+    let (old, new) = (open(&request.old, &search)?, open(&request.new, &search)?);
+    let path = request.output.as_path();
+    refuse_input(path, &[&request.old, &request.new])?;
+    let mut output = output::stdout()?;
+    remove_files_on_signals();
+    let progress = Arc::new(Progress::default());
+    let bar = Bar::new(!messages.quiet, &progress);
+    let options = Options {
+        level: request.level,
+        recompress: !request.stored,
+        workers: request.workers.count(),
+        observer: &*progress,
+    };
+    let made = lith::make_delta(&Images { old, new }, path, &options);
+    let made = made.map_err(|error| about(path, error))?;
+    drop(bar);
+    if !messages.quiet {
+        let seconds = started.elapsed().as_secs_f64();
+        let line = |name: &str, bytes| {
+            format!("  {name:<11}{}, {} of the new image", Bytes(bytes), Share(bytes, made.new))
+        };
+        writeln!(
+            output,
+            "{}: {}, {} of the new image",
+            Place(path),
+            Bytes(made.bytes),
+            Share(made.bytes, made.new)
+        )?;
+        writeln!(output, "{}", line("copied", made.copied))?;
+        writeln!(output, "{}", line("compressed", made.compressed))?;
+        writeln!(output, "{}", line("stored", made.stored))?;
+        writeln!(output, "  time       {seconds:.2} s")?;
+    }
+    output.flush()?;
+    Ok(Outcome::Success)
+}
+
+pub(crate) fn apply(request: &Apply, messages: MessageArgs) -> anyhow::Result<Outcome> {
+    let Apply { old, delta, output: path, workers } = request;
+    if path.metadata().is_ok_and(|found| found.file_type().is_block_device()) {
+        refuse_input(path, &[old])?;
+    }
+    let device = subject::device(old)?;
+    let mut reader: Box<dyn Read> = if delta == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        refuse_input(path, &[delta])?;
+        Box::new(File::open(delta).with_context(|| format!("{}: cannot open", Place(delta)))?)
+    };
+    reader = Box::new(BufReader::new(reader));
+    remove_files_on_signals();
+    let progress = Arc::new(Progress::default());
+    let _bar = Bar::new(!messages.quiet, &progress);
+    let applied = lith::apply_delta(&*device, &mut reader, path, (workers.count(), &*progress));
+    applied.map_err(|error| match error {
+        Error::Delta(lith::delta::DeltaError::WrongOld(_)) => about(old, error),
+        error => about(delta, error),
+    })?;
+    Ok(Outcome::Success)
+}
+
+/// The devices of an image, its own first.
+fn open(path: &Path, search: &Search) -> anyhow::Result<Vec<Arc<dyn ReadAt>>> {
+    let devices = subject::open_all(path, 0, search)?;
+    Ok(devices.into_iter().map(Arc::from).collect())
+}
+
+/// Refuses to replace what is read.
+fn refuse_input(output: &Path, inputs: &[&Path]) -> anyhow::Result<()> {
+    let own = output.canonicalize().ok();
+    let is_own = |input: &&&Path| own.is_some() && input.canonicalize().ok() == own;
+    match inputs.iter().find(is_own) {
+        Some(input) => anyhow::bail!("{}: is read and can't be replaced", Place(input)),
+        None => Ok(()),
+    }
+}
+
+/// An error, preceded by the path of a file unless it names a path itself.
+fn about(path: &Path, error: Error) -> anyhow::Error {
+    let names_a_path = error.path().is_some();
+    let error = anyhow::Error::new(error);
+    if names_a_path { error } else { error.context(Place(path).to_string()) }
+}
