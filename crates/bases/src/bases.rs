@@ -17,7 +17,10 @@ use lith_format::{
 use lith_reader::Image;
 use lith_tree::{Content, ContentError, DataRange};
 
-use crate::{BaseError, Search, check_digest, find, identity::identify};
+use crate::{
+    BaseError, Search, check_digest, find,
+    identity::{bytes_of, identify},
+};
 
 /// The number of all packed inodes together among known contents.
 pub(crate) const ALL_PACKED: u32 = u32::MAX;
@@ -76,16 +79,16 @@ impl Bases {
     fn add(&mut self, path: &Path, search: &Search) -> Result<(), BaseError> {
         let open = |source| BaseError::Open { path: path.to_owned(), source };
         let own = Arc::new(FileDevice::open(path).map_err(open)?);
-        let base = identify(&own, own.size(), path)?;
+        let base = identify(&own, bytes_of(&own, path)?, path)?;
         let mut files = vec![self.file(base, path, &own)];
         let mut devices: Vec<Box<dyn ReadAt>> = vec![Box::new(own)];
         for found in find(path, 0, search)? {
-            let base = match found.base {
-                Some(base) => {
-                    check_digest(&found.device, &base, &found.path)?;
-                    base
-                }
-                None => identify(&found.device, found.device.size(), &found.path)?,
+            let base = if let Some(base) = found.base {
+                check_digest(&found.device, &base, &found.path)?;
+                base
+            } else {
+                let bytes = bytes_of(&found.device, &found.path)?;
+                identify(&found.device, bytes, &found.path)?
             };
             let device = Arc::new(found.device);
             files.push(self.file(base, &found.path, &device));

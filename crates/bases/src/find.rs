@@ -55,9 +55,16 @@ impl Found {
 /// [`BaseError`] names the first file that is missing or wrong.
 pub fn find(path: &Path, offset: u64, search: &Search) -> Result<Vec<Found>, BaseError> {
     let (file, _) = open(path)?;
-    let image = OffsetDevice::new(file, offset);
+    find_for(&OffsetDevice::new(file, offset), path, search)
+}
+
+/// As [`find`], for an image that is open already.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_for(image: &dyn ReadAt, path: &Path, search: &Search) -> Result<Vec<Found>, BaseError> {
     let given = || search.devices.iter().map(|device| Found::open(device)).collect();
-    let Some((slots, block, bases)) = read_table(&image, path)? else { return given() };
+    let Some((slots, block, bases)) = read_table(image, path)? else { return given() };
     let Some(bases) = bases else { return given() };
     let end = |slot: &DeviceSlot| slot.uniaddr.0.saturating_add(slot.blocks);
     let end = slots.iter().map(end).max().unwrap_or(0).saturating_mul(block);

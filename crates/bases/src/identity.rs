@@ -7,6 +7,7 @@ use lith_format::{
     bases::{Base, HEAD_SIZE},
     superblock::{SUPERBLOCK_POSITION, SUPERBLOCK_SIZE, Superblock},
 };
+use lith_verity::find_appended;
 use sha2::{Digest, Sha256};
 
 use crate::BaseError;
@@ -39,14 +40,28 @@ pub fn check_digest(device: &dyn ReadAt, base: &Base, path: &Path) -> Result<(),
     if digest == base.digest { Ok(()) } else { Err(BaseError::Changed { path: path.to_owned() }) }
 }
 
-/// Checks that a file has the length and the beginning of a base. A block device may be longer.
+/// The bytes of a device that others refer to: all but the hash tree behind an image, which can be added and removed.
+pub(crate) fn bytes_of(device: &dyn ReadAt, path: &Path) -> Result<u64, BaseError> {
+    let size = device.size();
+    let head = head_of(device, size, path)?;
+    let Some(superblock) = superblock_in(&head) else { return Ok(size) };
+    let image = superblock.blocks.saturating_mul(superblock.block.size().into());
+    let tree = find_appended(device, image);
+    let failed = |source| BaseError::Read { path: path.to_owned(), source };
+    Ok(tree.map_err(failed)?.unwrap_or(size))
+}
+
+/// Checks that a file has the length and the beginning of a base. A block device may be longer, and a hash tree may follow.
 pub(crate) fn check_head(
     (device, is_block_device): (&dyn ReadAt, bool),
     base: &Base,
     path: &Path,
 ) -> Result<(), BaseError> {
     let (found, expected) = (device.size(), base.bytes);
-    let is_long = found == expected || (is_block_device && found > expected);
+    let failed = |source| BaseError::Read { path: path.to_owned(), source };
+    let has_tree = || find_appended(device, expected).map(|tree| tree.is_some());
+    let is_long =
+        found == expected || found > expected && (is_block_device || has_tree().map_err(failed)?);
     let head = head_of(device, base.bytes.min(found), path)?;
     if is_long && sha256(&head) == base.head {
         return Ok(());
@@ -90,10 +105,13 @@ fn sha256(bytes: &[u8]) -> [u8; 32] {
 
 /// The UUID of the image that begins with these bytes; zeros if there is none.
 fn uuid_of(head: &[u8]) -> [u8; 16] {
+    superblock_in(head).map_or([0; 16], |superblock| superblock.uuid)
+}
+
+fn superblock_in(head: &[u8]) -> Option<Superblock> {
     let start = usize::try_from(SUPERBLOCK_POSITION).unwrap_or(usize::MAX);
     let superblock = head.get(start..).filter(|rest| rest.len() >= SUPERBLOCK_SIZE);
-    let superblock = superblock.and_then(|bytes| Superblock::parse(bytes).ok());
-    superblock.map_or([0; 16], |superblock| superblock.uuid)
+    superblock.and_then(|bytes| Superblock::parse(bytes).ok())
 }
 
 /// A digest as the tag of a device: its 64 hexadecimal digits fill the tag.

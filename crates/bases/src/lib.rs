@@ -17,6 +17,6 @@ mod stored;
 
 pub use bases::Bases;
 pub use error::BaseError;
-pub use find::{Found, Search, find, has_devices, read_note};
+pub use find::{Found, Search, find, find_for, has_devices, read_note};
 pub use identity::{check_digest, identify};
 pub use layers::Reuse;

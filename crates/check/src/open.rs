@@ -82,7 +82,7 @@ impl Log<'_> {
             return Ok(());
         };
         let rule = match source {
-            OpenError::Device(source @ DeviceError::Io { .. }) => {
+            OpenError::Device(source @ (DeviceError::Io { .. } | DeviceError::Changed { .. })) => {
                 return Err(CheckError::Device(source));
             }
             OpenError::DeviceCount { expected, given } => {

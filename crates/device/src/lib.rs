@@ -39,6 +39,16 @@ pub enum DeviceError {
         /// The operating system's error.
         source: io::Error,
     },
+    /// The bytes are others than those that a hash tree was made of.
+    #[error("{what} {block} (at byte {position}) has changed: it does not match the root hash")]
+    Changed {
+        /// `block` of data, or `hash block` of the tree.
+        what: &'static str,
+        /// Its number.
+        block: u64,
+        /// Its first byte.
+        position: u64,
+    },
 }
 
 /// Bytes that can be read at any position, from any thread, without a cursor.
@@ -46,7 +56,8 @@ pub trait ReadAt: Send + Sync {
     /// Fills `buf` with the bytes from `position` on.
     ///
     /// # Errors
-    /// [`DeviceError::PastEnd`] if fewer bytes are there, [`DeviceError::Io`] if reading fails.
+    /// [`DeviceError::PastEnd`] if fewer bytes are there, [`DeviceError::Io`] if reading fails, [`DeviceError::Changed`] if the
+    /// device verifies what it reads.
     fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), DeviceError>;
 
     /// Bytes on the device.

@@ -6,7 +6,9 @@
     reason = "a program for developers, that may fail loudly"
 )]
 
-use std::{fs, os::unix::fs::symlink, path::Path, process::Command};
+use std::{
+    fs, num::NonZeroUsize, os::unix::fs::symlink, path::Path, process::Command, sync::Mutex,
+};
 
 use lith::{device::MemoryDevice, reader::Image, tree::Filesystem};
 use lith_codec::{Compressor, Encoder};
@@ -19,12 +21,14 @@ use lith_testkit::{
     noise::{Texture, bytes},
     place, recipe,
 };
+use lith_verity::{Superblock, format};
 
 fn main() {
     images();
     tars();
     maps();
     streams();
+    trees();
     for length in [0, 20, 100, 400, 1000] {
         let mut input = bytes(Texture::Noise, length as u64, length);
         // Small files keep fuzzing quick.
@@ -59,6 +63,29 @@ fn images() {
     for golden in ["13-interlaced-tail", "28-xattr-prefix-packed", "16-tar-index", "24-zone"] {
         let path = lith_testkit::golden::folder().join(format!("{golden}.erofs"));
         write("reader_open_walk", golden, &fs::read(path).unwrap());
+    }
+}
+
+/// Data of a few blocks of 512 bytes, which begins with its length, and its hash tree.
+fn trees() {
+    for blocks in [1, 3, 40] {
+        let mut data = bytes(Texture::Noise, blocks, usize::try_from(blocks).unwrap() * 512);
+        let length = (data.len() as u64).to_le_bytes();
+        data.splice(..length.len(), length);
+        let (uuid, salt) = ([1; 16], vec![2; 32]);
+        let superblock =
+            Superblock { uuid, data_block: 512, hash_block: 512, data_blocks: blocks, salt };
+        let all = Mutex::new(data.clone());
+        let put = |part: &[u8], position: u64| {
+            let (mut all, start) = (all.lock().unwrap(), usize::try_from(position).unwrap());
+            let length = all.len().max(start + part.len());
+            all.resize(length, 0);
+            all.splice(start..start + part.len(), part.iter().copied());
+            Ok(())
+        };
+        let place = (&superblock, data.len() as u64);
+        format(&MemoryDevice::new(data), place, &put, NonZeroUsize::MIN).unwrap();
+        write("verity_device", &format!("blocks-{blocks}"), &all.into_inner().unwrap());
     }
 }
 

@@ -8,10 +8,11 @@ use std::{io::Cursor, num::NonZeroUsize, path::Path, sync::Arc};
 use lith::{
     builder::{IndexForm, Options},
     delta::{self, Header},
-    device::{FileDevice, MemoryDevice},
+    device::{FileDevice, MemoryDevice, ReadAt},
     reader::{DataRange as ReaderRange, Image, Inode},
     source::{self, OnError, Source},
     tree::{Aspects, DataRange, Filesystem, InodeIndex, Kind},
+    verity::{RootHash, VerifiedDevice, VerityError, find_appended},
 };
 use lith_codec::{
     Algorithm, Compressor, DecodeError, Encoder, Window, decode, decode_in_place, decode_partial,
@@ -33,7 +34,7 @@ use crate::{compare, golden, image, recipe};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 10] = [
     ("reader_open_walk", reader_open_walk),
     ("tar_source", tar_source),
     ("squashfs_source", squashfs_source),
@@ -43,6 +44,7 @@ pub const TARGETS: [Target; 8] = [
     ("decode_ways", decode_ways),
     ("build_roundtrip", build_roundtrip),
     ("delta_apply", delta_apply),
+    ("verity_device", verity_device),
 ];
 
 /// The most names that are read in one image.
@@ -68,6 +70,29 @@ pub fn delta_apply(bytes: &[u8]) {
     let one = NonZeroUsize::MIN;
     if let Ok(applied) = delta::apply(&old, &mut &*bytes, &new, (one, &())) {
         assert_eq!(applied.bytes, header.new_bytes());
+    }
+}
+
+/// Reads data with a hash tree, wherever that is in the bytes. Whoever knows the root hash gets the bytes or an error.
+pub fn verity_device(bytes: &[u8]) {
+    let device = || Box::new(MemoryDevice::new(bytes.to_vec()));
+    let length = u64::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default());
+    let found = find_appended(&*device(), length % 8192).expect("memory can be read");
+    for offset in found.into_iter().chain([0, 512, 4096]) {
+        let open = |root| VerifiedDevice::new(device(), (device(), offset), root);
+        let verified = match open(RootHash([0; 32])) {
+            Err(VerityError::RootHash { found, .. }) => open(found).expect("it is its root hash"),
+            Err(_) => continue,
+            Ok(verified) => verified,
+        };
+        let end = usize::try_from(verified.size()).expect("it is in memory");
+        for (start, end) in [(0, end), (end / 3, end / 2), (end.saturating_sub(1), end)] {
+            let mut read = vec![0xa5; end - start];
+            match verified.read_at(&mut read, start as u64) {
+                Ok(()) => assert!(bytes.get(start..end) == Some(&*read), "{start}..{end}"),
+                Err(_) => assert!(read.iter().all(|byte| *byte == 0), "{start}..{end}"),
+            }
+        }
     }
 }
 

@@ -12,6 +12,7 @@ const ORDER: [&str; 21] = [
     "format",
     "codec",
     "device",
+    "verity",
     "tree",
     "transform",
     "reader",
