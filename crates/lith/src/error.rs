@@ -13,6 +13,7 @@ use lith_export::ExtractError;
 use lith_source::{ExcludeError, ImageError, SourceError};
 use lith_transform::Unmatched;
 use lith_tree::ContentError;
+use lith_verity::{SignError, VerityError};
 
 use crate::mismatch::Mismatch;
 
@@ -75,6 +76,12 @@ pub enum Error {
     /// The image differs from its source.
     #[error("the image was read back and is wrong; it was not put into place")]
     Verify(#[from] Mismatch),
+    /// The hash tree can't be made or used.
+    #[error(transparent)]
+    Verity(#[from] VerityError),
+    /// The root hash can't be signed.
+    #[error("cannot sign the root hash")]
+    Sign(#[from] SignError),
     /// The observer cancelled the work.
     #[error("cancelled")]
     Cancelled,
@@ -124,6 +131,8 @@ impl Error {
             | Self::Delta(_)
             | Self::Output(_)
             | Self::SourceIsRead
+            | Self::Verity(_)
+            | Self::Sign(_)
             | Self::Cancelled => None,
         }
     }

@@ -139,6 +139,7 @@
 //! | [`tree`] | trees in memory, comparing and printing them |
 //! | [`reader`] | inodes, directories, extended attributes and content of an image |
 //! | [`device`] | where the bytes of an image come from |
+//! | [`verity`] | hash trees, signatures, and reading only what they cover |
 //! | [`check`] | defects of an image |
 //! | [`export`] | trees become directories and tars |
 //! | `mount` | serving by FUSE (feature `fuse`, on by default) |

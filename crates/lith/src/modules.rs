@@ -3,7 +3,8 @@
 /// Images that other images refer to.
 pub mod bases {
     pub use lith_bases::{
-        BaseError, Bases, Found, Search, check_digest, find, has_devices, identify, read_note,
+        BaseError, Bases, Found, Search, check_digest, find, find_for, has_devices, identify,
+        read_note,
     };
 }
 
@@ -129,6 +130,16 @@ pub mod tree {
         Inode, InodeIndex, Kind, MemoryContents, MemoryError, Metadata, Name, NameError, Piece,
         Pieces, Rdev, Side, Timestamp, Tree, TreeError, Visit, Walk, Xattr, XattrPool, XattrSet,
         diff, dump, dump_observed, dump_rows,
+    };
+}
+
+/// Protecting images by hash trees of dm-verity, and reading only what they cover.
+pub mod verity {
+    pub use crate::build::{HashTree, Protection, RootHashFile, TreePlace, image_bytes, protect};
+    pub use lith_verity::{
+        MAX_BLOCK, MAX_SALT, MIN_BLOCK, NoRootHash, RootHash, Shape, SignError, Signer, Superblock,
+        SuperblockError, VerifiedDevice, VerityError, bytes_of_hex, check_signature, find_appended,
+        fsverity_digest, in_memory, read_superblock, sign,
     };
 }
 

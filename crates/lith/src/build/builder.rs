@@ -19,7 +19,8 @@ use lith_tree::Tree;
 
 use super::{
     input::{Change, From, Input},
-    make::{Job, Role, make},
+    make::{Job, Made, Role, make},
+    protection::{HashTree, Protection},
     replaceable::is_replaceable,
     staged::{Staged, temporary_directory},
     unmatched::unmatched_rules,
@@ -36,6 +37,8 @@ pub struct Built {
     pub notes: Vec<Note>,
     /// Patterns of excludes and rules that matched nothing.
     pub unmatched: Vec<Unmatched>,
+    /// The hash tree, if the image is protected by one.
+    pub hash_tree: Option<HashTree>,
 }
 
 /// One build of an image: by default the same as the command `lith build` makes.
@@ -114,6 +117,7 @@ impl<'a> Builder<'a> {
             search: Search::default(),
             role: Role::Searched,
             blob: None,
+            protection: None,
             offset: 0,
             force: false,
             on_error: OnError::default(),
@@ -232,6 +236,12 @@ impl<'a> Builder<'a> {
         self
     }
 
+    /// Makes a hash tree of dm-verity with the image.
+    pub fn protect(mut self, protection: Protection) -> Self {
+        self.job.protection = Some(protection);
+        self
+    }
+
     /// Starts the image at this byte of its file. What precedes it there stays.
     pub const fn offset(mut self, bytes: u64) -> Self {
         self.job.offset = bytes;
@@ -347,9 +357,10 @@ impl<'a> Builder<'a> {
             return Err(Error::Unmatched(unmatched));
         }
         let mut notes = std::mem::take(&mut source.notes);
-        let (report, left_out) = make(&mut source, (path, create), &options, &job)?;
+        let made = make(&mut source, (path, create), &options, &job)?;
+        let Made { report, tree: hash_tree, left_out } = made;
         notes.extend(left_out);
-        Ok(Built { report, notes, unmatched })
+        Ok(Built { report, notes, unmatched, hash_tree })
     }
 }
 

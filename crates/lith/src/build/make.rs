@@ -16,7 +16,9 @@ use lith_transform::Adjust;
 use lith_tree::{ContentError, Filesystem, Kind, Tree};
 
 use super::{
+    companion::{Companion, commit, target},
     flush,
+    protection::{HashTree, Protected, Protection},
     staged::{Staged, temporary_directory},
     unreadable::{Trial, leave_out, unreadable},
     verify::{Verification, verify},
@@ -37,6 +39,8 @@ pub(crate) struct Job<'a> {
     pub(crate) strict: bool,
     /// The file that chunks are written to instead of the image.
     pub(crate) blob: Option<PathBuf>,
+    /// How the image is protected by a hash tree.
+    pub(crate) protection: Option<Protection>,
     /// Where in its file the image starts. What precedes it, of a file that is there already, stays.
     pub(crate) offset: u64,
     /// Whether a file that is neither an image nor empty is replaced.
@@ -64,70 +68,29 @@ pub(crate) enum Role {
     Copied,
 }
 
-/// The new file of the device for chunks.
-struct Blob<'p> {
-    path: &'p Path,
-    staged: Staged,
-    file: File,
-}
-
-impl<'p> Blob<'p> {
-    fn create(path: &'p Path, image: &Path) -> Result<Self, Error> {
-        let failed = |action| move |source| target(path, action, source);
-        if path == image {
-            let same = io::Error::new(io::ErrorKind::InvalidInput, "it is the image itself");
-            return Err(target(path, "create", same));
-        }
-        let staged = Staged::create(path).map_err(failed("create"))?;
-        let file = staged.file().try_clone().map_err(failed("create"))?;
-        Ok(Self { path, staged, file })
-    }
-
-    /// Syncs it and gives it a temporary name.
-    fn prepare(mut self) -> Result<Self, Error> {
-        let failed = |source| target(self.path, "put into place", source);
-        self.file.sync_data().map_err(failed)?;
-        self.staged.prepare().map_err(failed)?;
-        Ok(self)
-    }
-
-    fn commit(self) -> Result<(), Error> {
-        commit(self.staged, self.path)
-    }
-}
-
-fn commit(staged: Staged, path: &Path) -> Result<(), Error> {
-    let placed = staged.commit().map_err(|source| target(path, "put into place", source))?;
-    let failed = |source| target(path, "sync the directory of what is in place now", source);
-    placed.sync().map_err(failed)
-}
-
-fn target(path: &Path, action: &'static str, source: io::Error) -> Error {
-    Error::Target { path: path.to_owned(), action, source }
-}
-
-/// Makes an image of `source` at a path, in the file that a function creates for it. Also returns notes about files that
-/// were left out because they can't be read.
+/// Makes an image of `source` at a path, in the file that a function creates for it.
 ///
 /// The image is written to a file without a name, read back and compared unless that is switched off, synced, and only
 /// then named: after any failure the old file at `path` is still there, unless only syncing its directory failed. A device
-/// for chunks is named just before.
+/// for chunks and a hash tree are named just before.
 pub(crate) fn make(
     source: &mut Source,
     (path, create): (&Path, impl FnOnce(&Path) -> io::Result<Staged>),
     options: &Options,
     job: &Job<'_>,
-) -> Result<(Report, Vec<Note>), Error> {
+) -> Result<Made, Error> {
     let failed = |action| move |source| target(path, action, source);
     let bases = Bases::open(&job.bases, &job.search)?;
     refuse_base(path, &bases)?;
     let known = known(&bases, &source.tree, options, job)?;
     let staged = create(path).map_err(failed("create"))?;
-    let blob = job.blob.as_deref().map(|blob| Blob::create(blob, path)).transpose()?;
+    let blob = job.blob.as_deref().map(|blob| Companion::create(blob, path)).transpose()?;
+    let protected = job.protection.as_ref().map(|protection| Protected::create(protection, path));
+    let protected = protected.transpose()?;
     let referred = Referred { bases: &bases, known: &known };
-    let mut making = Making { path, options, job, referred, staged, blob };
+    let mut making = Making { path, options, job, referred, staged, blob, protected };
     let mut left_out = Vec::new();
-    let (report, written) = loop {
+    let (made, written) = loop {
         making.start().map_err(failed("keep the beginning of"))?;
         match making.attempt(source.filesystem()) {
             Err(Error::Build(BuildError::Content(error))) => {
@@ -137,11 +100,21 @@ pub(crate) fn make(
         }
     };
     written.and_then(|()| making.staged.prepare()).map_err(failed("put into place"))?;
-    if let Some(blob) = making.blob.map(Blob::prepare).transpose()? {
-        blob.commit()?;
-    }
+    making.blob.as_mut().map_or(Ok(()), Companion::prepare)?;
+    making.protected.as_mut().map_or(Ok(()), Protected::prepare)?;
+    making.blob.map_or(Ok(()), Companion::commit)?;
+    making.protected.map_or(Ok(()), Protected::commit)?;
     commit(making.staged, path)?;
-    Ok((report, left_out))
+    Ok(Made { left_out, ..made })
+}
+
+/// What became of a source.
+pub(crate) struct Made {
+    pub(crate) report: Report,
+    /// The hash tree of the image, if it has one.
+    pub(crate) tree: Option<HashTree>,
+    /// Notes about files that were left out because they can't be read.
+    pub(crate) left_out: Vec<Note>,
 }
 
 /// Leaves out all files that can't be read, of which `error` is about one; or fails with all of them.
@@ -174,29 +147,35 @@ struct Making<'a> {
     job: &'a Job<'a>,
     referred: Referred<'a>,
     staged: Staged,
-    blob: Option<Blob<'a>>,
+    blob: Option<Companion>,
+    protected: Option<Protected<'a>>,
 }
 
 impl Making<'_> {
     /// Empties the files of an attempt that failed.
     fn start(&self) -> io::Result<()> {
         self.staged.clear()?;
-        self.blob.as_ref().map_or(Ok(()), |blob| blob.staged.clear())?;
+        self.blob.as_ref().map_or(Ok(()), Companion::clear)?;
+        self.protected.as_ref().map_or(Ok(()), Protected::clear)?;
         self.staged.keep(self.job.offset)
     }
 
     /// Builds the image and compares it with its source. Also returns whether it is on the disk.
-    fn attempt(&self, fs: Filesystem<'_>) -> Result<(Report, io::Result<()>), Error> {
+    fn attempt(&self, fs: Filesystem<'_>) -> Result<(Made, io::Result<()>), Error> {
         let Self { options, job, staged, referred, .. } = self;
         let temporary = temporary_directory(self.path);
         let mut context = Context::new(&temporary);
         (context.workers, context.memory) = (job.workers, job.memory);
-        (context.observer, context.blob) = (job.observer, self.blob.as_ref().map(|b| &b.file));
+        (context.observer, context.blob) = (job.observer, self.blob.as_ref().map(Companion::file));
         // Writing back to the disk overlaps with building and verifying.
         flush::beside(staged.file(), |finished| {
             let output = Output::new(staged.file(), job.offset);
             let input = Input::from(fs).with_known(referred.known);
             let built = lith_builder::build(input, output, options, &context)?;
+            let bytes = built.report.image_bytes;
+            let tree = self.protected.as_ref();
+            let tree = tree.map(|tree| tree.write((staged.file(), job.offset, bytes), job.workers));
+            let tree = tree.transpose()?;
             finished();
             if job.verify {
                 let copies = iter::once(staged.file()).chain(context.blob);
@@ -214,7 +193,7 @@ impl Making<'_> {
                 };
                 verify(verification)?;
             }
-            Ok(built.report)
+            Ok(Made { report: built.report, tree, left_out: Vec::new() })
         })
     }
 }
