@@ -71,6 +71,7 @@ fn run(verb: Verb, messages: MessageArgs) -> anyhow::Result<Outcome> {
         Verb::Map(request) => run::map::run(&request),
         Verb::Diff(request) => run::diff::run(&request, messages),
         Verb::Dump(request) => run::dump::run(&request, messages),
+        Verb::Verity(request) => run::verity::run(&request, messages),
         Verb::Bench(request) => run::bench::run(&request).map(|never| match never {}),
         Verb::Applets(request) => run::applets::run(&request, applets::names()),
         Verb::Completions(request) => run::completions::run(&request),

@@ -14,12 +14,14 @@ use lith::{
         kernel::{Capability, KernelVersion, Target},
     },
     transform::Setting,
+    verity::Protection,
 };
 
 use super::{
     attributes::{AttributeArguments, Tables},
     content::{Content, ContentArguments},
     extended, hints,
+    protection::ProtectionArgs,
     rule::RuleArgument,
     value::{self, Compressors, Metadata, Size},
 };
@@ -69,6 +71,8 @@ pub(crate) struct Place {
     pub(crate) offset: u64,
     /// The file that chunks are written to instead.
     pub(crate) blob: Option<PathBuf>,
+    /// How it is protected by a hash tree.
+    pub(crate) protection: Option<Protection>,
 }
 
 /// How an image is made.
@@ -104,6 +108,7 @@ Examples:
   lith build base.tar.zst overlay/ rootfs.erofs
   lith build --manifest rootfs.mtree rootfs rootfs.erofs
   lith build --rule '*.so=lz4' --rule '*.png=none' -z lzma rootfs rootfs.erofs
+  lith build --verity --root-hash-file rootfs.roothash rootfs rootfs.erofs
   SOURCE_DATE_EPOCH=1700000000 lith build rootfs rootfs.erofs"
 )]
 struct Arguments {
@@ -123,6 +128,9 @@ struct Arguments {
 
     #[command(flatten)]
     attributes: AttributeArguments,
+
+    #[command(flatten)]
+    protection: ProtectionArgs,
 
     #[command(flatten)]
     work: WorkArguments,
@@ -297,6 +305,10 @@ impl Build {
             Some(blob) => builder.blob(blob),
             None => builder,
         };
+        let builder = match &self.place.protection {
+            Some(protection) => builder.protect(protection.clone()),
+            None => builder,
+        };
         builder
             .offset(self.place.offset)
             .on_error(content.on_error)
@@ -330,7 +342,11 @@ impl Arguments {
             adjust,
             tables,
             settings: self.attributes.settings,
-            place: Place { offset: self.data.offset.0, blob: self.data.blob },
+            place: Place {
+                offset: self.data.offset.0,
+                blob: self.data.blob,
+                protection: self.protection.protection(None)?,
+            },
             work: self.work.work()?,
             json: self.work.json,
         })

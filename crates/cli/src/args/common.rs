@@ -5,7 +5,11 @@ use std::{env, num::NonZeroUsize, path::PathBuf, thread};
 use clap::ColorChoice;
 use lith::{bases::Search, tree::Timestamp};
 
-use super::value::{self, Size};
+use super::{
+    location::Location,
+    trust::TrustArgs,
+    value::{self, Size},
+};
 
 /// An image, its start within the file, and its further devices.
 #[derive(Clone, Debug, clap::Args)]
@@ -23,6 +27,9 @@ pub(crate) struct ImageArgs {
     /// Read the image also if the checksum of its superblock is wrong
     #[arg(long)]
     pub(crate) ignore_checksum: bool,
+
+    #[command(flatten)]
+    pub(crate) trust: TrustArgs,
 }
 
 /// The further devices of images.
@@ -83,9 +90,21 @@ pub(crate) struct WorkersArgs {
 }
 
 impl ImageArgs {
+    /// Where the image is.
+    pub(crate) fn location(&self) -> Location<'_> {
+        let (search, trust) = (self.devices.search(), self.trust.trust());
+        Location { path: &self.image, offset: self.offset.0, search, trust }
+    }
+
     /// An image that is the whole of a file.
     pub(crate) fn new(image: PathBuf) -> Self {
-        Self { image, offset: Size(0), devices: DeviceArgs::default(), ignore_checksum: false }
+        Self {
+            image,
+            offset: Size(0),
+            devices: DeviceArgs::default(),
+            ignore_checksum: false,
+            trust: TrustArgs::default(),
+        }
     }
 }
 

@@ -3,10 +3,16 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use lith::tree::{Aspects, DiffOptions};
+use lith::{
+    bases::Search,
+    tree::{Aspects, DiffOptions},
+    verity::RootHash,
+};
 
 use super::{
     common::{DeviceArgs, WorkersArgs},
+    location::Location,
+    trust::{self, Trust},
     value::Size,
 };
 
@@ -37,6 +43,23 @@ pub(crate) struct Diff {
     /// Byte offset of the second image within its file
     #[arg(long, value_name = "BYTES", default_value = "0", hide_default_value = true)]
     pub(crate) offset_b: Size,
+
+    /// Verify each block of the first image by the hash tree with this root hash: 64 hexadecimal digits, or the file that
+    /// holds them
+    #[arg(long, value_name = "HASH", value_parser = trust::root_hash)]
+    root_hash_a: Option<RootHash>,
+
+    /// The file with the hash tree of the first image, unless it follows that
+    #[arg(long, value_name = "FILE", requires = "root_hash_a")]
+    verity_a: Option<PathBuf>,
+
+    /// Verify each block of the second image
+    #[arg(long, value_name = "HASH", value_parser = trust::root_hash)]
+    root_hash_b: Option<RootHash>,
+
+    /// The file with the hash tree of the second image, unless it follows that
+    #[arg(long, value_name = "FILE", requires = "root_hash_b")]
+    verity_b: Option<PathBuf>,
 
     /// Differences to ignore, separated by commas
     #[arg(long, value_name = "WHAT", value_delimiter = ',')]
@@ -88,6 +111,27 @@ impl From<Aspect> for Aspects {
 }
 
 impl Diff {
+    /// Where both trees are.
+    pub(crate) fn locations(&self, of_a: &Search, of_b: &Search) -> [Location<'_>; 2] {
+        let trust = |root: Option<RootHash>, tree: &Option<PathBuf>| {
+            root.map(|root| Trust { root, tree: tree.clone(), hash_offset: None })
+        };
+        [
+            Location {
+                path: &self.a,
+                offset: self.offset_a.0,
+                search: of_a.clone(),
+                trust: trust(self.root_hash_a, &self.verity_a),
+            },
+            Location {
+                path: &self.b,
+                offset: self.offset_b.0,
+                search: of_b.clone(),
+                trust: trust(self.root_hash_b, &self.verity_b),
+            },
+        ]
+    }
+
     pub(crate) fn options(&self) -> DiffOptions {
         DiffOptions::with(|options| {
             options.ignore = self.ignore.iter().map(|aspect| Aspects::from(*aspect)).collect();

@@ -20,6 +20,7 @@ pub(crate) mod extract;
 pub(crate) mod flatten;
 pub(crate) mod hints;
 pub(crate) mod info;
+pub(crate) mod location;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod map;
@@ -27,13 +28,16 @@ pub(crate) mod merge;
 pub(crate) mod mount;
 pub(crate) mod mount_options;
 pub(crate) mod paths;
+pub(crate) mod protection;
 pub(crate) mod report;
 mod rule;
 pub(crate) mod stat;
 pub(crate) mod stream;
 pub(crate) mod tar;
+pub(crate) mod trust;
 pub(crate) mod umount;
 pub(crate) mod value;
+pub(crate) mod verity;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
@@ -96,6 +100,7 @@ pub(crate) enum Verb {
     Map(map::Map),
     Diff(diff::Diff),
     Dump(dump::Dump),
+    Verity(verity::Verity),
     Bench(bench::Bench),
     Applets(applets::Applets),
     Completions(completions::Completions),

@@ -8,6 +8,7 @@ use rustix::mount::MountFlags;
 
 use super::{
     common::ImageArgs,
+    location::Location,
     mount_options::{FLAGS, MountOption},
     value::{self, Size},
 };
@@ -209,6 +210,16 @@ impl Mount {
         settings
     }
 
+    /// Where the image is.
+    pub(crate) fn location(&self, settings: &Settings) -> Location<'_> {
+        Location {
+            path: &self.image.image,
+            offset: settings.offset,
+            search: settings.devices.clone(),
+            trust: self.image.trust.trust(),
+        }
+    }
+
     /// The arguments with which this program starts the server of this mount.
     pub(crate) fn server_arguments(&self, settings: &Settings) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = vec!["mount".into(), "--server".into()];
@@ -220,6 +231,10 @@ impl Mount {
         add("--decode", self.decode.map(|way| way.name().into()));
         add("--workers", self.threads.map(|threads| threads.to_string().into()));
         add("--offset", Some(settings.offset.to_string().into()));
+        let trust = &self.image.trust;
+        add("--root-hash", trust.root_hash.map(|hash| hash.to_string().into()));
+        add("--verity", trust.verity.as_ref().map(Into::into));
+        add("--hash-offset", trust.hash_offset.map(|offset| offset.0.to_string().into()));
         add("--timeout", settings.timeout.map(|seconds| seconds.to_string().into()));
         for device in &settings.devices.devices {
             add("--device", Some(device.into()));

@@ -11,6 +11,7 @@ pub(crate) mod error;
 pub(crate) mod exported;
 pub(crate) mod extents;
 pub(crate) mod file;
+pub(crate) mod hash_tree;
 pub(crate) mod info;
 pub(crate) mod json;
 pub(crate) mod notes;

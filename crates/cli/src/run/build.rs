@@ -23,6 +23,7 @@ use crate::{
     output::{
         self,
         error::{Place, harmless, one_line, tell},
+        hash_tree::HashTreeRecord,
         json,
         notes::NoteLine,
         progress::Bar,
@@ -38,7 +39,7 @@ pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outco
     // Opened first: once the image is in place, only writing this may fail.
     let mut output: Box<dyn Write> =
         if streams { Box::new(io::stderr()) } else { Box::new(output::stdout()?) };
-    let Built { report, notes, unmatched, .. } =
+    let Built { report, notes, unmatched, hash_tree, .. } =
         if streams { stream(builder, is_shown)? } else { make(|| Ok(builder), &image, is_shown)? };
     let seconds = started.elapsed().as_secs_f64();
     let notes = notes.iter().map(|note| NoteLine(note).to_string());
@@ -47,11 +48,17 @@ pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outco
     if json {
         let ratio = ratio(report.image_bytes, report.content_bytes);
         let (image, notes) = (image.to_string_lossy(), notes.collect());
-        let record = Record { image, report: &report, ratio, seconds, notes };
+        let verity = hash_tree
+            .as_ref()
+            .map(|tree| HashTreeRecord::new(&tree.superblock, tree.hash_offset, Some(tree.root)));
+        let record = Record { image, report: &report, ratio, seconds, notes, verity };
         json::write_pretty(&mut output, &record)?;
     } else if !messages.quiet {
         notes.for_each(|note| tell(format_args!("lith: {note}")));
         write_text(&image, &report, seconds, &mut output)?;
+        if let Some(tree) = hash_tree {
+            writeln!(output, "  root hash {}", tree.root)?;
+        }
     }
     output.flush()?;
     Ok(Outcome::Success)
@@ -127,6 +134,8 @@ struct Record<'a> {
     ratio: Option<f64>,
     seconds: f64,
     notes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verity: Option<HashTreeRecord>,
 }
 
 fn write_text(

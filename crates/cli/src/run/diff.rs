@@ -29,11 +29,11 @@ pub(crate) fn run(request: &Diff, messages: MessageArgs) -> anyhow::Result<Outco
     let folders = Search { devices: Vec::new(), ..search.clone() };
     let of_b = !bases::has_devices(&request.a);
     let (of_a, of_b) = if of_b { (&folders, &search) } else { (&search, &folders) };
-    let open = |at: (&Path, u64), search: &Search| {
-        trees::open_with(at, search, &trees::everything(), reader_options(request.ignore_checksum))
+    let [a, b] = request.locations(of_a, of_b);
+    let open = |at: &_| {
+        trees::open_with(at, &trees::everything(), reader_options(request.ignore_checksum))
     };
-    let a = open((&request.a, request.offset_a.0), of_a)?;
-    let b = open((&request.b, request.offset_b.0), of_b)?;
+    let (a, b) = (open(&a)?, open(&b)?);
     let (left, right) = (a.filesystem(), b.filesystem());
     let progress = Arc::new(Progress::default());
     let mut listing = Listing {

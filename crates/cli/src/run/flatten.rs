@@ -24,6 +24,12 @@ pub(crate) fn run(request: &Flatten, messages: MessageArgs) -> anyhow::Result<Ou
             Place(&image.image)
         );
     }
+    if image.trust.root_hash.is_some() && !rebuild {
+        anyhow::bail!(
+            "{}: what is copied is not verified on the way; `lith verity verify` it first, or use --rebuild",
+            Place(&image.image)
+        );
+    }
     let workers = workers.count();
     let open = || {
         let builder = Builder::source(trees::of_image(Subject::open(image)?, OnError::Fail)?)

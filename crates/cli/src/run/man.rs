@@ -90,7 +90,7 @@ const ENVIRONMENT: [(&str, &[&str], &str); 4] = [
 ];
 
 /// Pages that users of a verb may want besides that of lith.
-const RELATED: [(&str, &str); 13] = [
+const RELATED: [(&str, &str); 14] = [
     ("build", "lith-check(1), lith-mount(1), mkfs.erofs(1)"),
     ("ls", "lith-stat(1), lith-cat(1), lith-map(1)"),
     ("cat", "lith-ls(1), lith-extract(1)"),
@@ -104,6 +104,7 @@ const RELATED: [(&str, &str); 13] = [
     ("report", "lith-info(1)"),
     ("diff", "lith-dump(1), diff(1)"),
     ("dump", "lith-diff(1)"),
+    ("verity", "lith-build(1), lith-check(1), veritysetup(8), fsverity(1)"),
 ];
 
 /// The sections that pages of verbs end with.

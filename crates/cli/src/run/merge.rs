@@ -12,7 +12,7 @@ use lith::{
 
 use super::{build, flatten, subject, trees};
 use crate::{
-    args::{MessageArgs, merge::Merge},
+    args::{MessageArgs, location::Location, merge::Merge},
     exit::Outcome,
     output::error::Place,
 };
@@ -35,7 +35,7 @@ pub(crate) fn run(request: &Merge, messages: MessageArgs) -> anyhow::Result<Outc
 }
 
 fn open_image(path: &Path, search: &Search) -> anyhow::Result<Image> {
-    let devices = subject::open_all(path, 0, search)?;
+    let devices = subject::open_all(&Location::new(path, search.clone()))?;
     let image = Image::open_with(devices, reader::Options::default());
     image.with_context(|| Place(path).to_string())
 }

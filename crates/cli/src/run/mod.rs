@@ -30,4 +30,6 @@ pub(crate) mod tar;
 mod tree;
 mod trees;
 pub(crate) mod umount;
+mod verified;
+pub(crate) mod verity;
 mod volume;

@@ -4,7 +4,7 @@ use std::{fs, io, iter, os::fd::AsFd, path::Path};
 
 use anyhow::Context;
 use lith::{
-    bases::{self, Search},
+    bases,
     device::{FileDevice, OffsetDevice, ReadAt},
     format::{addr::Nid, file_type::FileType},
     reader::{DirEntry, Error, File, Image, Inode},
@@ -15,10 +15,11 @@ use lith_report::number::Count;
 
 use super::{
     salvage::reader_options,
+    verified,
     volume::{Bytes, Entries, Entry, Volume},
 };
 use crate::{
-    args::common::ImageArgs,
+    args::{common::ImageArgs, location::Location},
     output::{error::Place, file::Attributes},
 };
 
@@ -144,30 +145,32 @@ impl Bytes for File<'_> {
 
 /// The primary device and the further ones. A primary one that is known to be something else than an image is refused.
 pub(crate) fn devices(args: &ImageArgs) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
-    open_all(&args.image, args.offset.0, &args.devices.search())
+    open_all(&args.location())
 }
 
-/// The devices of the image that starts at byte `offset` of a file: that of the file, and the further ones.
-pub(crate) fn open_all(
-    path: &Path,
-    offset: u64,
-    search: &Search,
-) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
-    let primary = primary(path, offset)?;
-    with_further(primary, (path, offset), search)
+/// The devices of an image: that of its file, and the further ones.
+pub(crate) fn open_all(location: &Location<'_>) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
+    let Some(trust) = &location.trust else {
+        let primary = primary(location.path, location.offset)?;
+        return with_further(primary, location);
+    };
+    let primary = verified::open(location, trust)?;
+    refuse_other(location.path, &start(location.path, &primary)?)?;
+    let further = verified::bases(&primary, location)?;
+    Ok(iter::once(Box::new(primary) as Box<dyn ReadAt>).chain(further).collect())
 }
 
 /// A primary device, and the further ones. Those of standard input are not looked for.
 pub(crate) fn with_further(
     primary: Box<dyn ReadAt>,
-    (path, offset): (&Path, u64),
-    search: &Search,
+    location: &Location<'_>,
 ) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
-    if path == Path::new("-") {
+    let Location { path, offset, search, .. } = location;
+    if *path == Path::new("-") {
         let further = search.devices.iter().map(|path| device(path));
         return iter::once(Ok(primary)).chain(further).collect();
     }
-    let further = bases::find(path, offset, search)?;
+    let further = bases::find(path, *offset, search)?;
     let further = further.into_iter().map(|found| Box::new(found.device) as Box<dyn ReadAt>);
     Ok(iter::once(primary).chain(further).collect())
 }
@@ -189,11 +192,17 @@ pub(super) fn device_and_start(
         0 => device,
         _ => Box::new(OffsetDevice::new(device, offset)),
     };
-    let start = source::TYPE_BYTES.min(usize::try_from(device.size()).unwrap_or(usize::MAX));
-    let mut bytes = vec![0; start];
+    let start = start(path, &*device)?;
+    Ok((device, start))
+}
+
+/// The first bytes of a device.
+fn start(path: &Path, device: &dyn ReadAt) -> anyhow::Result<Vec<u8>> {
+    let length = source::TYPE_BYTES.min(usize::try_from(device.size()).unwrap_or(usize::MAX));
+    let mut bytes = vec![0; length];
     let read = device.read_at(&mut bytes, 0);
     read.with_context(|| format!("{}: cannot read", Place(path)))?;
-    Ok((device, bytes))
+    Ok(bytes)
 }
 
 /// Refuses a file by its first bytes if they are those of another type or too few for an image.

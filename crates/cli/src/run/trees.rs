@@ -19,30 +19,37 @@ use super::{
     volume::Volume,
 };
 use crate::{
-    args::{common::ImageArgs, paths::PathArgs},
+    args::{common::ImageArgs, location::Location, paths::PathArgs},
     output::error::Place,
 };
 
 /// Opens the directory, tar or image at a path; only an image can have further devices.
 pub(crate) fn open(path: &Path, search: &Search, options: &Options) -> anyhow::Result<Source> {
-    open_with((path, 0), search, options, reader::Options::default())
+    open_with(&Location::new(path, search.clone()), options, reader::Options::default())
 }
 
 /// As [`open`]; only an image can start within a file.
 pub(crate) fn open_at(args: &ImageArgs, options: &Options) -> anyhow::Result<Source> {
     let reader = reader_options(args.ignore_checksum);
-    open_with((&args.image, args.offset.0), &args.devices.search(), options, reader)
+    open_with(&args.location(), options, reader)
 }
 
-/// As [`open`], at an offset, with options for images.
+/// As [`open`], of what may be elsewhere than at the start of its file, or is verified; with options for images.
 pub(crate) fn open_with(
-    (path, offset): (&Path, u64),
-    search: &Search,
+    location: &Location<'_>,
     options: &Options,
     reader: reader::Options,
 ) -> anyhow::Result<Source> {
+    let Location { path, offset, search, trust } = location;
     let place = || Place(path).to_string();
-    let primary = match offset {
+    let as_tree = |devices| {
+        let image = Image::open_with(devices, reader).with_context(place)?;
+        source::image(Arc::new(image), path, options).with_context(place)
+    };
+    if trust.is_some() {
+        return as_tree(subject::open_all(location)?);
+    }
+    let primary = match *offset {
         0 => match source::open(path, options)? {
             source::Opened::Source(_) if !search.devices.is_empty() => {
                 anyhow::bail!("{}: only an image can have further devices", place())
@@ -62,9 +69,7 @@ pub(crate) fn open_with(
             device
         }
     };
-    let devices = subject::with_further(primary, (path, offset), search)?;
-    let image = Image::open_with(devices, reader).with_context(place)?;
-    source::image(Arc::new(image), path, options).with_context(place)
+    as_tree(subject::with_further(primary, location)?)
 }
 
 /// An image, or the tree of a file of another kind.
@@ -75,20 +80,26 @@ pub(crate) enum Opened<'a> {
 
 /// Opens the image, tar or SquashFS image that the arguments name.
 pub(crate) fn open_any(args: &ImageArgs, on_error: OnError) -> anyhow::Result<Opened<'_>> {
-    let (path, offset, search) = (&*args.image, args.offset.0, args.devices.search());
+    let location = args.location();
+    let Location { path, offset, ref search, .. } = location;
+    let as_image = |devices| {
+        let image = Image::open_with(devices, reader_options(args.ignore_checksum));
+        let image = image.with_context(|| Place(path).to_string())?;
+        anyhow::Ok(Opened::Image(Box::new(Subject::new(image, path))))
+    };
+    if location.trust.is_some() {
+        return as_image(subject::open_all(&location)?);
+    }
     let (device, start) = subject::device_and_start(path, offset)?;
     let mut options = everything();
     options.on_error = on_error;
     let source = if source::is_squashfs(&start) {
         source::squashfs(device, path, &options)?
     } else if offset == 0 && path != Path::new("-") && source::is_tar(&start) {
-        open(path, &search, &options)?
+        open(path, search, &options)?
     } else {
         subject::refuse_other(path, &start)?;
-        let devices = subject::with_further(device, (path, offset), &search)?;
-        let image = Image::open_with(devices, reader_options(args.ignore_checksum));
-        let image = image.with_context(|| Place(path).to_string())?;
-        return Ok(Opened::Image(Box::new(Subject::new(image, path))));
+        return as_image(subject::with_further(device, &location)?);
     };
     if !search.devices.is_empty() {
         anyhow::bail!("{}: only an image can have further devices", Place(path));

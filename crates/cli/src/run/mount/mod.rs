@@ -32,13 +32,21 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     if image == Path::new("-") {
         anyhow::bail!("-: standard input can't be mounted; save the image to a file");
     }
-    subject::primary(image, settings.offset)?;
+    let devices = if request.image.trust.root_hash.is_some() {
+        refuse_unverified(request, &settings)?;
+        // The server finds them in what it has verified.
+        Vec::new()
+    } else {
+        subject::primary(image, settings.offset)?;
+        // The kernel takes them in the order of the device table, and doesn't look whether they are the right ones.
+        bases::find(image, settings.offset, &settings.devices)?
+    };
     if present::is_mounted(image, &request.directory) {
         anyhow::bail!("{}: {} is mounted there already", Place(&request.directory), Place(image));
     }
-    // The kernel takes them in the order of the device table, and doesn't look whether they are the right ones.
-    let devices = bases::find(image, settings.offset, &settings.devices)?;
-    settings.devices.devices = devices.into_iter().map(|found| found.path).collect();
+    if !devices.is_empty() {
+        settings.devices.devices = devices.into_iter().map(|found| found.path).collect();
+    }
     let mut by_fuse = "as requested".to_owned();
     if request.kernel || (!request.fuse && !request.foreground) {
         match by_kernel(request, &settings)? {
@@ -61,6 +69,20 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
+/// Refuses what would serve bytes that aren't verified.
+fn refuse_unverified(request: &Mount, settings: &Settings) -> anyhow::Result<()> {
+    let place = Place(&request.image.image);
+    if request.kernel {
+        anyhow::bail!(
+            "{place}: the kernel's driver verifies nothing: `veritysetup open` makes a device that does"
+        );
+    }
+    if settings.passthrough {
+        anyhow::bail!("{place}: with passthrough, what the kernel reads itself is not verified");
+    }
+    Ok(())
+}
+
 enum Choice {
     Mounted(&'static str),
     Fuse(String),
@@ -69,6 +91,9 @@ enum Choice {
 fn by_kernel(request: &Mount, settings: &Settings) -> anyhow::Result<Choice> {
     let refused = match settings.needs_fuse() {
         Some(option) => format!("the kernel's driver has no {option}"),
+        None if request.image.trust.root_hash.is_some() => {
+            "the kernel's driver verifies nothing".to_owned()
+        }
         None if !rustix::process::geteuid().is_root() => {
             "only root mounts by the kernel".to_owned()
         }

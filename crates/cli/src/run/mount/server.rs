@@ -73,7 +73,7 @@ impl StatsFile {
 
 fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
     let place = &request.image.image;
-    let devices = subject::open_all(place, settings.offset, &settings.devices)?;
+    let devices = subject::open_all(&request.location(settings))?;
     let mut options = Options::default();
     // A cache larger than the address space is as good as unlimited.
     options.limits = limits(usize::try_from(request.cache.0).unwrap_or(usize::MAX));

@@ -7,7 +7,7 @@ use super::{
     sample::{Sample, lith, printed},
 };
 
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 15] = [
     "build",
     "ls",
     "cat",
@@ -20,6 +20,7 @@ const VERBS: [&str; 14] = [
     "map",
     "diff",
     "dump",
+    "verity",
     "completions",
     "man",
 ];

@@ -24,6 +24,7 @@ mod schema;
 mod sources;
 mod sparse;
 mod squashfs;
+mod verity;
 mod ways_out;
 
 use sample::args;

@@ -118,6 +118,11 @@ fn all_json_conforms_to_its_schema() {
     let (sample, image) = Sample::built();
     let copy = sample.path("copy.erofs");
     assert_conform("build", &[json(args!["build", "--json", sample.src(), copy])]);
+    let protected = sample.path("protected.erofs");
+    let build = args!["build", "--json", "--verity", sample.src(), protected];
+    assert_conform("build", &[json(build)]);
+    assert_conform("verity", &[json(args!["verity", "info", "--json", protected])]);
+    assert_conform("verity", &[json(args!["verity", "add", "--json", copy])]);
     assert_conform("ls", &lines(&printed(args!["ls", "-R", "--json", image])));
     assert_conform("ls", &lines(&printed(args!["ls", "--json", image, "sub/deep", "link"])));
     assert_conform("stat", &lines(&printed(args!["stat", "--json", image, "**"])));

@@ -1,0 +1,64 @@
+//! Opens images whose bytes are verified whenever they are read.
+
+use std::{num::NonZeroUsize, path::Path, thread};
+
+use anyhow::Context;
+use lith::{
+    bases::{self, Found, check_digest},
+    device::{OffsetDevice, ReadAt},
+    verity::{self, SuperblockError, VerifiedDevice, VerityError, find_appended, image_bytes},
+};
+
+use super::subject;
+use crate::{
+    args::{location::Location, trust::Trust},
+    output::error::Place,
+};
+
+/// The device of an image, whose bytes are those of its root hash.
+pub(crate) fn open(location: &Location<'_>, trust: &Trust) -> anyhow::Result<VerifiedDevice> {
+    let path = location.path;
+    let image = || -> anyhow::Result<Box<dyn ReadAt>> {
+        Ok(Box::new(OffsetDevice::new(subject::device(path)?, location.offset)))
+    };
+    let (tree, usual, at) = match &trust.tree {
+        Some(tree) => (subject::device(tree)?, None, tree.as_path()),
+        None => (image()?, Some(image()?), path),
+    };
+    let place = || Place(at).to_string();
+    let hash_offset = match (trust.hash_offset, usual) {
+        (Some(offset), _) => offset,
+        (None, None) => 0,
+        (None, Some(image)) => behind(&*image).with_context(place)?,
+    };
+    VerifiedDevice::new(image()?, (tree, hash_offset), trust.root).with_context(place)
+}
+
+/// Where the tree behind an image is. The image's length is taken from its superblock, which isn't verified by then; with a
+/// wrong one there is no tree, or another one than that of the root hash.
+fn behind(image: &dyn ReadAt) -> anyhow::Result<u64> {
+    let found = find_appended(image, image_bytes(image)?)?;
+    Ok(found.ok_or(VerityError::Superblock(SuperblockError::Missing))?)
+}
+
+/// The bases of a verified image. All bytes of each are compared with the digest that the image has of it, and again whenever
+/// they are read.
+pub(crate) fn bases(
+    image: &dyn ReadAt,
+    location: &Location<'_>,
+) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
+    let found = bases::find_for(image, location.path, &location.search)?;
+    found.into_iter().map(verified_base).collect()
+}
+
+fn verified_base(found: Found) -> anyhow::Result<Box<dyn ReadAt>> {
+    let Found { path, device, base } = found;
+    let place = || Place(&path).to_string();
+    let Some(base) = base else {
+        anyhow::bail!("{}: can't be verified: the image has no digest of it", place());
+    };
+    let workers = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let device = verity::in_memory(Box::new(device), workers).with_context(place)?;
+    check_digest(&device, &base, Path::new(&path))?;
+    Ok(Box::new(device))
+}
