@@ -135,7 +135,7 @@ fn a_tree_is_the_same_wherever_and_whenever_it_is_made() {
 #[test]
 fn a_verified_image_reads_as_any_other() {
     let (sample, image, root) = protected(&["--preset", "small"]);
-    for verb in [&["ls", "-lR"][..], &["dump"], &["info"], &["check"], &["stat"], &["map"]] {
+    for verb in [&["ls", "-lR"][..], &["dump"], &["check"], &["stat"], &["map"]] {
         let path = matches!(verb, ["stat" | "map"]).then_some("/sub/large");
         let plain = verb.iter().map(Into::into).chain(args![image]).chain(path.map(Into::into));
         let plain: Vec<std::ffi::OsString> = plain.collect();
@@ -226,7 +226,8 @@ fn a_mount_answers_with_an_error_where_a_block_has_changed() {
     }
     let (sample, image, root) = protected(&["-z", "none"]);
     let map = json(args!["map", "--json", image, "/sub/large"]);
-    flip(&image, map["extents"][0]["physical"].as_u64().unwrap() + 5000);
+    // Far from inodes, with which their neighbourhood is read.
+    flip(&image, map["extents"][0]["physical"].as_u64().unwrap() + 200_000);
     let at = MountPoint::new(&sample);
     printed(args!["mount", "-q", "--root-hash", root, image, at.path()]);
     assert_eq!(fs::read(at.path().join("hello")).unwrap(), b"hello, world\n");
