@@ -24,6 +24,7 @@ use crate::{
     args::{
         MessageArgs,
         delta::{Apply, Delta},
+        location::Location,
     },
     exit::Outcome,
     output::{self, error::Place, progress::Bar, signals::remove_files_on_signals},
@@ -95,7 +96,7 @@ pub(crate) fn apply(request: &Apply, messages: MessageArgs) -> anyhow::Result<Ou
 
 /// The devices of an image, its own first.
 fn open(path: &Path, search: &Search) -> anyhow::Result<Vec<Arc<dyn ReadAt>>> {
-    let devices = subject::open_all(path, 0, search)?;
+    let devices = subject::open_all(&Location::new(path, search.clone()))?;
     Ok(devices.into_iter().map(Arc::from).collect())
 }
 
