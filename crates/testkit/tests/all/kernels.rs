@@ -49,6 +49,7 @@ impl Claim {
         let contents = census(&opened).unwrap();
         let kernel = Facts::new(Summary::new(&opened), Some(contents)).summary.kernel;
         Self {
+            block: opened.superblock().block.size(),
             devices,
             oldest: kernel.oldest.parse().unwrap(),
             options: kernel.configuration,
