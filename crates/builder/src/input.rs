@@ -40,6 +40,8 @@ pub(crate) struct ExtraInode<'a> {
     /// The tree has no inode of this index.
     pub(crate) index: InodeIndex,
     pub(crate) inode: Inode,
+    /// Where a pcluster must start, in bytes: what precedes it is read earlier.
+    pub(crate) border: Option<u64>,
     pub(crate) content: Box<dyn Content + 'a>,
 }
 
@@ -128,6 +130,11 @@ impl<'a> Input<'a> {
             Some(extra) => Ok(Box::new(Lent(&*extra.content))),
             None => self.contents.open(self.tree, index),
         }
+    }
+
+    /// Where a pcluster of an inode must start.
+    pub(crate) fn border(self, index: InodeIndex) -> Option<u64> {
+        self.extra(index).and_then(|extra| extra.border)
     }
 
     /// The path of an inode in the tree, without a leading slash; empty for an extra inode.

@@ -65,7 +65,7 @@ use crate::{
     place::{Ends, Placement, SizedInodes, place, place_apart, place_in_metabox},
     plan::{Geometry, Plan, plan},
     scan::{Analysis, scan},
-    store::{Destination, FileData, StoredFiles, refer_to_fragments, store},
+    store::{Destination, FileData, StoredFiles, refer_to_fragments, store, store_hot},
     temporary::Temporary,
     write::{Image, Metadata, Sink, complete},
 };
@@ -106,6 +106,7 @@ pub fn build<'a>(
     let analysis = scan_files(geometry, context)?;
     let start = options.layout.block.blocks_for(plan.head.end).max(options.layout.data_start);
     let stored = StoredFiles::new(&plan, start, context);
+    let (analysis, stored) = store_hot(geometry, analysis, destination, stored)?;
     let stored = store(geometry, &analysis, destination, stored)?;
     let refers_to_packed = analysis.refers_to_packed();
     let Analysis { files, fragments, duplicates, unread, .. } = analysis;
@@ -298,5 +299,5 @@ impl Content<'_> {
 fn metabox<'a>(plan: &Plan<'_>, content: Temporary, size: u64) -> ExtraInode<'a> {
     let metadata = Attributes { permissions: 0o644, mtime: plan.epoch, ..Attributes::default() };
     let inode = Inode::nameless(metadata, Kind::Regular { size });
-    ExtraInode { index: plan.metabox(), inode, content: Box::new(content) }
+    ExtraInode { index: plan.metabox(), inode, border: None, content: Box::new(content) }
 }

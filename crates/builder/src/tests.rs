@@ -1,6 +1,6 @@
 //! Runs the stages one by one on values written by hand.
 
-use std::{borrow::Cow, fs::File, num::NonZeroUsize, path::Path};
+use std::{borrow::Cow, fs::File, num::NonZeroUsize, ops::Range, path::Path};
 
 use lith_codec::Compressor;
 use lith_format::{
@@ -20,7 +20,7 @@ use crate::{
     place::{Ends, SizedInodes, place},
     plan::{Geometry, Plan, plan},
     scan::{Analysis, Unread, scan},
-    store::{Destination, FileData, StoredFiles, store},
+    store::{Destination, FileData, StoredFiles, store, store_hot},
 };
 
 /// A tree of regular files, and their bytes.
@@ -262,27 +262,60 @@ fn storing_follows_the_analysis_alone() {
     assert_eq!((stored.next, image.metadata().unwrap().len()), (5, 5 * 4096));
 }
 
+/// An order in which these ranges come first.
+fn hot(ranges: Vec<(InodeIndex, Range<u64>)>) -> Order {
+    Order { ranges, ..Order::new() }
+}
+
 #[test]
-fn an_extent_starts_where_the_heat_changes() {
-    let files = files(&[text(1, 500_000)]);
-    let inode = files.inodes[0];
+fn hot_ranges_are_stored_first_in_their_order() {
+    let files = files(&[text(1, 900_000), text(2, 700_000), text(3, 5000)]);
+    let [first, second, small] = files.inodes[..] else { unreachable!() };
+    let order = hot(vec![(second, 400_000..500_000), (small, 0..1), (first, 0..1), (second, 0..9)]);
+    let input = files.input().with_order(&order);
     let options = compressed(Fragments::None);
-    let blocks = |order: &Order| {
-        let input = files.input().with_order(order);
-        let plan = plan(input, &options, &context()).unwrap();
-        let image = tempfile::tempfile().unwrap();
-        let analysis = Analysis::of_unknown(inode);
-        let stored = stored(Geometry { input, plan: &plan }, &analysis, &image);
-        match stored.get(inode).data {
-            FileData::Compressed { blocks, .. } => blocks,
-            other => panic!("{other:?}"),
-        }
+    let plan = plan(input, &options, &context()).unwrap();
+    let geometry = Geometry { input, plan: &plan };
+    let image = tempfile::tempfile().unwrap();
+    let analysis = scanned(input, &plan);
+    let context = context();
+    let destination = Destination { image: Output::new(&image, 0), context: &context };
+    let none = StoredFiles::new(&plan, 1, &context);
+    let (analysis, stored) = store_hot(geometry, analysis, destination, none).unwrap();
+    let address = |inode: InodeIndex, position: u64| {
+        let mut parts = analysis.parts[&inode].extents.iter();
+        parts.find(|part| part.position == position).unwrap().address.0
     };
-    let cold = blocks(&Order::new());
-    let mut order = Order::new();
-    // Each border ends a pcluster before it is full.
-    order.heat.insert(inode, (0..50).map(|n| (n * 10_000, u8::try_from(n % 2).unwrap())).collect());
-    assert!(blocks(&order) >= cold + 25, "{} {cold}", blocks(&order));
+    let in_order =
+        [address(second, 397_312), address(small, 0), address(first, 0), address(second, 0)];
+    assert_eq!(in_order[0], 1);
+    assert!(in_order.is_sorted() && in_order[3] == stored.next - 1, "{in_order:?}");
+    // Nothing else is in their pclusters.
+    let end = analysis.parts[&second].extents.last().unwrap().end();
+    assert_eq!(end, 503_808);
+    assert_eq!(stored.hot, Some(1..stored.next));
+    let stored = store(geometry, &analysis, destination, stored).unwrap();
+    for (inode, bytes) in [(first, text(1, 900_000)), (second, text(2, 700_000))] {
+        assert_eq!(stored.table.digest(inode), Digest::of_content(&bytes));
+    }
+}
+
+#[test]
+fn hot_fragments_come_first_in_the_packed_inode() {
+    let files = files(&[text(1, 300), text(2, 200), text(3, 100)]);
+    let [_, second, third] = files.inodes[..] else { unreachable!() };
+    let order = hot(vec![(third, 5..9), (second, 0..1)]);
+    let input = files.input().with_order(&order);
+    let options = compressed(Fragments::Tails);
+    let plan = plan(input, &options, &context()).unwrap();
+    let geometry = Geometry { input, plan: &plan };
+    let analysis = scanned(input, &plan);
+    let fragments = (analysis.fragments, Vec::new(), None);
+    let packed = pack(geometry, &analysis.files, fragments, NonZeroUsize::MIN);
+    let (packing, parts) = packed.unwrap().unwrap();
+    let position = |inode| parts.files.iter().find(|(of, ..)| *of == inode).unwrap().2;
+    assert_eq!((position(third), position(second)), (0, 100));
+    assert_eq!(packing.inode(geometry, None).border, Some(300));
 }
 
 #[test]

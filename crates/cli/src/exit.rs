@@ -13,6 +13,8 @@ pub(crate) enum Outcome {
     Undecided,
     /// It failed, and the error is printed already.
     Reported,
+    /// A command ran, and ended with this code.
+    OfCommand(u8),
 }
 
 impl Outcome {
@@ -22,6 +24,7 @@ impl Outcome {
             Self::Different | Self::Reported => 1,
             Self::Unsound => 4,
             Self::Undecided => 8,
+            Self::OfCommand(code) => code,
         }
     }
 }

@@ -65,6 +65,8 @@ fn run(verb: Verb, messages: MessageArgs) -> anyhow::Result<Outcome> {
             run::mount::run(&request)
         }
         Verb::Umount(request) => run::umount::run(&request),
+        Verb::Record(request) => run::record::run(&request, messages),
+        Verb::Profile(request) => run::profile::run(&request.verb),
         Verb::Check(request) => run::check::run(&request, messages),
         Verb::Info(request) => run::info::run(&request),
         Verb::Report(request) => run::report::run(&request, messages),

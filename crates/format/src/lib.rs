@@ -17,6 +17,7 @@ pub mod dirent;
 pub mod features;
 pub mod file_type;
 mod halves;
+pub mod hot;
 pub mod inode;
 pub mod kernel;
 mod record;

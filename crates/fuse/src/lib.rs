@@ -21,9 +21,11 @@ mod push;
 mod requests;
 mod session;
 mod unmount;
+mod watch;
 mod xattrs;
 
 pub use backing::ImageFile;
 pub use options::Options;
 pub use session::{Mounted, Unmounter};
 pub use unmount::{is_dead, unmount, watch};
+pub use watch::Watch;

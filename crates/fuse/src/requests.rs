@@ -19,6 +19,7 @@ use crate::{
     options::Options,
     presence::Presence,
     push::{Part, Pusher},
+    watch::Watch,
     xattrs,
 };
 
@@ -73,6 +74,7 @@ pub(crate) struct Server {
     pub(crate) ahead: Arc<ReadAhead>,
     xattrs: Arc<Presence>,
     backing: Option<Backing>,
+    watch: Option<Arc<dyn Watch>>,
     without_open: bool,
     without_opendir: bool,
 }
@@ -96,8 +98,20 @@ impl Server {
             xattrs: Arc::default(),
             // Where blocks can't be shared, files are read by requests.
             backing: options.passthrough.as_ref().and_then(|file| Backing::new(file).ok()),
+            watch: None,
             without_open: false,
             without_opendir: false,
+        }
+    }
+
+    /// The same with someone who is told what is requested.
+    pub(crate) fn watched(self, watch: Arc<dyn Watch>) -> Self {
+        Self { watch: Some(watch), ..self }
+    }
+
+    fn tell(&self, what: impl FnOnce(&dyn Watch)) {
+        if let Some(watch) = &self.watch {
+            what(&**watch);
         }
     }
 
@@ -113,7 +127,10 @@ impl Server {
     fn find(&self, parent: INodeNo, name: &[u8]) -> Result<FileAttr, Error> {
         let directory = self.inode(parent)?;
         Ok(match self.image.lookup(&directory, name)? {
-            Some(entry) => self.attributes.of(&self.image.inode(entry.nid)?),
+            Some(entry) => {
+                self.tell(|watch| watch.looked_up(entry.nid));
+                self.attributes.of(&self.image.inode(entry.nid)?)
+            }
             None => self.attributes.none(),
         })
     }
@@ -121,6 +138,7 @@ impl Server {
     fn listing(&self, number: INodeNo, cookie: u64) -> Listing<'_> {
         self.activity.note();
         let nid = self.attributes.numbers.nid(number);
+        self.tell(|watch| watch.listed(nid));
         Listing { image: &self.image, attributes: &self.attributes, nid, from: Cookie(cookie) }
     }
 
@@ -129,6 +147,7 @@ impl Server {
         let (position, length) = range;
         let left = inode.size.saturating_sub(position).min(length.into());
         let left = usize::try_from(left).expect("at most `length`, which is a `u32`");
+        self.tell(|watch| watch.read(inode.nid, position..position.saturating_add(left as u64)));
         let _busy = self.ahead.begin_read(inode, position, left as u64);
         let file = match self.image.file(inode) {
             Ok(file) => file,

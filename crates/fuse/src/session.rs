@@ -17,6 +17,7 @@ use crate::{
     options::Options,
     requests::Server,
     unmount::unmount,
+    watch::Watch,
 };
 
 /// A mounted image whose requests are not answered yet.
@@ -40,8 +41,24 @@ impl Mounted {
     /// # Errors
     /// Those of the kernel or the program.
     pub fn new(image: Arc<Image>, directory: &Path, options: &Options) -> io::Result<Self> {
+        Self::start(Server::new(image, options), directory, options)
+    }
+
+    /// The same with someone who is told what is requested.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn watched(
+        image: Arc<Image>,
+        directory: &Path,
+        options: &Options,
+        watch: Arc<dyn Watch>,
+    ) -> io::Result<Self> {
+        Self::start(Server::new(image, options).watched(watch), directory, options)
+    }
+
+    fn start(server: Server, directory: &Path, options: &Options) -> io::Result<Self> {
         let directory = directory.canonicalize()?;
-        let server = Server::new(image, options);
         let (activity, pusher) = (Arc::clone(&server.activity), Arc::clone(&server.pusher));
         let ahead = Arc::clone(&server.ahead);
         let connection = mount(&directory, options)?;

@@ -135,6 +135,7 @@
 //! | [`builder`] | what kind of image is built: options, presets, rules |
 //! | [`delta`] | what makes a new image of an old one |
 //! | [`source`] | directories, tars and images become trees |
+//! | [`profile`] | what is read first: recordings, and the order in which an image is stored |
 //! | [`transform`] | trees are changed: owners, times, labels, digests |
 //! | [`tree`] | trees in memory, comparing and printing them |
 //! | [`reader`] | inodes, directories, extended attributes and content of an image |

@@ -91,6 +91,15 @@ pub mod observer {
     pub use lith_observer::{Observer, Phase, Progress};
 }
 
+/// What of a tree is read first.
+pub mod profile {
+    pub use lith_profile::{
+        Access, Entry, FolderWatch, Hint, Hot, ImageWatch, Located, Locations, ParseError,
+        Priorities, ProblemKind, Profile, Recorder, Scatter, Weighted, merge, paths_of_list,
+        priorities,
+    };
+}
+
 /// Reading images: inodes, directories, extended attributes, content.
 pub mod reader {
     pub use lith_reader::{

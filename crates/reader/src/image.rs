@@ -1,9 +1,14 @@
 //! Defines the state of an open image. What can be done with it is in the files that use this one.
 
-use std::{fmt, sync::OnceLock};
+use std::{fmt, ops::Range, sync::OnceLock};
 
 use lith_format::{
-    compression::Configs, device_table::DeviceMap, superblock::Superblock, xattr::PrefixTable,
+    addr::Pa,
+    compression::Configs,
+    device_table::{DeviceMap, DevicePa},
+    hot::{SEARCHED, find_hot_note},
+    superblock::Superblock,
+    xattr::PrefixTable,
 };
 
 use crate::{
@@ -149,6 +154,22 @@ impl Image {
     #[must_use]
     pub fn metabox_inode(&self) -> Option<&Inode> {
         self.metabox.as_ref().map(|metabox| &metabox.inode)
+    }
+
+    /// The ranges of the primary device, in bytes, that hold what is read first, as the image says itself: a hint. Empty if
+    /// it says nothing.
+    #[must_use]
+    pub fn read_first(&self) -> Vec<Range<u64>> {
+        let size = self.device_size(0);
+        let searched = usize::try_from(size).map_or(SEARCHED, |size| size.min(SEARCHED));
+        let mut bytes = vec![0; searched];
+        let start = DevicePa { device: 0, pa: Pa(0) };
+        if self.devices.read(start, &mut bytes).is_err() {
+            return Vec::new();
+        }
+        let mut stretches = find_hot_note(&bytes).unwrap_or_default();
+        stretches.retain(|range| !range.is_empty() && range.end <= size);
+        stretches
     }
 
     /// The source of stored bytes.

@@ -34,7 +34,7 @@ pub use error::{EstimateError, FactsError, PageError};
 pub use facts::{
     Algorithm, Class, ClassSums, Contents, Details, Device, DeviceSlot, Duplicates, EqualFiles,
     EqualGroup, Estimate, Estimates, Facts, Features, Folder, FolderFile, Kernel, LargeFile,
-    Largest, Located, Named, Region, Repeats, Requirement, Summary, Sums, Tally, TypeSums,
+    Largest, Located, Named, Region, Repeats, Requirement, Stretch, Summary, Sums, Tally, TypeSums,
 };
 pub use page::{GENERATOR, page};
 pub use presets::estimate;

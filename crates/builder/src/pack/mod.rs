@@ -38,11 +38,13 @@ pub(crate) struct Packing {
     prefixes_start: u64,
     /// By position, without gaps, from the end of the prefixes on.
     parts: Vec<Part>,
+    /// The end of the fragments that are read first.
+    hot_end: u64,
     directories_start: u64,
     size: u64,
 }
 
-/// Orders fragments by similarity, with those of equal bytes stored once, and directories after them: the ones that are
+/// Orders fragments, hot ones by their first use, then the others by similarity, with those of equal bytes stored once, and directories after them: the ones that are
 /// whole files, and the tails of others, each in the order of `files`. Returns the packed inode, and where it holds each
 /// of them; `None` if there is nothing to pack. What is `known` of other packed inodes, if some file refers to that, comes
 /// first.
@@ -66,7 +68,8 @@ pub(crate) fn pack(
     let fragments = in_order(files, &whole, &tails);
     let prefixes_start = if prefixes.is_empty() { known } else { known.next_multiple_of(4) };
     let start = prefixes_start + prefixes.len() as u64;
-    let (parts, positions, mut size) = place(geometry, &fragments, start, workers)?;
+    let Placed { parts, positions, hot_end, end: mut size } =
+        place(geometry, &fragments, start, workers)?;
     let (mut of_whole, mut of_tails) = (Vec::with_capacity(whole.len()), Vec::new());
     let mut next = whole.iter().map(|fragment| fragment.inode).peekable();
     for (fragment, position) in fragments.into_iter().zip(positions) {
@@ -84,7 +87,8 @@ pub(crate) fn pack(
     // Otherwise it keeps the memory of the sketches.
     files.shrink_to_fit();
     let tails = tails.into_iter().zip(of_tails).collect();
-    let packing = Packing { known, prefixes, prefixes_start, parts, directories_start, size };
+    let packing =
+        Packing { known, prefixes, prefixes_start, parts, hot_end, directories_start, size };
     Ok(Some((packing, PackedParts { files, tails, directories })))
 }
 
@@ -103,22 +107,33 @@ fn in_order<'a>(
     files.iter().filter_map(next).collect()
 }
 
-/// The parts of the packed inode from byte `start` on, the position of each fragment, and the end of all.
+/// Where fragments are in the packed inode.
+struct Placed {
+    parts: Vec<Part>,
+    /// The position of each fragment.
+    positions: Vec<u64>,
+    /// The end of those that are hot; 0 if none is.
+    hot_end: u64,
+    end: u64,
+}
+
+/// Places fragments in the packed inode, from byte `start` on.
 fn place(
-    Geometry { input, plan }: Geometry<'_>,
+    geometry: Geometry<'_>,
     fragments: &[&Fragment],
     start: u64,
     workers: NonZeroUsize,
-) -> Result<(Vec<Part>, Vec<u64>, u64), BuildError> {
-    let originals = originals(input, plan, fragments)?;
-    let first: Vec<usize> =
-        (0..fragments.len()).filter(|at| originals.get(*at) == Some(at)).collect();
+) -> Result<Placed, BuildError> {
+    let originals = originals(geometry.input, geometry.plan, fragments)?;
+    let first = (0..fragments.len()).filter(|at| originals.get(*at) == Some(at));
+    let (hot, others) = by_heat(geometry, fragments, first);
     let sketches: Vec<&Sketch> =
-        first.iter().filter_map(|at| fragments.get(*at)).map(|f| &f.sketch).collect();
+        others.iter().filter_map(|at| fragments.get(*at)).map(|f| &f.sketch).collect();
+    let others = by_likeness(&sketches, workers).into_iter().filter_map(|rank| others.get(rank));
     let mut positions = vec![0; fragments.len()];
-    let mut parts = Vec::with_capacity(first.len());
-    let mut position = start;
-    for at in by_likeness(&sketches, workers).into_iter().filter_map(|rank| first.get(rank)) {
+    let mut parts = Vec::with_capacity(hot.len() + sketches.len());
+    let (mut position, mut hot_end) = (start, 0);
+    for (number, at) in hot.iter().chain(others).enumerate() {
         let (Some(fragment), Some(slot)) = (fragments.get(*at), positions.get_mut(*at)) else {
             continue;
         };
@@ -126,10 +141,34 @@ fn place(
         *slot = position;
         parts.push(Part { position, inode, start, len });
         position += len;
+        if number < hot.len() {
+            hot_end = position;
+        }
     }
     let of_original = |original: &usize| positions.get(*original).copied();
     let positions = originals.iter().filter_map(of_original).collect();
-    Ok((parts, positions, position))
+    Ok(Placed { parts, positions, hot_end, end: position })
+}
+
+/// The numbers of the fragments that are hot, in the order of their first use, and of the others.
+fn by_heat(
+    Geometry { plan, .. }: Geometry<'_>,
+    fragments: &[&Fragment],
+    numbers: impl Iterator<Item = usize>,
+) -> (Vec<usize>, Vec<usize>) {
+    let (mut hot, mut others) = (Vec::new(), Vec::new());
+    for at in numbers {
+        let rank = fragments.get(at).and_then(|fragment| {
+            let Fragment { inode, start, len, .. } = **fragment;
+            plan.hot.rank(inode, &(start..start + len))
+        });
+        match rank {
+            Some(rank) => hot.push((rank, at)),
+            None => others.push(at),
+        }
+    }
+    hot.sort_unstable();
+    (hot.into_iter().map(|(_, at)| at).collect(), others)
 }
 
 impl Packing {
@@ -143,7 +182,8 @@ impl Packing {
         let metadata = Metadata { permissions: 0o644, mtime: plan.epoch, ..Metadata::default() };
         let inode = Inode::nameless(metadata, Kind::Regular { size: self.size });
         let content = Box::new(Packed { input, packing: self, directories });
-        ExtraInode { index: plan.packed, inode, content }
+        let border = Some(self.hot_end).filter(|end| *end > 0 && *end < self.size);
+        ExtraInode { index: plan.packed, inode, border, content }
     }
 
     /// Where the long prefixes of extended attributes are, in units of 4 bytes. `None`: too far on for the superblock.

@@ -6,7 +6,7 @@
 mod blocks;
 mod inodes;
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, ops::Range};
 
 use lith_format::addr::{Blkaddr, BlockBits, Nid};
 use lith_tree::InodeIndex;
@@ -30,9 +30,9 @@ pub(crate) struct Placement {
     pub(crate) metadata_start: u64,
     /// Byte position of the shared extended attributes.
     pub(crate) shared_start: u64,
-    /// Byte position of each inode, by its index minus `first`.
+    /// Byte position of each inode, by its index minus `first_index`.
     positions: Vec<u64>,
-    first: usize,
+    first_index: usize,
     /// Whether these positions are in the content of the metabox.
     pub(crate) in_metabox: bool,
     /// The block that NIDs count from.
@@ -41,6 +41,8 @@ pub(crate) struct Placement {
     pub(crate) end: u64,
     /// Bytes of the image, if that is what is placed.
     pub(crate) image_end: u64,
+    /// The bytes of the directories and of the inodes that come first because they are used first.
+    pub(crate) first: Vec<Range<u64>>,
 }
 
 /// What the image holds before anything is placed: the superblock with its companions, and the content of files.
@@ -94,15 +96,17 @@ pub(crate) fn place(
         }
         None => Positions::new(inodes, start),
     };
-    positions.place_all(all(), block);
+    positions.place_all(all(), (plan.first, block));
     let end = positions.open.end().next_multiple_of(size);
+    let first = first_stretches(inodes, content_start, metadata_start..positions.first_end);
     Ok(Placement {
         block,
+        first,
         content_start,
         content_end,
         metadata_start,
         shared_start,
-        first: 0,
+        first_index: 0,
         in_metabox: false,
         meta_blkaddr: positions.meta_blkaddr,
         end,
@@ -115,18 +119,20 @@ pub(crate) fn place(
 pub(crate) fn place_in_metabox(inodes: SizedInodes<'_>, next: u64) -> Placement {
     let (content_start, content_end) = directories(next, inodes, &[]);
     let mut positions = Positions::new(inodes, 0);
-    positions.place_all(inodes.with_names(&[]), inodes.block());
+    let first = inodes.geometry.plan.first;
+    positions.place_all(inodes.with_names(&[]), (first, inodes.block()));
     Placement {
         block: inodes.block(),
         content_start,
         content_end,
         metadata_start: 0,
         shared_start: shared_start(inodes),
-        first: 0,
+        first_index: 0,
         in_metabox: true,
         meta_blkaddr: Blkaddr(0),
         end: positions.open.end(),
         image_end: 0,
+        first: Vec::new(),
         positions: positions.by_inode,
     }
 }
@@ -148,10 +154,10 @@ pub(crate) fn place_apart(
 ) -> Result<Placement, BuildError> {
     let block = inodes.block();
     let mut open = OpenBlocks::new(ends.content, ends.head, block);
-    let first = extra.first().map_or(0, |first| first.index());
+    let first_index = extra.first().map_or(0, |first| first.index());
     let mut positions = Vec::new();
     for sized in inodes.apart(extra) {
-        positions.resize(sized.index.index() - first, 0);
+        positions.resize(sized.index.index() - first_index, 0);
         positions.push(open.place(sized.fixed(), sized.tail()));
     }
     let content = block.blocks_for(ends.content);
@@ -163,18 +169,19 @@ pub(crate) fn place_apart(
         metadata_start: ends.content,
         shared_start: shared_start(inodes),
         positions,
-        first,
+        first_index,
         in_metabox: false,
         meta_blkaddr: Blkaddr(0),
         end,
         image_end: inodes.image_end(end)?,
+        first: Vec::new(),
     })
 }
 
 impl Placement {
     /// Byte position of an inode.
     pub(crate) fn position(&self, inode: InodeIndex) -> u64 {
-        let at = inode.index().checked_sub(self.first);
+        let at = inode.index().checked_sub(self.first_index);
         *at.and_then(|at| self.positions.get(at)).expect("each inode has a place")
     }
 
@@ -189,6 +196,22 @@ impl Placement {
     pub(crate) fn xattr_blkaddr(&self) -> Blkaddr {
         Blkaddr(self.shared_start / u64::from(self.block.size()))
     }
+}
+
+/// Where the directories and inodes are that come first because they are used first, if there are such.
+fn first_stretches(
+    inodes: SizedInodes<'_>,
+    content_start: u64,
+    of_inodes: Range<u64>,
+) -> Vec<Range<u64>> {
+    let (first, block) = (inodes.geometry.plan.first, inodes.block());
+    if first < 2 {
+        return Vec::new();
+    }
+    let sizes = inodes.with_names(&[]).take(first);
+    let blocks: u64 = sizes.map(|sized| block.blocks_for(sized.content_in_blocks())).sum();
+    let size = u64::from(block.size());
+    vec![content_start * size..(content_start + blocks) * size, of_inodes]
 }
 
 /// The first block of directories and symlinks, which are stored from `next` on, and the one after them.
@@ -225,6 +248,8 @@ struct Positions {
     /// By the inode's index.
     by_inode: Vec<u64>,
     meta_blkaddr: Blkaddr,
+    /// Where the inodes end that come first.
+    first_end: u64,
 }
 
 impl Positions {
@@ -254,19 +279,30 @@ impl Positions {
         if let Some(slot) = by_inode.get_mut(InodeIndex::ROOT.index()) {
             *slot = root;
         }
-        Self { open, by_inode, meta_blkaddr }
+        Self { open, by_inode, meta_blkaddr, first_end: 0 }
     }
 
-    /// Places all but the root.
-    fn place_all(&mut self, inodes: impl Iterator<Item = SizedInode>, block: BlockBits) {
+    /// Places all but the root; the first ones, so many with the root, apart from the others.
+    fn place_all(
+        &mut self,
+        inodes: impl Iterator<Item = SizedInode>,
+        (first, block): (usize, BlockBits),
+    ) {
         let mut group = Group::default();
-        for sized in inodes.skip(1) {
+        for (number, sized) in inodes.enumerate().skip(1) {
+            if number == first {
+                group.place(self);
+                self.first_end = self.open.end();
+            }
             group.add(&sized);
             if group.bytes >= GROUP_BLOCKS as u64 * u64::from(block.size()) {
                 group.place(self);
             }
         }
         group.place(self);
+        if self.first_end == 0 {
+            self.first_end = self.open.end();
+        }
     }
 
     fn place(&mut self, size: &Size) {

@@ -2,7 +2,7 @@
 
 use lith_tree::{InodeIndex, Timestamp};
 
-use super::{codings::Codings, head::Head, xattrs::XattrPlan};
+use super::{codings::Codings, head::Head, hot::Hot, xattrs::XattrPlan};
 use crate::{Chunks, KnownDevice, Options, coding::Coding};
 
 /// What is decided before any content is read.
@@ -10,8 +10,12 @@ pub(crate) struct Plan<'a> {
     pub(crate) options: &'a Options,
     /// All inodes that have a name, in the order in which they are stored.
     pub(crate) order: Vec<InodeIndex>,
+    /// How many of them come first because they are used first, the root included.
+    pub(crate) first: usize,
     /// All regular files that have content, in the order in which that is stored.
     pub(crate) files: Vec<InodeIndex>,
+    /// The ranges of files that are stored before all others.
+    pub(crate) hot: Hot,
     /// The index of the packed inode, if there will be one.
     pub(crate) packed: InodeIndex,
     /// Bytes of a large file that are compressed as one.

@@ -1,7 +1,7 @@
 //! Defines [`Head`]: where the image's first bytes are, from the superblock to the first block of content.
 //!
 //! The superblock and its extension; the records of the algorithms; long prefixes of extended attributes, which are in
-//! reach there however large the image grows; the device table; shared extended attributes, if no id could refer to
+//! reach there however large the image grows; the device table; the note on what is read first; shared extended attributes, if no id could refer to
 //! them after the content.
 
 use lith_format::{
@@ -10,6 +10,7 @@ use lith_format::{
         Algorithm, AlgorithmSet, Configs, DeflateConfig, Lz4Config, LzmaConfig, ZstdConfig,
     },
     device_table::DEVICE_SLOT_SIZE,
+    hot::{HOT_NOTE_ALIGNMENT, HOT_NOTE_SIZE},
     superblock::{EXT_SLOT_SIZE, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE},
 };
 
@@ -29,6 +30,8 @@ pub(crate) struct Head {
     /// Shared extended attributes, if they precede the content: a table after much content would be out of reach, and
     /// with a metabox there may be nothing after it.
     pub(crate) shared_xattrs: Option<u64>,
+    /// The note on what is read first, if something is.
+    pub(crate) hot: Option<u64>,
     /// Whether the superblock alone does not state the parameters of the algorithms.
     pub(crate) has_configs: bool,
     /// The end of everything.
@@ -36,10 +39,11 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// The head of an image whose files may be stored by the encodings of the options, and in `known` pclusters.
+    /// The head of an image whose files may be stored by the encodings of the options, and in `known` pclusters; `has_hot`:
+    /// something of it is read first.
     pub(crate) fn new(
         options: &Options,
-        known: &Known<'_>,
+        (known, has_hot): (&Known<'_>, bool),
         xattrs: &XattrPlan,
         devices: usize,
         is_far: bool,
@@ -62,13 +66,15 @@ impl Head {
         let note = known.note.len() as u64;
         let devices_end =
             if devices == 0 { prefixes_end } else { table + devices as u64 * slot + note };
+        let hot = has_hot.then(|| devices_end.next_multiple_of(HOT_NOTE_ALIGNMENT as u64));
+        let hot_end = hot.map_or(devices_end, |start| start + HOT_NOTE_SIZE as u64);
         let is_early = is_far || options.compression.metabox.is_some();
-        let shared_xattrs = is_early.then(|| devices_end.next_multiple_of(4));
+        let shared_xattrs = is_early.then(|| hot_end.next_multiple_of(4));
         let end = match shared_xattrs {
             Some(start) => start + xattrs.shared_area.len() as u64,
-            None => devices_end,
+            None => hot_end,
         };
-        Self { prefixes, devices: table, shared_xattrs, has_configs, end }
+        Self { prefixes, devices: table, shared_xattrs, hot, has_configs, end }
     }
 }
 

@@ -8,6 +8,7 @@ mod decisions;
 mod devices;
 mod geometry;
 mod head;
+mod hot;
 mod order;
 mod prefixes;
 mod times;
@@ -21,6 +22,7 @@ pub(crate) use self::{
     decisions::Plan,
     geometry::{Geometry, Target, entries_with_dots, tail_beside},
     head::{configs, configs_of},
+    hot::{Hot, HotRange},
 };
 use crate::{BuildError, Context, Input, Options, PIECE, limits::SEGMENT};
 
@@ -45,8 +47,13 @@ pub(crate) fn plan<'a>(
 ) -> Result<Plan<'a>, BuildError> {
     let devices = devices::extra_devices(input, options, context.blob)?;
     let tree = input.tree;
-    let order = order::siblings_together(tree);
-    let files = order::of_content(input, &order);
+    let (order, first) = order::of_inodes(input);
+    let codings = Codings::new(options, tree, &order);
+    let hot = Hot::new(input, options.layout.block);
+    let is_raw = |inode| {
+        codings.of(inode).is_none() || input.size(inode) <= options.layout.block.size().into()
+    };
+    let files = order::of_content(input, &order, (&hot.files(), &is_raw));
     let wide = options.is_wide();
     let (epoch, build_time) = match options.identity.build_time {
         Some(time) if wide => times::base_of(time),
@@ -60,11 +67,14 @@ pub(crate) fn plan<'a>(
         .saturating_add(input.content_blocks(options.layout.block, &order));
     let is_far = wide && end > NEAR_BLOCKS;
     let xattrs = XattrPlan::new(tree, &order, options)?;
-    let head = Head::new(options, input.known, &xattrs, devices.len(), is_far);
+    let has_hot = !hot.ranges.is_empty() || first > 1;
+    let head = Head::new(options, (input.known, has_hot), &xattrs, devices.len(), is_far);
     let plan = Plan {
         options,
         segment: segment_for(input, &order),
-        codings: Codings::new(options, tree, &order),
+        codings,
+        hot,
+        first,
         packed: tree.next_index(),
         order,
         files,

@@ -57,8 +57,9 @@ pub(crate) fn scan<'a>(
     let (small, large): (Vec<_>, Vec<_>) = files.iter().partition(is_fragment);
     let large: Vec<_> = large.into_iter().filter(|inode| !sparse.contains(inode)).collect();
     let parts = find_parts((input, plan), &large, context)?;
-    // The segments of a file either repeat others or have parts elsewhere.
-    let whole: Vec<_> = files.iter().filter(|file| !parts.contains_key(file)).copied().collect();
+    // The segments of a file either repeat others or have parts elsewhere, as those of hot files will have.
+    let is_whole = |file: &&InodeIndex| !parts.contains_key(*file) && !plan.hot.has(**file);
+    let whole: Vec<_> = files.iter().filter(is_whole).copied().collect();
     let repeats = find_repeats(&scanner, &whole, &sparse)?;
     let found = scanner.scan(Task::Sketch, &small)?;
     let mut fragments: Vec<_> = found.into_iter().map(Scanned::whole).collect();

@@ -8,6 +8,7 @@ mod copier;
 mod encoders;
 mod files;
 mod fragments;
+mod hot;
 mod index;
 mod large;
 mod layouts;
@@ -24,6 +25,7 @@ mod writer;
 pub(crate) use self::{
     files::{FileData, FileTable},
     fragments::{PackedParts, refer_to_fragments},
+    hot::store_hot,
     stored::{Destination, StoredFiles},
     tail::Tail,
 };

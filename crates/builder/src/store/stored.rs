@@ -1,6 +1,6 @@
 //! Defines [`StoredFiles`]: where the content of files is stored.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::Range};
 
 use lith_tree::InodeIndex;
 
@@ -31,6 +31,10 @@ pub(crate) struct StoredFiles {
     pub(crate) has_shared: bool,
     /// The ends of files that are not stored yet, in the order of the files.
     pub(crate) tails: Vec<Tail>,
+    /// The blocks of what is hot of files.
+    pub(crate) hot: Option<Range<u64>>,
+    /// The blocks of what is hot of the packed inode.
+    pub(crate) hot_packed: Option<Range<u64>>,
 }
 
 impl StoredFiles {
@@ -43,6 +47,8 @@ impl StoredFiles {
             blob_blocks: 0,
             has_shared: false,
             tails: Vec::new(),
+            hot: None,
+            hot_packed: None,
         }
     }
 

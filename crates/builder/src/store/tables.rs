@@ -1,5 +1,7 @@
 //! Defines [`Tables`], which encodes the index and chunk tables of files and enters them in the file table.
 
+use std::ops::Range;
+
 use lith_format::{
     addr::Blkaddr,
     compression::{Algorithm, AlgorithmSet},
@@ -41,11 +43,13 @@ pub(super) struct Tables<'a> {
     geometry: Geometry<'a>,
     pub(super) files: FileTable,
     pub(super) used: Used,
+    /// The blocks of the packed inode up to where its hot bytes end.
+    pub(super) hot_packed: Option<Range<u64>>,
 }
 
 impl<'a> Tables<'a> {
     pub(super) const fn new(geometry: Geometry<'a>, files: FileTable, used: Used) -> Self {
-        Self { geometry, files, used }
+        Self { geometry, files, used, hot_packed: None }
     }
 
     pub(super) const fn input(&self) -> Input<'a> {
@@ -118,7 +122,10 @@ impl<'a> Tables<'a> {
         tail: TailPlace,
     ) -> Result<(), BuildError> {
         let Pclusters { inode, size, start, extents, addresses, known, .. } = *file;
-        let Geometry { plan, .. } = self.geometry;
+        let Geometry { input, plan } = self.geometry;
+        if let Some(border) = input.border(inode).filter(|_| addresses.is_none()) {
+            self.hot_packed = Some(start..end_of(extents, border, start));
+        }
         let options = plan.options;
         self.used.known |= known;
         let id = |algorithm: Option<Algorithm>| algorithm.map_or(0, Algorithm::id);
@@ -164,4 +171,17 @@ impl<'a> Tables<'a> {
     fn unencodable(&self, inode: InodeIndex, source: Unencodable) -> BuildError {
         BuildError::Encode { path: self.geometry.input.path(inode), source }
     }
+}
+
+/// The block after the contiguous pclusters that hold the bytes before `border`.
+fn end_of(extents: &[EncodedExtent], border: u64, start: u64) -> u64 {
+    let (mut position, mut block) = (0, start);
+    for extent in extents {
+        if position >= border {
+            break;
+        }
+        position += u64::from(extent.llen);
+        block += u64::from(extent.blocks);
+    }
+    block
 }

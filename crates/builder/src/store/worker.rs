@@ -31,7 +31,7 @@ use crate::{
 pub(super) struct Shared<'a, 's> {
     pub(super) geometry: Geometry<'a>,
     pub(super) layouts: &'s Layouts<'s>,
-    /// The extents of files that other devices hold.
+    /// The extents of files that are stored already, here or on other devices.
     pub(super) parts: &'s HashMap<InodeIndex, Parts>,
     pub(super) context: &'s Context<'s>,
     pub(super) spare: &'s Spare,
@@ -126,15 +126,12 @@ impl<'a, 's> Compressor<'a, 's> {
         if let Some(parts) = self.shared.parts.get(&piece.inode) {
             found.get_or_insert_default().extend(self.parts_in(parts, &piece.range));
         }
-        let borders = self.input.order.borders(piece.inode);
-        let borders: Vec<_> = borders.filter(|border| piece.range.contains(border)).collect();
-        if borders.is_empty() {
-            return found;
+        if let Some(border) = self.input.border(piece.inode).filter(|at| piece.range.contains(at)) {
+            let marks = found.get_or_insert_default();
+            marks.push(Mark::Cut(border));
+            marks.sort_by_key(Mark::position);
         }
-        let mut marks = found.unwrap_or_default();
-        marks.extend(borders.into_iter().map(Mark::Cut));
-        marks.sort_by_key(Mark::position);
-        Some(marks)
+        found
     }
 
     /// The marks of a file's parts that start in a range. What begins in it and ends after it is cut, if the kernel reads
@@ -193,7 +190,10 @@ impl<'a, 's> Compressor<'a, 's> {
         let written = blocks.data.len() - start;
         let (before, after) = ((len - rest.len()) as u64, (written + tail.len()) as u64);
         let is_gain = around.extents.is_empty() || is_gain(self.plan, piece.inode, before, after);
-        if piece.is_whole() && !is_gain && !is_shared {
+        // What is hot of it is stored already.
+        let has_hot =
+            self.plan.hot.has(piece.inode) && self.shared.parts.contains_key(&piece.inode);
+        if piece.is_whole() && !is_gain && !is_shared && !has_hot {
             blocks.data.truncate(start);
             if let Some(chunks) = self.plan.chunks(piece.inode) {
                 let chunks = cut(input, chunks, self.block, &mut blocks.chunks);

@@ -1,6 +1,6 @@
 //! Defines [`Writer`], which writes the blocks of files one after another and enters where they are.
 
-use std::{collections::HashMap, mem, sync::Arc};
+use std::{collections::HashMap, mem, ops::Range, sync::Arc};
 
 use lith_format::{
     addr::{Blkaddr, BlockBits},
@@ -44,6 +44,7 @@ pub(super) struct Writer<'a> {
     segments: HashMap<Position, Vec<Blkaddr>>,
     has_shared: bool,
     tails: Vec<Tail>,
+    hot: Option<Range<u64>>,
 }
 
 impl<'a> Writer<'a> {
@@ -69,6 +70,7 @@ impl<'a> Writer<'a> {
             segments: HashMap::new(),
             has_shared: stored.has_shared,
             tails: stored.tails,
+            hot: stored.hot,
         }
     }
 
@@ -81,6 +83,8 @@ impl<'a> Writer<'a> {
             blob_blocks: self.chunks.blob.map_or(0, |blob| blob.next),
             has_shared: self.has_shared,
             tails: self.tails,
+            hot: self.hot,
+            hot_packed: self.tables.hot_packed,
         }
     }
 

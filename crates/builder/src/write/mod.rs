@@ -1,6 +1,7 @@
 //! How is the metadata written when every place is known? Writes inodes, directories and the superblock.
 
 mod devices;
+mod hot;
 mod image;
 mod metadata;
 mod superblock;

@@ -4,13 +4,14 @@ use lith_format::{
     compression::Lz4Config,
     device_table::{DEVICE_SLOT_SIZE, DeviceSlot},
     features::{Compat, Incompat},
+    hot::encode_hot_note,
     inode::InodeForm,
     superblock::{SUPERBLOCK_POSITION, Superblock, checksum, checksummed_size},
 };
 use lith_tree::{InodeIndex, Timestamp};
 use uuid::Uuid;
 
-use super::{devices, image::Image};
+use super::{devices, hot, image::Image};
 use crate::{
     BuildError, Digest, ImageId, IndexForm,
     error::Unencodable,
@@ -44,8 +45,11 @@ pub(super) fn write(image: &Image<'_>) -> Result<(), BuildError> {
         append(plan.head.prefixes, &plan.xattrs.prefixes.encode());
     }
     if !devices.is_empty() {
-        append(plan.head.devices, &devices);
-        head.extend_from_slice(&image.geometry.input.known.note);
+        let note = &image.geometry.input.known.note;
+        append(plan.head.devices, &[devices.as_slice(), note].concat());
+    }
+    if let Some(start) = plan.head.hot {
+        append(start, &encode_hot_note(&hot::stretches(image)));
     }
     let output = image.destination.image;
     let failed = |action| move |source| BuildError::Output { action, source };

@@ -13,6 +13,7 @@ use lith::{
         compression::Algorithm,
         kernel::{Capability, KernelVersion, Target},
     },
+    profile::Hint,
     transform::Setting,
     verity::Protection,
 };
@@ -21,6 +22,7 @@ use super::{
     attributes::{AttributeArguments, Tables},
     content::{Content, ContentArguments},
     extended, hints,
+    order::OrderArguments,
     protection::ProtectionArgs,
     rule::RuleArgument,
     value::{self, Compressors, Metadata, Size},
@@ -49,6 +51,8 @@ pub(crate) struct Build {
     /// What is changed by tables and patterns.
     pub(crate) tables: Arc<Tables>,
     pub(crate) settings: Vec<Setting>,
+    /// What is read first.
+    pub(crate) hints: Arc<[Hint]>,
     pub(crate) place: Place,
     /// How the image is made, apart from what kind of image it is.
     pub(crate) work: Work,
@@ -107,6 +111,7 @@ Examples:
   lith build -z none --kernel 5.4 initrd initrd.erofs
   lith build base.tar.zst overlay/ rootfs.erofs
   lith build --manifest rootfs.mtree rootfs rootfs.erofs
+  lith build --profile app.profile rootfs rootfs.erofs
   lith build --rule '*.so=lz4' --rule '*.png=none' -z lzma rootfs rootfs.erofs
   lith build --verity --root-hash-file rootfs.roothash rootfs rootfs.erofs
   SOURCE_DATE_EPOCH=1700000000 lith build rootfs rootfs.erofs"
@@ -125,6 +130,9 @@ struct Arguments {
 
     #[command(flatten)]
     content: ContentArguments,
+
+    #[command(flatten)]
+    order: OrderArguments,
 
     #[command(flatten)]
     attributes: AttributeArguments,
@@ -311,6 +319,7 @@ impl Build {
         };
         builder
             .offset(self.place.offset)
+            .hints(Arc::clone(&self.hints))
             .on_error(content.on_error)
             .read(|read| content.set(read))
             .strict(self.strict)
@@ -331,6 +340,7 @@ impl Arguments {
         let adjust = self.attributes.adjust(super::source_date_epoch()?)?;
         let tables = Arc::new(self.attributes.tables()?);
         Ok(Build {
+            hints: self.order.hints()?,
             from: from(self.sources, self.content.manifest.clone())?,
             content: self.content.content()?,
             strict: self.content.strict,
@@ -674,6 +684,9 @@ mod tests {
             (&["--rule", "*.so=zstd", "--kernel", "6.1"], "6.10"),
             (&["--rule", "*.so=lz4,pcluster=8K", "--kernel", "5.4"], "5.13"),
             (&["--workers", "0"], "0"),
+            (&["--profile", "/nowhere/profile"], "/nowhere/profile"),
+            (&["--sort", "/dev/null", "--order", "/nowhere/list"], "/nowhere/list"),
+            (&["--profile", "/dev/null"], "this is no profile"),
         ] {
             let error = parse(arguments).unwrap_err().to_string();
             assert!(error.contains(found), "{arguments:?}: {error}");

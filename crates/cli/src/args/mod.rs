@@ -27,8 +27,11 @@ pub(crate) mod map;
 pub(crate) mod merge;
 pub(crate) mod mount;
 pub(crate) mod mount_options;
+pub(crate) mod order;
 pub(crate) mod paths;
+pub(crate) mod profile;
 pub(crate) mod protection;
+pub(crate) mod record;
 pub(crate) mod report;
 mod rule;
 pub(crate) mod stat;
@@ -94,6 +97,8 @@ pub(crate) enum Verb {
     Tar(tar::Tar),
     Mount(mount::Mount),
     Umount(umount::Umount),
+    Record(record::Record),
+    Profile(profile::Profile),
     Check(check::Check),
     Info(info::Info),
     Report(report::Report),

@@ -25,6 +25,7 @@ Examples:
   lith mount --fuse --cache 64M image.erofs /mnt
   lith mount -f -o uid=1000,gid=1000,offset=4096 app.bin dir
   lith mount -o timeout=60 image.erofs dir    unmount after a minute without access
+  lith mount --fuse --record app.profile image.erofs dir
   lith umount /mnt
 
 Mount options (-o):
@@ -78,6 +79,20 @@ pub(crate) struct Mount {
     #[arg(long, value_name = "FILE", value_parser = value::place())]
     pub(crate) stats: Option<PathBuf>,
 
+    /// Write a profile of what is read to a file, for `lith build --profile`: at the end, and on SIGUSR1 (FUSE only)
+    #[arg(long, value_name = "FILE", value_parser = value::place())]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Read ahead, when the image is mounted: what is read first, if the image says where that is (hot, and by default), all
+    /// of it, or nothing
+    #[arg(
+        long,
+        value_name = "auto|none|hot|all",
+        default_value = "auto",
+        hide_possible_values = true
+    )]
+    pub(crate) prefetch: Prefetch,
+
     /// Decode all data in this way, for measurements
     #[arg(long, value_name = "WAY")]
     pub(crate) decode: Option<DecodeWay>,
@@ -105,6 +120,20 @@ pub(crate) struct Mount {
 
 /// The default of `--cache`.
 const CACHE: Size = Size(64 << 20);
+
+/// What is read ahead.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+pub(crate) enum Prefetch {
+    /// What suits the image.
+    #[default]
+    Auto,
+    /// Nothing.
+    None,
+    /// What is read first.
+    Hot,
+    /// Everything.
+    All,
+}
 
 /// A way to decode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -156,6 +185,8 @@ pub(crate) struct Settings {
     /// Flags of mount(2) that are cleared explicitly.
     pub(crate) cleared: MountFlags,
     pub(crate) passthrough: bool,
+    /// Whether a profile is recorded.
+    pub(crate) records: bool,
     /// Options for the kernel's driver only.
     pub(crate) kernel: Vec<String>,
 }
@@ -171,6 +202,8 @@ impl Mount {
             foreground: false,
             cache: CACHE,
             stats: None,
+            record: None,
+            prefetch: Prefetch::default(),
             decode: None,
             threads: None,
             timeout: None,
@@ -202,6 +235,7 @@ impl Mount {
             set: MountFlags::empty(),
             cleared: MountFlags::empty(),
             passthrough: false,
+            records: self.record.is_some(),
             kernel: Vec::new(),
         };
         for option in &self.options {
@@ -228,6 +262,7 @@ impl Mount {
         };
         add("--cache", Some(self.cache.0.to_string().into()));
         add("--stats", self.stats.as_ref().map(Into::into));
+        add("--record", self.record.as_ref().map(Into::into));
         add("--decode", self.decode.map(|way| way.name().into()));
         add("--workers", self.threads.map(|threads| threads.to_string().into()));
         add("--offset", Some(settings.offset.to_string().into()));
@@ -307,6 +342,7 @@ impl Settings {
             (self.passthrough, "passthrough"),
             (self.allow_root, "allow_root"),
             (self.max_read.is_some(), "max_read="),
+            (self.records, "--record"),
         ];
         fuse_only.iter().find(|(is_requested, _)| *is_requested).map(|(_, name)| *name)
     }
@@ -352,7 +388,7 @@ mod tests {
 
     #[test]
     fn the_server_gets_all_options() {
-        let options = "--cache 1M --stats s --decode in-place --threads 3 --offset 5 --timeout 9 --device a --device b";
+        let options = "--cache 1M --stats s --record r --decode in-place --threads 3 --offset 5 --timeout 9 --device a --device b";
         let line = options.split(' ').chain([
             "-o",
             "allow_other,uid=7,fsname=x,subtype=y,max_read=4096,noexec,suid,passthrough,allow_root",
@@ -368,6 +404,7 @@ mod tests {
         assert_eq!(again.settings(), mount.settings());
         assert_eq!((again.cache, again.threads), (mount.cache, mount.threads));
         assert_eq!((again.stats, again.decode), (mount.stats, mount.decode));
+        assert_eq!(again.record, mount.record);
         assert_eq!((again.image.image, again.directory), (mount.image.image, mount.directory));
     }
 }

@@ -59,6 +59,11 @@ fn summary_text(f: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     for (number, DeviceSlot { tag, blocks, .. }) in summary.devices.iter().enumerate() {
         writeln!(f, "device {:<4} {blocks} blocks, tag {tag:?}", number + 1)?;
     }
+    if !summary.read_first.is_empty() {
+        let bytes = summary.read_first.iter().map(|stretch| stretch.bytes).sum();
+        let stretches = Count(summary.read_first.len() as u64, "range");
+        writeln!(f, "read first  {} in {stretches}", Bytes(bytes))?;
+    }
     writeln!(f, "mounts on   Linux {} and later", summary.kernel.oldest)?;
     for Requirement { since, what, .. } in &summary.kernel.reasons {
         writeln!(f, "            {since}: {what}")?;

@@ -13,6 +13,7 @@ use lith::{
     builder::Report,
     observer::{Observer, Phase, Progress},
     source::SourceError,
+    tree::DisplayPath,
 };
 use lith_report::number::{Bytes, Count, Share, ratio};
 use serde::Serialize;
@@ -39,12 +40,13 @@ pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outco
     // Opened first: once the image is in place, only writing this may fail.
     let mut output: Box<dyn Write> =
         if streams { Box::new(io::stderr()) } else { Box::new(output::stdout()?) };
-    let Built { report, notes, unmatched, hash_tree, .. } =
+    let Built { report, notes, unmatched, missing, hash_tree, .. } =
         if streams { stream(builder, is_shown)? } else { make(|| Ok(builder), &image, is_shown)? };
     let seconds = started.elapsed().as_secs_f64();
     let notes = notes.iter().map(|note| NoteLine(note).to_string());
     let unmatched = unmatched.iter().map(|pattern| harmless(&pattern.to_string()).into_owned());
-    let notes = kernel_notes.into_iter().chain(notes).chain(unmatched);
+    let notes =
+        kernel_notes.into_iter().chain(notes).chain(unmatched).chain(missing_note(&missing));
     if json {
         let ratio = ratio(report.image_bytes, report.content_bytes);
         let (image, notes) = (image.to_string_lossy(), notes.collect());
@@ -62,6 +64,16 @@ pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outco
     }
     output.flush()?;
     Ok(Outcome::Success)
+}
+
+/// That profiles name paths which the source lacks.
+fn missing_note(missing: &[Vec<u8>]) -> Option<String> {
+    let first = missing.first()?;
+    let more = match missing.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {} more", Count(more as u64, "path")),
+    };
+    Some(format!("/{} of the profile is not in the source{more}", DisplayPath(first)))
 }
 
 /// Makes an image of the source that `open` opens, and shows the progress if `is_shown`.

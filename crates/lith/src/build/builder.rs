@@ -5,6 +5,7 @@ use std::{
     io::{self, Read, Seek, Write},
     num::NonZeroUsize,
     path::{Path, PathBuf},
+    sync::Arc,
     thread,
 };
 
@@ -13,6 +14,7 @@ use lith_builder::{Compression, Context, Files, Options, Preset, Rule};
 use lith_codec::Compressor;
 use lith_format::kernel::KernelVersion;
 use lith_observer::{Observer, Phase};
+use lith_profile::{Hint, Hot};
 use lith_source::{Excludes, Note, OnError, Source};
 use lith_transform::{Adjust, Setting, Unmatched};
 use lith_tree::Tree;
@@ -39,6 +41,8 @@ pub struct Built {
     pub unmatched: Vec<Unmatched>,
     /// The hash tree, if the image is protected by one.
     pub hash_tree: Option<HashTree>,
+    /// Paths of profiles and lists that the source lacks.
+    pub missing: Vec<Vec<u8>>,
 }
 
 /// One build of an image: by default the same as the command `lith build` makes.
@@ -116,6 +120,7 @@ impl<'a> Builder<'a> {
             bases: Vec::new(),
             search: Search::default(),
             role: Role::Searched,
+            hints: Arc::default(),
             blob: None,
             protection: None,
             offset: 0,
@@ -242,6 +247,13 @@ impl<'a> Builder<'a> {
         self
     }
 
+    /// Stores the image in an order: what is read first comes first. Paths that the source lacks are ignored, see
+    /// [`Built::missing`].
+    pub fn hints(mut self, hints: impl Into<Arc<[Hint]>>) -> Self {
+        self.job.hints = hints.into();
+        self
+    }
+
     /// Starts the image at this byte of its file. What precedes it there stays.
     pub const fn offset(mut self, bytes: u64) -> Self {
         self.job.offset = bytes;
@@ -356,11 +368,12 @@ impl<'a> Builder<'a> {
         if job.strict && !unmatched.is_empty() {
             return Err(Error::Unmatched(unmatched));
         }
+        let missing = Hot::new(&job.hints, &source.tree).missing;
         let mut notes = std::mem::take(&mut source.notes);
         let made = make(&mut source, (path, create), &options, &job)?;
         let Made { report, tree: hash_tree, left_out } = made;
         notes.extend(left_out);
-        Ok(Built { report, notes, unmatched, hash_tree })
+        Ok(Built { report, notes, unmatched, missing, hash_tree })
     }
 }
 

@@ -5,12 +5,14 @@ use std::{
     io, iter,
     num::NonZeroUsize,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use lith_bases::{Bases, Reuse, Search};
 use lith_builder::{BuildError, Context, DataImport, Input, Known, Options, Output, Report};
 use lith_format::addr::BlockBits;
 use lith_observer::Observer;
+use lith_profile::{Hint, Hot};
 use lith_source::{Note, OnError, Source};
 use lith_transform::Adjust;
 use lith_tree::{ContentError, Filesystem, Kind, Tree};
@@ -35,6 +37,8 @@ pub(crate) struct Job<'a> {
     pub(crate) search: Search,
     /// What they are to the image.
     pub(crate) role: Role,
+    /// What is read first.
+    pub(crate) hints: Arc<[Hint]>,
     /// Whether a pattern that matches nothing is an error.
     pub(crate) strict: bool,
     /// The file that chunks are written to instead of the image.
@@ -170,7 +174,9 @@ impl Making<'_> {
         // Writing back to the disk overlaps with building and verifying.
         flush::beside(staged.file(), |finished| {
             let output = Output::new(staged.file(), job.offset);
-            let input = Input::from(fs).with_known(referred.known);
+            // Indices change when files are left out.
+            let order = Hot::new(&job.hints, fs.tree).order;
+            let input = Input::from(fs).with_known(referred.known).with_order(&order);
             let built = lith_builder::build(input, output, options, &context)?;
             let bytes = built.report.image_bytes;
             let tree = self.protected.as_ref();

@@ -14,7 +14,7 @@ pub use self::{
     class::Class,
     contents::{Contents, Tally},
     estimates::{Estimate, Estimates},
-    summary::{Algorithm, DeviceSlot, Features, Kernel, Requirement, Summary},
+    summary::{Algorithm, DeviceSlot, Features, Kernel, Requirement, Stretch, Summary},
 };
 use crate::names;
 

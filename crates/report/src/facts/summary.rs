@@ -1,5 +1,7 @@
 //! Defines [`Summary`]: what an image's superblock and tables declare.
 
+use std::ops::Range;
+
 use lith_format::{
     compression::{Algorithm::Lz4, Configs},
     features::{Compat, Incompat},
@@ -38,8 +40,20 @@ pub struct Summary {
     pub algorithms: Vec<Algorithm>,
     /// Further devices.
     pub devices: Vec<DeviceSlot>,
+    /// The stretches that hold what is read first, if the image says where.
+    pub read_first: Vec<Stretch>,
     /// Which kernels mount it.
     pub kernel: Kernel,
+}
+
+/// A range of the primary device.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Stretch {
+    /// Its first byte.
+    pub start: u64,
+    /// Its bytes.
+    pub bytes: u64,
 }
 
 /// Features by name.
@@ -106,6 +120,9 @@ impl Summary {
             tag: names::text(slot.tag()).into_owned(),
             blocks: slot.blocks,
         });
+        let first = image.read_first().into_iter();
+        let stretch =
+            |range: Range<u64>| Stretch { start: range.start, bytes: range.end - range.start };
         Self {
             size: image.device_size(0),
             uuid: Uuid::from_bytes(sb.uuid).to_string(),
@@ -118,6 +135,7 @@ impl Summary {
             features: Features::new(sb),
             algorithms: algorithms(image.configs(), sb.block.size()),
             devices: devices.collect(),
+            read_first: first.map(stretch).collect(),
             kernel: Kernel::new(sb),
         }
     }

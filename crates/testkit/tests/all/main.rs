@@ -18,6 +18,7 @@ mod kernels;
 mod layouts;
 mod lists;
 mod nothing_lost;
+mod orders;
 mod patches;
 mod roundtrip;
 mod rules;

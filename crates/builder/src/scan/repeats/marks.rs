@@ -42,7 +42,7 @@ pub(crate) enum Mark {
     Cut(u64),
     /// This is stored elsewhere in the image.
     Repeat(Repeat),
-    /// Another device holds this extent.
+    /// Another device holds this extent, or it is stored already.
     Part(Part),
 }
 

@@ -10,7 +10,10 @@ use std::{
 
 use rustix::{io::Errno, mount::MountFlags};
 
-use crate::args::mount::{Mount, Settings};
+use crate::args::mount::{Mount, Prefetch, Settings};
+
+/// What [`mount`] returns if the kernel reads the file itself.
+pub(in crate::run) const FROM_FILE: &str = "from the file";
 
 /// Mounts it and returns from what: a block device, the file itself, or a loop device on it. All devices of an image must
 /// be of one kind.
@@ -31,14 +34,18 @@ pub(crate) fn mount(request: &Mount, settings: &Settings) -> io::Result<&'static
         if is_device {
             return at((&image, &paths), settings.offset).map(|()| "from the block device");
         }
-        let primary = Block::new(&image, settings.offset)?;
+        let primary = match request.prefetch {
+            // What is in memory of the file is of use then.
+            Prefetch::Hot | Prefetch::All => Block::buffered(&image, settings.offset)?,
+            Prefetch::Auto | Prefetch::None => Block::new(&image, settings.offset)?,
+        };
         at((primary.path(), &paths), 0).map(|()| "from a loop device")
     };
     if is_device || has_block_devices || settings.loop_device {
         return by_loop();
     }
     match at((&image, &devices), settings.offset) {
-        Ok(()) => Ok("from the file"),
+        Ok(()) => Ok(FROM_FILE),
         // Older kernels mount no file, or only whole ones; none mounts a file on tmpfs.
         Err(error) if may_need_loop(&error) => by_loop(),
         Err(error) => Err(error),
@@ -98,6 +105,15 @@ impl Block {
             return Ok(Self::Own(path.to_owned()));
         }
         LoopDevice::new(path, offset).map(Self::Loop)
+    }
+
+    /// The same with a loop device that reads what is in memory of the file.
+    fn buffered(path: &Path, offset: u64) -> io::Result<Self> {
+        let block = Self::new(path, offset)?;
+        if let Self::Loop(device) = &block {
+            device.losetup("--direct-io=off");
+        }
+        Ok(block)
     }
 
     fn path(&self) -> &Path {

@@ -1,8 +1,9 @@
 //! Who mounts an image: the kernel, or a FUSE server? Mounts it by the first that can (`lith mount`).
 
 mod daemon;
-mod kernel;
+pub(super) mod kernel;
 mod memory;
+mod prefetch;
 mod present;
 mod server;
 
@@ -46,6 +47,9 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     }
     if !devices.is_empty() {
         settings.devices.devices = devices.into_iter().map(|found| found.path).collect();
+    }
+    if request.image.trust.root_hash.is_none() {
+        prefetch::prefetch(request, &settings);
     }
     let mut by_fuse = "as requested".to_owned();
     if request.kernel || (!request.fuse && !request.foreground) {

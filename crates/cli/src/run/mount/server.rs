@@ -13,8 +13,11 @@ use std::{
 };
 
 use anyhow::Context;
-use lith::reader::{Image, Limits, Options};
-use lith_fuse::{Mounted, Unmounter};
+use lith::{
+    profile::Locations,
+    reader::{Image, Limits, Options},
+};
+use lith_fuse::{Mounted, Unmounter, Watch};
 use rustix::mount::MountFlags;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1},
@@ -25,7 +28,7 @@ use crate::{
     args::mount::{DecodeWay, Mount, Settings},
     exit::{self, Outcome},
     output::error::Place,
-    run::subject,
+    run::{log::Log, subject},
 };
 
 /// Mounts an image and serves it until it is unmounted.
@@ -33,19 +36,69 @@ pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcom
     // As this file was executed by another name, ps(1) and pgrep(1) would show that.
     rustix::thread::set_name(c"lith")?;
     let image = Arc::new(open(request, settings)?);
-    let stats = StatsFile::create(request.stats.as_deref(), &image)?;
-    let mounted = Mounted::new(image, &request.directory, &options(request, settings));
+    let files = Files {
+        stats: StatsFile::create(request.stats.as_deref(), &image)?,
+        record: request
+            .record
+            .as_deref()
+            .map(|path| RecordFile::create(path, &image))
+            .transpose()?,
+    };
+    let (directory, options) = (&request.directory, options(request, settings));
+    let mounted = match &files.record {
+        Some(record) => {
+            Mounted::watched(image, directory, &options, Arc::clone(&record.log) as Arc<dyn Watch>)
+        }
+        None => Mounted::new(image, directory, &options),
+    };
     let mounted =
         mounted.with_context(|| format!("{}: cannot mount", Place(&request.directory)))?;
     // Without a watcher, the mount of a killed server stays, and each access to it fails with ENOTCONN.
     let _watcher = watcher(mounted.directory());
-    obey_signals(mounted.unmounter(), stats.clone())?;
+    obey_signals(mounted.unmounter(), files.clone())?;
     if request.server {
         leave_terminal()?;
     }
     mounted.serve()?;
-    stats.write();
+    files.write();
     Ok(Outcome::Success)
+}
+
+/// The files that are written at the end.
+#[derive(Clone)]
+struct Files {
+    stats: StatsFile,
+    record: Option<RecordFile>,
+}
+
+impl Files {
+    fn write(&self) {
+        self.stats.write();
+        if let Some(record) = &self.record {
+            let _ = replace(&record.file, &record.log.profile().to_string());
+        }
+    }
+}
+
+/// Replaces the content of a file.
+fn replace(file: &File, text: &str) -> io::Result<()> {
+    file.write_all_at(text.as_bytes(), 0)?;
+    file.set_len(text.len() as u64)
+}
+
+/// The file for a profile of what is read.
+#[derive(Clone)]
+struct RecordFile {
+    log: Arc<Log>,
+    file: Arc<File>,
+}
+
+impl RecordFile {
+    fn create(path: &Path, image: &Image) -> anyhow::Result<Self> {
+        let file = File::create(path).with_context(|| Place(path).to_string())?;
+        let locations = Locations::new(image).context("cannot list the image")?;
+        Ok(Self { log: Arc::new(Log::new(locations)), file: Arc::new(file) })
+    }
 }
 
 /// The file for statistics; `None`: they are not requested.
@@ -65,8 +118,7 @@ impl StatsFile {
     fn write(&self) {
         if let Some(file) = &self.file {
             let text = self.image.stats().to_string();
-            let written = file.write_all_at(text.as_bytes(), 0);
-            let _ = written.and_then(|()| file.set_len(text.len() as u64));
+            let _ = replace(file, &text);
         }
     }
 }
@@ -131,16 +183,16 @@ fn watcher(directory: &Path) -> Option<ChildStdin> {
 
 /// Unmounts on a signal, but for SIGUSR1, which writes statistics. A mount in use is detached, because the sender wants
 /// this process to end.
-fn obey_signals(unmounter: Unmounter, stats: StatsFile) -> io::Result<()> {
+fn obey_signals(unmounter: Unmounter, files: Files) -> io::Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGUSR1])?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
             if signal == SIGUSR1 {
-                stats.write();
+                files.write();
             } else if unmounter.unmount().is_err() {
                 // If this fails too, the watcher unmounts after the end of the process.
                 let _ = unmounter.detach();
-                stats.write();
+                files.write();
                 exit::now(Outcome::Success);
             }
         }

@@ -17,6 +17,7 @@ mod help;
 mod inspect;
 mod mount;
 mod overwrite;
+mod profiles;
 mod report;
 mod salvage;
 mod sample;

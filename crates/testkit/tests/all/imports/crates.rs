@@ -20,6 +20,7 @@ const ORDER: [&str; 21] = [
     "squashfs",
     "source",
     "builder",
+    "profile",
     "bases",
     "check",
     "export",

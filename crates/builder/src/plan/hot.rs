@@ -1,0 +1,152 @@
+//! Defines [`Hot`], the ranges of files that are stored first.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
+
+use lith_format::addr::BlockBits;
+use lith_tree::{InodeIndex, Kind};
+
+use crate::Input;
+
+/// Ranges of a file with less between them are stored as one: to read that much more costs less than another request.
+const GAP: u64 = 32 << 10;
+
+/// A range of a file in whole blocks, or up to the file's end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HotRange {
+    pub(crate) inode: InodeIndex,
+    pub(crate) range: Range<u64>,
+}
+
+/// The ranges of files that are stored first.
+#[derive(Debug, Default)]
+pub(crate) struct Hot {
+    /// In the order in which they are stored, without overlaps.
+    pub(crate) ranges: Vec<HotRange>,
+    /// The numbers of each file's ranges.
+    by_file: HashMap<InodeIndex, Vec<usize>>,
+}
+
+impl Hot {
+    /// The ranges that [`crate::Order`] names, in whole blocks; those of a file that are close to each other as one.
+    pub(super) fn new(input: Input<'_>, block: BlockBits) -> Self {
+        let mut files: BTreeMap<InodeIndex, Vec<(Range<u64>, usize)>> = BTreeMap::new();
+        for (rank, (inode, range)) in input.order.ranges.iter().enumerate() {
+            if let Some(range) = in_blocks(input, *inode, range, block) {
+                files.entry(*inode).or_default().push((range, rank));
+            }
+        }
+        let mut all = Vec::new();
+        for (inode, ranges) in files {
+            let joined = joined(ranges).into_iter();
+            all.extend(joined.map(|(range, rank)| (rank, HotRange { inode, range })));
+        }
+        all.sort_by_key(|(rank, hot)| (*rank, hot.range.start));
+        let mut hot = Self::default();
+        for (number, (_, range)) in all.into_iter().enumerate() {
+            hot.by_file.entry(range.inode).or_default().push(number);
+            hot.ranges.push(range);
+        }
+        hot
+    }
+
+    /// Whether some of a file is hot.
+    pub(crate) fn has(&self, inode: InodeIndex) -> bool {
+        self.by_file.contains_key(&inode)
+    }
+
+    /// How early some of a range is read, if it is hot: smaller is earlier.
+    pub(crate) fn rank(&self, inode: InodeIndex, range: &Range<u64>) -> Option<usize> {
+        let numbers = self.by_file.get(&inode)?.iter().copied();
+        let overlaps = |number: &usize| {
+            let hot = self.ranges.get(*number).map(|hot| &hot.range);
+            hot.is_some_and(|hot| hot.start < range.end && range.start < hot.end)
+        };
+        numbers.filter(overlaps).min()
+    }
+
+    /// The files, in the order of what of them comes first.
+    pub(super) fn files(&self) -> Vec<InodeIndex> {
+        let is_first = |(number, hot): &(usize, &HotRange)| {
+            self.by_file.get(&hot.inode).and_then(|numbers| numbers.first()) == Some(number)
+        };
+        self.ranges.iter().enumerate().filter(is_first).map(|(_, hot)| hot.inode).collect()
+    }
+}
+
+/// The blocks of a regular file that hold a range; `None` if there are none.
+fn in_blocks(
+    input: Input<'_>,
+    inode: InodeIndex,
+    range: &Range<u64>,
+    block: BlockBits,
+) -> Option<Range<u64>> {
+    if inode.index() >= input.tree.len() {
+        return None;
+    }
+    let Kind::Regular { size } = input.tree.get(inode).kind else { return None };
+    let bytes = u64::from(block.size());
+    let start = range.start / bytes * bytes;
+    let end = range.end.min(size).checked_next_multiple_of(bytes).unwrap_or(size).min(size);
+    (start < end).then_some(start..end)
+}
+
+/// Ranges by position, those with small gaps between them as one, which has the least rank.
+fn joined(mut ranges: Vec<(Range<u64>, usize)>) -> Vec<(Range<u64>, usize)> {
+    ranges.sort_by_key(|(range, _)| range.start);
+    let mut found: Vec<(Range<u64>, usize)> = Vec::new();
+    for (range, rank) in ranges {
+        match found.last_mut() {
+            Some((before, first)) if range.start <= before.end.saturating_add(GAP) => {
+                before.end = before.end.max(range.end);
+                *first = rank.min(*first);
+            }
+            _ => found.push((range, rank)),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use lith_tree::{Filesystem, MemoryContents, Metadata, Name, Tree};
+
+    use super::*;
+    use crate::Order;
+
+    #[test]
+    fn ranges_are_blocks_by_first_use_and_close_ones_are_one() {
+        let mut tree = Tree::new(Metadata::default());
+        let mut add = |name: &str, kind| {
+            let name = Name::new(name.as_bytes()).unwrap();
+            tree.add(InodeIndex::ROOT, name, Metadata::default(), kind).unwrap()
+        };
+        let (a, b) = (add("a", Kind::Regular { size: 1_000_001 }), add("b", Kind::Fifo));
+        let c = add("c", Kind::Regular { size: 10 });
+        let mut order = Order::new();
+        order.ranges = vec![
+            (b, 0..5),
+            (a, 500_000..500_001),
+            (InodeIndex::ROOT, 0..1),
+            (c, 0..u64::MAX),
+            (a, 1_000_000..u64::MAX),
+            (a, 10_000..10_001),
+            (a, 30_000..30_001),
+            (a, 2_000_000..3_000_000),
+            (c, 5..5),
+        ];
+        let contents = MemoryContents::default();
+        let input = Input::new(Filesystem { tree: &tree, contents: &contents }).with_order(&order);
+        let hot = Hot::new(input, BlockBits::DEFAULT);
+        let found: Vec<_> = hot.ranges.iter().map(|hot| (hot.inode, hot.range.clone())).collect();
+        let expected =
+            [(a, 499_712..503_808), (c, 0..10), (a, 999_424..1_000_001), (a, 8192..32_768)];
+        assert_eq!(found, expected);
+        assert_eq!(hot.files(), [a, c]);
+        assert_eq!(hot.rank(a, &(1_000_000..1_000_001)), Some(2));
+        assert_eq!(hot.rank(a, &(32_768..40_000)), None);
+        assert!(hot.has(c) && !hot.has(b));
+    }
+}

@@ -1,0 +1,70 @@
+//! Defines the arguments about what is read first of an image, and reads the files that they name.
+
+use std::{
+    fs::File,
+    io::{self, BufReader},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clap::Args;
+use lith::profile::{self, Hint, Profile, Weighted};
+
+use crate::output::error::Place;
+
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Order")]
+pub(super) struct OrderArguments {
+    /// Store first, and in that order, what `lith record` saw a program read; of several profiles the mean counts. Paths that
+    /// the source lacks are told and ignored; can be repeated
+    #[arg(long = "profile", value_name = "FILE")]
+    profiles: Vec<PathBuf>,
+
+    /// Store these files first, in this order: a list with one path on each line
+    #[arg(long, value_name = "FILE")]
+    order: Option<PathBuf>,
+
+    /// Order files by priority, as `mksquashfs -sort` does: on each line a path or glob, and a number from -32768 (last) to
+    /// 32767 (first); other files have 0
+    #[arg(long, value_name = "FILE")]
+    sort: Option<PathBuf>,
+}
+
+impl OrderArguments {
+    /// What the files say.
+    pub(super) fn hints(&self) -> Result<Arc<[Hint]>, String> {
+        let mut hints = Vec::new();
+        let profiles: Vec<_> =
+            self.profiles.iter().map(|path| read_profile(path)).collect::<Result<_, _>>()?;
+        let weighted: Vec<_> =
+            profiles.iter().map(|profile| Weighted { profile, weight: 1 }).collect();
+        if !weighted.is_empty() {
+            hints.push(Hint::Profile(profile::merge(&weighted)));
+        }
+        if let Some(path) = &self.order {
+            hints.push(Hint::Paths(read(path, profile::paths_of_list)?));
+        }
+        if let Some(path) = &self.sort {
+            hints.push(Hint::Sort(read(path, profile::priorities)?));
+        }
+        Ok(hints.into())
+    }
+}
+
+/// Reads the profile in a file; `-` is standard input.
+pub(crate) fn read_profile(path: &Path) -> Result<Profile, String> {
+    read(path, Profile::read)
+}
+
+fn read<T>(
+    path: &Path,
+    parse: impl FnOnce(Box<dyn io::BufRead>) -> io::Result<T>,
+) -> Result<T, String> {
+    let about = |error: io::Error| format!("{}: {}", Place(path), super::one_line(&error));
+    let text: Box<dyn io::BufRead> = if path == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(File::open(path).map_err(about)?))
+    };
+    parse(text).map_err(about)
+}

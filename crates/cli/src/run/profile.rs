@@ -1,0 +1,120 @@
+//! Merges profiles, and shows what one means for an image (`lith profile`).
+
+use std::{fs, io::Write, path::Path};
+
+use anyhow::Context;
+use lith::profile::{Locations, Profile, Scatter, Weighted, merge};
+use lith_report::number::{Bytes, Count};
+use serde::Serialize;
+
+use super::subject::Subject;
+use crate::{
+    args::{
+        common::ImageArgs,
+        order::read_profile,
+        profile::{Merge, Show, Verb},
+    },
+    exit::Outcome,
+    output::{self, error::Place, json},
+};
+
+pub(crate) fn run(verb: &Verb) -> anyhow::Result<Outcome> {
+    match verb {
+        Verb::Merge(request) => merge_all(request),
+        Verb::Show(request) => show(request),
+    }
+}
+
+/// Writes a profile to a file, or to standard output.
+pub(crate) fn write(profile: &Profile, path: &Path) -> anyhow::Result<()> {
+    if path == Path::new("-") {
+        let mut output = output::stdout()?;
+        write!(output, "{profile}")?;
+        return output::finish(output).map(drop);
+    }
+    fs::write(path, profile.to_string()).with_context(|| Place(path).to_string())
+}
+
+fn merge_all(request: &Merge) -> anyhow::Result<Outcome> {
+    let read = |path: &Path| read_profile(path).map_err(anyhow::Error::msg);
+    let profiles: Vec<_> =
+        request.profiles.iter().map(|file| read(&file.path)).collect::<Result<_, _>>()?;
+    let weights = request.profiles.iter().map(|file| file.weight);
+    let weighted =
+        profiles.iter().zip(weights).map(|(profile, weight)| Weighted { profile, weight });
+    write(&merge(&weighted.collect::<Vec<_>>()), &request.output)?;
+    Ok(Outcome::Success)
+}
+
+/// What `show --json` prints of an image.
+#[derive(Serialize)]
+struct Record {
+    image: String,
+    image_bytes: u64,
+    used_bytes: u64,
+    stored_bytes: u64,
+    requests: u64,
+    seeks: u64,
+    seek_bytes: u64,
+    ahead_requests: u64,
+    ahead_bytes: u64,
+    missing: u64,
+}
+
+fn show(request: &Show) -> anyhow::Result<Outcome> {
+    let profile = read_profile(&request.profile).map_err(anyhow::Error::msg)?;
+    let other = request.beside.clone().map(ImageArgs::new);
+    let images = [&request.image].into_iter().chain(&other);
+    let records: Vec<_> =
+        images.map(|image| record(image, &profile)).collect::<anyhow::Result<_>>()?;
+    let mut output = output::stdout()?;
+    if request.json {
+        json::write_line(&mut output, &records)?;
+    } else {
+        table(&records, &mut output)?;
+    }
+    output::finish(output)
+}
+
+fn record(image: &ImageArgs, profile: &Profile) -> anyhow::Result<Record> {
+    let subject = Subject::open(image)?;
+    let locations = Locations::new(&subject.image).map_err(|error| subject.failed(error))?;
+    let superblock = subject.image.superblock();
+    let image_bytes = superblock.blocks.saturating_mul(superblock.block.size().into());
+    let found = Scatter::new(profile, &locations);
+    Ok(Record {
+        image: image.image.to_string_lossy().into_owned(),
+        image_bytes,
+        used_bytes: found.used,
+        stored_bytes: found.stored,
+        requests: found.requests,
+        seeks: found.seeks,
+        seek_bytes: found.distance,
+        ahead_requests: found.ahead_requests,
+        ahead_bytes: found.ahead_bytes,
+        missing: found.missing,
+    })
+}
+
+fn table(records: &[Record], output: &mut dyn Write) -> anyhow::Result<()> {
+    type Row = (&'static str, fn(&Record) -> String);
+    let rows: [Row; 9] = [
+        ("image", |record| Bytes(record.image_bytes).to_string()),
+        ("used of files", |record| Bytes(record.used_bytes).to_string()),
+        ("stored of that", |record| Bytes(record.stored_bytes).to_string()),
+        ("requests", |record| record.requests.to_string()),
+        ("seeks", |record| record.seeks.to_string()),
+        ("  over", |record| Bytes(record.seek_bytes).to_string()),
+        ("with read-ahead: requests", |record| record.ahead_requests.to_string()),
+        ("  bytes", |record| Bytes(record.ahead_bytes).to_string()),
+        ("not in the image", |record| Count(record.missing, "path").to_string()),
+    ];
+    for (name, cell) in rows {
+        write!(output, "{name:<26}")?;
+        for record in records {
+            write!(output, " {:>14}", cell(record))?;
+        }
+        writeln!(output)?;
+    }
+    Ok(())
+}

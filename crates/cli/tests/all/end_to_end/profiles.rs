@@ -1,0 +1,159 @@
+//! Tests `lith record`, `lith profile` and images that are built by profiles.
+
+use std::{fs, path::Path, process::Output};
+
+use super::{
+    args,
+    mount::{self, MountPoint, assert_shows},
+    sample::{Sample, json, lith, printed},
+};
+
+/// The command reads the end of a file, a whole one, and a directory; its exit code is 3.
+const PROGRAM: &str = "tail -c 5 \"$LITH_MOUNT/sub/large\"; cat \"$LITH_MOUNT/hello\"; \
+    ls \"$LITH_MOUNT/sub\"; exit 3";
+
+fn record(how: &[&str], image: &Path, profile: &Path) -> Output {
+    let start = ["record", "-q"].iter().chain(how).map(Into::into);
+    let end = args!["-o", profile, image, "--", "sh", "-c", PROGRAM];
+    lith(start.chain(end))
+}
+
+fn lines(profile: &Path) -> Vec<String> {
+    fs::read_to_string(profile).unwrap().lines().map(str::to_owned).collect()
+}
+
+/// Asserts that a profile has what the program does, and nothing of files that it does not read.
+fn assert_recorded(output: &Output, profile: &Path) {
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(3));
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.ends_with("hello, world\ndeep\nhard\nlarge\nnoise\n"), "{printed}");
+    let lines = lines(profile);
+    assert_eq!(lines[0], "lith-profile 1");
+    let position = |wanted: &str| {
+        let at = lines.iter().position(|line| line.starts_with(wanted));
+        at.unwrap_or_else(|| panic!("{wanted}: {lines:#?}"))
+    };
+    let end_of_large = lines.iter().position(|line| {
+        let range = line.strip_prefix("read /sub/large ").and_then(|rest| rest.split(' ').next());
+        let (start, len) = range.and_then(|range| range.split_once('+')).unwrap_or_default();
+        start.parse().unwrap_or(0_u64) + len.parse().unwrap_or(0) >= 300_000
+    });
+    // Hard links have one inode.
+    let hello = lines.iter().position(|line| {
+        ["read /hello 0+13 ", "read /sub/hard 0+13 "].iter().any(|start| line.starts_with(start))
+    });
+    assert!(end_of_large.unwrap() < hello.unwrap(), "{lines:#?}");
+    assert!(position("list /sub ") > 0);
+    assert!(!lines.iter().any(|line| line.starts_with("read /sub/noise")), "{lines:#?}");
+}
+
+#[test]
+fn what_a_command_reads_is_recorded_in_its_order() {
+    if !mount::is_there() {
+        return;
+    }
+    let (sample, image) = Sample::built();
+    for how in [&[][..], &["--fuse"]] {
+        let profile = sample.path("profile");
+        assert_recorded(&record(how, &image, &profile), &profile);
+    }
+    let missing = lith(args!["record", "-o", sample.path("p"), image, "--", "/no/such/program"]);
+    assert_eq!(missing.status.code(), Some(1));
+    let at = MountPoint::new(&sample);
+    let profile = sample.path("mounted.profile");
+    printed(args!["mount", "--fuse", "--record", profile, image, at.path()]);
+    fs::read(at.path().join("hello")).unwrap();
+    printed(args!["umount", at.path()]);
+    mount::wait_until("the profile is written", || lines(&profile).len() > 2);
+    assert!(lines(&profile).iter().any(|line| line.contains("0+13")));
+}
+
+#[test]
+fn a_folder_is_watched() {
+    if !mount::is_there() || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let sample = Sample::new();
+    let profile = sample.path("profile");
+    let program = "cat \"$LITH_MOUNT/hello\" > /dev/null; ls \"$LITH_MOUNT/sub\" > /dev/null";
+    let output = lith(args![
+        "record",
+        "-q",
+        "-o",
+        profile,
+        "--mount",
+        sample.src(),
+        "--",
+        "sh",
+        "-c",
+        program
+    ]);
+    assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(0), ""));
+    let lines = lines(&profile);
+    for wanted in ["lookup /hello ", "read /hello 0+13 ", "list /sub "] {
+        assert!(lines.iter().any(|line| line.starts_with(wanted)), "{wanted}: {lines:#?}");
+    }
+}
+
+#[test]
+fn an_image_is_built_by_profiles_and_says_so() {
+    let sample = Sample::new();
+    let (profile, other) = (sample.path("a.profile"), sample.path("b.profile"));
+    let text = "lith-profile 1\nread /sub/large 200000+100000 1 1\nread /gone 0+1 2 1\n";
+    fs::write(&profile, text).unwrap();
+    fs::write(&other, "lith-profile 1\nread /hello 0+13 1 1\nlist /sub - 2 1\n").unwrap();
+    let merged = sample.path("merged.profile");
+    printed(args!["profile", "merge", "-o", merged, profile, format!("{}=3", other.display())]);
+    assert_eq!(lines(&merged).len(), 2 + 4);
+    let (plain, image) = (sample.path("plain.erofs"), sample.path("image.erofs"));
+    printed(args!["build", "-q", sample.src(), plain]);
+    let built = lith(args!["build", "--profile", merged, sample.src(), image]);
+    assert_eq!(built.status.code(), Some(0));
+    let told = String::from_utf8_lossy(&built.stderr).into_owned();
+    assert!(told.contains("/gone of the profile is not in the source"), "{told}");
+    assert_eq!(printed(args!["diff", sample.src(), image]), "");
+    let first = &json(args!["info", "--json", image])["read_first"];
+    assert_eq!(first[0]["start"], 4096, "{first}");
+    assert!(printed(args!["info", image]).contains("read first  "));
+    assert!(!printed(args!["info", plain]).contains("read first"));
+    let extents = printed(args!["map", image, "/sub/large"]);
+    let is_first = |line: &str| line.contains("  196608..") && line.contains("    4096..");
+    assert!(extents.lines().any(is_first), "{extents}");
+    let shown = json(args!["profile", "show", "--json", plain, merged, "--beside", image]);
+    assert_eq!(shown[0]["used_bytes"], shown[1]["used_bytes"]);
+    assert_eq!(shown[0]["missing"], 1);
+    let text = printed(args!["profile", "show", plain, merged, "--beside", image]);
+    assert!(text.contains("with read-ahead: requests"), "{text}");
+    let sort = sample.path("sort");
+    fs::write(&sort, "sub/large -1\n*.none 5\n").unwrap();
+    let sorted = sample.path("sorted.erofs");
+    printed(args!["build", "-q", "--sort", sort, sample.src(), sorted]);
+    assert_eq!(printed(args!["diff", sample.src(), sorted]), "");
+    let list = sample.path("list");
+    fs::write(&list, "/hello\n").unwrap();
+    printed(args!["build", "-q", "--order", list, sample.src(), sorted]);
+    assert!(printed(args!["info", sorted]).contains("read first  "));
+}
+
+#[test]
+fn an_image_is_read_ahead_or_not() {
+    if !mount::is_there() {
+        return;
+    }
+    let sample = Sample::new();
+    let (list, image) = (sample.path("list"), sample.path("image.erofs"));
+    fs::write(&list, "/hello\n/sub/large\n").unwrap();
+    printed(args!["build", "-q", "--order", list, sample.src(), image]);
+    for prefetch in ["auto", "none", "hot", "all"] {
+        for how in [&["--fuse"][..], &[]] {
+            let at = MountPoint::new(&sample);
+            let start = ["mount", "-q"].iter().chain(how).map(Into::into);
+            let mounted = lith(start.chain(args!["--prefetch", prefetch, image, at.path()]));
+            assert_eq!(mounted.status.code(), Some(0), "{prefetch} {how:?}");
+            assert_shows(&at, &sample);
+            drop(at);
+            fs::remove_dir(sample.path("mnt")).unwrap();
+        }
+    }
+}

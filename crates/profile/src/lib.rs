@@ -1,0 +1,36 @@
+//! What of a tree is read first, and in which order?
+//!
+//! A [`Profile`] lists the ranges of files that a program read, and the names that it looked up, in the order of their
+//! first use. It is text that people can review and merge, and it names paths, not places in an image, so it holds for
+//! the next version of a tree, too. [`Hot`] applies profiles, and other [`Hint`]s, to a tree, which gives the order in
+//! which an image of it is stored; [`priorities`] reads the sort files of mksquashfs. A [`Recorder`] makes a profile of what is
+//! seen; [`ImageWatch`] and [`FolderWatch`] see what programs read of an image that the kernel mounts, and of a folder.
+//! [`Locations`] tells where an image stores what a profile names, and [`Scatter`] how far
+//! apart.
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
+mod error;
+mod fanotify;
+mod hot;
+mod list;
+mod locations;
+mod merge;
+mod profile;
+mod recorder;
+mod scatter;
+mod sort;
+mod spans;
+mod text;
+mod watch;
+
+pub use error::{ParseError, ProblemKind};
+pub use hot::{Hint, Hot};
+pub use list::paths_of_list;
+pub use locations::{Located, Locations};
+pub use merge::{Weighted, merge};
+pub use profile::{Access, Entry, Profile};
+pub use recorder::Recorder;
+pub use scatter::Scatter;
+pub use sort::{Priorities, priorities};
+pub use watch::{FolderWatch, ImageWatch};

@@ -1,0 +1,79 @@
+//! Defines [`Recorder`], which notes what is used, in order.
+
+use std::{collections::HashMap, ops::Range};
+
+use crate::profile::{Access, Entry, Profile};
+
+/// Notes what is used of a tree.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    /// For each access when it came first, and how often it came.
+    seen: HashMap<(Vec<u8>, Access), (u64, u64)>,
+    next: u64,
+}
+
+impl Recorder {
+    /// The most different accesses that are noted; later ones are no start-up any more.
+    const MOST: usize = 1 << 20;
+
+    /// Nothing was used yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Notes that a range of a file was read. The path has no leading slash.
+    pub fn read(&mut self, path: &[u8], range: Range<u64>) {
+        if let Some(access) = Access::read(range) {
+            self.note(path, access);
+        }
+    }
+
+    /// Notes that an inode was looked up.
+    pub fn lookup(&mut self, path: &[u8]) {
+        self.note(path, Access::Lookup);
+    }
+
+    /// Notes that a directory was listed.
+    pub fn list(&mut self, path: &[u8]) {
+        self.note(path, Access::List);
+    }
+
+    fn note(&mut self, path: &[u8], access: Access) {
+        let key = (path.to_vec(), access);
+        if let Some((_, count)) = self.seen.get_mut(&key) {
+            *count += 1;
+        } else if self.seen.len() < Self::MOST {
+            self.next += 1;
+            self.seen.insert(key, (self.next, 1));
+        }
+    }
+
+    /// What was used up to now.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        let entry = |((path, access), (order, count)): (&(Vec<u8>, Access), &(u64, u64))| {
+            let (path, access) = (path.clone(), access.clone());
+            Entry { path, access, order: *order, count: *count }
+        };
+        Profile::new(self.seen.iter().map(entry)).numbered()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_uses_are_in_order_and_later_ones_counted() {
+        let mut recorder = Recorder::new();
+        recorder.lookup(b"b");
+        recorder.read(b"b", 0..10);
+        recorder.list(b"");
+        recorder.read(b"b", 0..10);
+        recorder.read(b"b", 5..5);
+        let text = recorder.profile().to_string();
+        let lines: Vec<_> = text.lines().skip(2).collect();
+        assert_eq!(lines, ["lookup /b - 1 1", "read /b 0+10 2 2", "list / - 3 1"]);
+    }
+}

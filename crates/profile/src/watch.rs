@@ -1,0 +1,193 @@
+//! Watches what programs read, by events of the kernel.
+
+use std::{
+    collections::HashSet,
+    fs, io,
+    ops::Range,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use crate::{
+    fanotify::{Event, Group, Kind, Scope},
+    locations::Locations,
+    profile::Profile,
+    recorder::Recorder,
+};
+
+/// Watches an image that the kernel mounts from its file: each read of the image's file is an event that names the bytes,
+/// and each open of a file in the mount one that names the file. Bytes that belong to several files, as those of fragments do,
+/// are those of the files that were opened.
+///
+/// Needs Linux 6.14, `CAP_SYS_ADMIN`, and an image on a filesystem with such events: ext4, XFS, btrfs.
+#[derive(Debug)]
+pub struct ImageWatch<'l> {
+    group: Group,
+    locations: &'l Locations,
+    mount: PathBuf,
+    recorder: Recorder,
+    opened: HashSet<u32>,
+    /// What was read of the packed inode: each range as it was read, by its start.
+    packed: HashSet<(u64, u64)>,
+}
+
+impl<'l> ImageWatch<'l> {
+    /// Watches the image in a file that is not mounted yet: only files that are opened from now on are watched. Whoever
+    /// reads it, by mounting it too, waits for [`Self::take`].
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn new(locations: &'l Locations, image: &Path) -> io::Result<Self> {
+        let group = Group::new()?;
+        group.watch(&image.canonicalize()?, Kind::Ranges, Scope::File)?;
+        let (mount, recorder) = (PathBuf::new(), Recorder::new());
+        let (opened, packed) = (HashSet::new(), HashSet::new());
+        Ok(Self { group, locations, mount, recorder, opened, packed })
+    }
+
+    /// Watches the directory at which the image is mounted now.
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn watch_mount(&mut self, mount: &Path) -> io::Result<()> {
+        self.mount = mount.canonicalize()?;
+        self.group.watch(&self.mount, Kind::Opens, Scope::Filesystem)
+    }
+
+    /// Notes the events there are, or those that come within some time. Returns whether there was one.
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn take(&mut self, timeout: Duration) -> io::Result<bool> {
+        let events = self.group.events(timeout)?;
+        for event in &events {
+            match &event.range {
+                Some(range) => self.read(range),
+                None => self.open(&event.path),
+            }
+        }
+        Ok(!events.is_empty())
+    }
+
+    /// What was used.
+    #[must_use]
+    pub fn finish(self) -> Profile {
+        self.recorder.profile()
+    }
+
+    fn open(&mut self, path: &Path) {
+        let Ok(path) = path.strip_prefix(&self.mount) else { return };
+        let Some(file) = self.locations.number(path.as_os_str().as_bytes()) else { return };
+        let Some((path, is_directory)) = self.locations.name(file) else { return };
+        self.recorder.lookup(path);
+        if is_directory {
+            return self.recorder.list(path);
+        }
+        self.opened.insert(file);
+        // No event tells when bytes beside an inode are read, or those that are in memory already for another file.
+        for range in self.locations.inline(file) {
+            self.recorder.read(path, range.clone());
+        }
+        for range in self.locations.packed_ranges(file) {
+            let is_read = |(start, end): &(u64, u64)| *start < range.end && range.start < *end;
+            if self.packed.iter().any(is_read) {
+                self.read_packed(range);
+            }
+        }
+    }
+
+    fn read(&mut self, stored: &Range<u64>) {
+        for (file, bytes) in self.locations.files_at(stored) {
+            match self.locations.name(file) {
+                Some((path, true)) => self.recorder.list(path),
+                Some((path, false)) if self.opened.contains(&file) => {
+                    self.recorder.read(path, bytes);
+                }
+                _ => {}
+            }
+        }
+        for range in self.locations.packed_at(stored) {
+            self.packed.insert((range.start, range.end));
+            self.read_packed(&range);
+        }
+    }
+
+    /// Notes the fragments of files that are open in a range of the packed inode.
+    fn read_packed(&mut self, range: &Range<u64>) {
+        for (file, bytes) in self.locations.fragments_at(range) {
+            if self.opened.contains(&file)
+                && let Some((path, _)) = self.locations.name(file)
+            {
+                self.recorder.read(path, bytes);
+            }
+        }
+    }
+}
+
+/// Watches a folder, which must be a mount point, such as a bind mount.
+#[derive(Debug)]
+pub struct FolderWatch {
+    opens: Group,
+    /// A group of its own, because the kernel does not combine such marks with those for directories. `None`: it doesn't tell
+    /// which ranges are read, and files count as read whole.
+    ranges: Option<Group>,
+    folder: PathBuf,
+    recorder: Recorder,
+}
+
+impl FolderWatch {
+    /// Watches what is read below a folder that is mounted. Ranges are known from Linux 6.14 on, on ext4, XFS and btrfs;
+    /// otherwise files count as read whole when they are opened.
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn new(folder: &Path) -> io::Result<Self> {
+        let folder = folder.canonicalize()?;
+        let opens = Group::new()?;
+        opens.watch(&folder, Kind::Opens, Scope::Mount)?;
+        let ranges = Group::new()?;
+        let has_ranges = ranges.watch(&folder, Kind::Ranges, Scope::Mount).is_ok();
+        let ranges = has_ranges.then_some(ranges);
+        Ok(Self { opens, ranges, folder, recorder: Recorder::new() })
+    }
+
+    /// As [`ImageWatch::take`].
+    ///
+    /// # Errors
+    /// Those of the kernel.
+    pub fn take(&mut self, timeout: Duration) -> io::Result<bool> {
+        let wait = if self.ranges.is_some() { Duration::ZERO } else { timeout };
+        let mut events = self.opens.events(wait)?;
+        if let Some(ranges) = &mut self.ranges {
+            events.extend(ranges.events(timeout)?);
+        }
+        for event in &events {
+            self.note(event);
+        }
+        Ok(!events.is_empty())
+    }
+
+    /// What was used.
+    #[must_use]
+    pub fn finish(self) -> Profile {
+        self.recorder.profile()
+    }
+
+    fn note(&mut self, event: &Event) {
+        let Ok(path) = event.path.strip_prefix(&self.folder) else { return };
+        let path = path.as_os_str().as_bytes();
+        // Programs request more than there is, to find the end.
+        let size = fs::metadata(&event.path).map_or(u64::MAX, |found| found.len());
+        match &event.range {
+            Some(range) => self.recorder.read(path, range.start..range.end.min(size)),
+            None if event.is_directory => self.recorder.list(path),
+            None => {
+                self.recorder.lookup(path);
+                if self.ranges.is_none() {
+                    self.recorder.read(path, 0..size);
+                }
+            }
+        }
+    }
+}
