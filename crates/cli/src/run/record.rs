@@ -22,7 +22,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use super::{log::Log, mount::kernel, profile::write, subject};
 use crate::{
-    args::{MessageArgs, mount::Mount, record::Record},
+    args::{MessageArgs, location::Location, mount::Mount, record::Record},
     exit::Outcome,
     output::error::{Place, tell},
 };
@@ -72,7 +72,8 @@ type Recorded = (Profile, ExitStatus);
 fn record_image(request: &Record, image: &Path, messages: MessageArgs) -> anyhow::Result<Recorded> {
     let folder = MountPoint::new(request.mount.as_deref())?;
     let search = request.devices.search();
-    let devices = subject::open_all(image, request.offset.0, &search)?;
+    let location = Location { offset: request.offset.0, ..Location::new(image, search) };
+    let devices = subject::open_all(&location)?;
     let has_one_device = devices.len() == 1;
     let opened = Image::open_with(devices, Options::default());
     let opened = opened.with_context(|| Place(image).to_string())?;

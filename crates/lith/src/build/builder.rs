@@ -373,7 +373,7 @@ impl<'a> Builder<'a> {
         let made = make(&mut source, (path, create), &options, &job)?;
         let Made { report, tree: hash_tree, left_out } = made;
         notes.extend(left_out);
-        Ok(Built { report, notes, unmatched, missing, hash_tree })
+        Ok(Built { report, notes, unmatched, hash_tree, missing })
     }
 }
 

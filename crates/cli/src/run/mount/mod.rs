@@ -48,9 +48,7 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     if !devices.is_empty() {
         settings.devices.devices = devices.into_iter().map(|found| found.path).collect();
     }
-    if request.image.trust.root_hash.is_none() {
-        prefetch::prefetch(request, &settings);
-    }
+    prefetch::prefetch(request, &settings);
     let mut by_fuse = "as requested".to_owned();
     if request.kernel || (!request.fuse && !request.foreground) {
         match by_kernel(request, &settings)? {

@@ -30,8 +30,7 @@ fn ranges(request: &Mount, settings: &Settings) -> anyhow::Result<Vec<Range<u64>
     if request.prefetch == Prefetch::None {
         return Ok(Vec::new());
     }
-    let image = &request.image.image;
-    let devices = subject::open_all(image, settings.offset, &settings.devices)?;
+    let devices = subject::open_all(&request.location(settings))?;
     let image = Image::open_with(devices, lith::reader::Options::default())?;
     Ok(match request.prefetch {
         Prefetch::All => iter::once(0..image.device_size(0)).collect(),

@@ -81,7 +81,10 @@ fn damage_is_told_or_salvaged() {
     let refused = lith(args!["dump", damaged]);
     assert_eq!(refused.status.code(), Some(1));
     let said = String::from_utf8(refused.stderr).unwrap();
-    assert!(said.contains("damaged/few/text: damaged") && said.contains("can't be decoded"), "{said}");
+    assert!(
+        said.contains("damaged/few/text: damaged") && said.contains("can't be decoded"),
+        "{said}"
+    );
     let saved = lith(args!["dump", "--keep-going", damaged]);
     assert_eq!(saved.status.code(), Some(1));
     let said = String::from_utf8(saved.stderr).unwrap();
