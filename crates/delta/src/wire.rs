@@ -75,7 +75,9 @@ mod tests {
     fn numbers_and_steps_come_back() {
         let numbers = [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX >> 1, u64::MAX];
         let mut out = Vec::new();
-        numbers.iter().for_each(|number| put(&mut out, *number));
+        for number in numbers {
+            put(&mut out, number);
+        }
         put_step(&mut out, 10, 3);
         put_step(&mut out, 3, 10);
         let mut cursor = Cursor(&out);

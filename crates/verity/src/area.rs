@@ -2,10 +2,7 @@
 
 use lith_device::{DeviceError, ReadAt};
 
-use crate::{
-    SUPERBLOCK_SIZE, Superblock, SuperblockError, VerityError,
-    shape::{MAX_BLOCK, MIN_BLOCK},
-};
+use crate::{MAX_BLOCK, MIN_BLOCK, SUPERBLOCK_SIZE, Superblock, SuperblockError, VerityError};
 
 /// Reads the superblock of a hash tree at a byte of a device.
 ///

@@ -28,6 +28,8 @@ pub use format::{Put, format, in_memory};
 pub use fsverity::fsverity_digest;
 pub use identity::Identity;
 pub use root_hash::{NoRootHash, RootHash, bytes_of_hex};
-pub use shape::{MAX_BLOCK, MIN_BLOCK, Shape};
+pub use shape::Shape;
 pub use signature::{SignError, Signer, check_signature, sign};
-pub use superblock::{MAX_SALT, SUPERBLOCK_SIZE, Superblock, SuperblockError};
+pub use superblock::{
+    MAX_BLOCK, MAX_SALT, MIN_BLOCK, SUPERBLOCK_SIZE, Superblock, SuperblockError,
+};

@@ -2,16 +2,6 @@
 
 use crate::{Superblock, VerityError, hash::DIGEST_SIZE, superblock::SUPERBLOCK_SIZE};
 
-/// The smallest block.
-pub const MIN_BLOCK: u32 = 512;
-/// The largest block; Linux reads none that is larger than its pages.
-pub const MAX_BLOCK: u32 = 64 << 10;
-
-/// Whether blocks of a hash tree can have that many bytes.
-pub(crate) const fn is_block_size(bytes: u32) -> bool {
-    bytes.is_power_of_two() && bytes >= MIN_BLOCK && bytes <= MAX_BLOCK
-}
-
 /// Where the blocks of a hash tree are. Blocks of digests are counted from the first one behind the superblock.
 ///
 /// The level above the data is the last one, and the block at the top is the first.

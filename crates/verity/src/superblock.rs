@@ -5,10 +5,13 @@ use zerocopy::{
     little_endian::{U16, U32, U64},
 };
 
-use crate::shape::is_block_size;
-
 /// Bytes of a superblock; the rest of its hash block is zeros.
 pub const SUPERBLOCK_SIZE: usize = size_of::<RawSuperblock>();
+
+/// The smallest block.
+pub const MIN_BLOCK: u32 = 512;
+/// The largest block; Linux reads none that is larger than its pages.
+pub const MAX_BLOCK: u32 = 64 << 10;
 
 /// The most bytes of a salt.
 pub const MAX_SALT: usize = 256;
@@ -157,6 +160,11 @@ fn algorithm() -> [u8; 32] {
     let mut name = [0; 32];
     name.iter_mut().zip(b"sha256").for_each(|(to, from)| *to = *from);
     name
+}
+
+/// Whether blocks of a hash tree can have that many bytes.
+const fn is_block_size(bytes: u32) -> bool {
+    bytes.is_power_of_two() && bytes >= MIN_BLOCK && bytes <= MAX_BLOCK
 }
 
 #[cfg(test)]

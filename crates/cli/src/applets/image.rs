@@ -10,7 +10,7 @@ use lith::{
     reader::{Error, Image, Inode, Options},
 };
 
-use crate::{args::c_number::number, output::error::Place, run::subject};
+use crate::{args::c_number::number, output::error::Place, run::device};
 
 /// An image, its further devices, and its start within the file.
 #[derive(Args, Debug)]
@@ -43,13 +43,13 @@ pub(super) struct FileArguments {
 impl ImageArguments {
     /// The image's devices, the primary one first.
     pub(super) fn devices(&self) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
-        let mut primary = subject::device(&self.image)?;
+        let mut primary = device::open(&self.image)?;
         if self.offset > 0 {
             primary = Box::new(OffsetDevice::new(primary, self.offset));
         }
         let mut devices = vec![primary];
         for path in &self.devices {
-            devices.push(subject::device(path)?);
+            devices.push(device::open(path)?);
         }
         Ok(devices)
     }

@@ -19,7 +19,7 @@ use lith::{
 };
 use lith_report::number::{Bytes, Share};
 
-use super::subject;
+use super::{device, subject};
 use crate::{
     args::{
         MessageArgs,
@@ -75,7 +75,7 @@ pub(crate) fn apply(request: &Apply, messages: MessageArgs) -> anyhow::Result<Ou
     if path.metadata().is_ok_and(|found| found.file_type().is_block_device()) {
         refuse_input(path, &[old])?;
     }
-    let device = subject::device(old)?;
+    let device = device::open(old)?;
     let mut reader: Box<dyn Read> = if delta == Path::new("-") {
         Box::new(io::stdin().lock())
     } else {

@@ -9,6 +9,7 @@ pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod delta;
+pub(crate) mod device;
 pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod extract;

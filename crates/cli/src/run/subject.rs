@@ -1,11 +1,11 @@
 //! Opens images and finds files in them, with paths in errors.
 
-use std::{fs, io, iter, os::fd::AsFd, path::Path};
+use std::{iter, path::Path};
 
 use anyhow::Context;
 use lith::{
     bases,
-    device::{FileDevice, OffsetDevice, ReadAt},
+    device::{OffsetDevice, ReadAt},
     format::{addr::Nid, file_type::FileType},
     reader::{DirEntry, Error, File, Image, Inode},
     source,
@@ -14,6 +14,7 @@ use lith::{
 use lith_report::number::Count;
 
 use super::{
+    device,
     salvage::reader_options,
     verified,
     volume::{Bytes, Entries, Entry, Volume},
@@ -167,7 +168,7 @@ pub(crate) fn with_further(
 ) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
     let Location { path, offset, search, .. } = location;
     if *path == Path::new("-") {
-        let further = search.devices.iter().map(|path| device(path));
+        let further = search.devices.iter().map(|path| device::open(path));
         return iter::once(Ok(primary)).chain(further).collect();
     }
     let further = bases::find(path, *offset, search)?;
@@ -187,7 +188,7 @@ pub(super) fn device_and_start(
     path: &Path,
     offset: u64,
 ) -> anyhow::Result<(Box<dyn ReadAt>, Vec<u8>)> {
-    let device = device(path)?;
+    let device = device::open(path)?;
     let device: Box<dyn ReadAt> = match offset {
         0 => device,
         _ => Box::new(OffsetDevice::new(device, offset)),
@@ -220,27 +221,6 @@ pub(super) fn refuse_other(path: &Path, start: &[u8]) -> anyhow::Result<()> {
         anyhow::bail!("{}: is no EROFS image, which has more than {bytes}", Place(path));
     }
     Ok(())
-}
-
-/// Opens a file or block device for reading; `-` is the file that is standard input.
-pub(crate) fn device(path: &Path) -> anyhow::Result<Box<dyn ReadAt>> {
-    let place = || format!("{}: cannot open", Place(path));
-    if path == Path::new("-") {
-        let device = standard_input().and_then(FileDevice::new);
-        let reason =
-            "-: standard input is no file; an image is read at any position, so save it first";
-        return Ok(Box::new(device.context(reason)?));
-    }
-    let file = fs::File::open(path).with_context(place)?;
-    if file.metadata().with_context(place)?.is_dir() {
-        let remedy = "; `lith build` makes one of it";
-        anyhow::bail!("{}: is a directory; expected an EROFS image{remedy}", Place(path));
-    }
-    Ok(Box::new(FileDevice::new(file).with_context(place)?))
-}
-
-fn standard_input() -> io::Result<fs::File> {
-    Ok(io::stdin().as_fd().try_clone_to_owned()?.into())
 }
 
 /// A path without trailing slashes.

@@ -9,7 +9,7 @@ use lith::{
     verity::{self, SuperblockError, VerifiedDevice, VerityError, find_appended, image_bytes},
 };
 
-use super::subject;
+use super::device;
 use crate::{
     args::{location::Location, trust::Trust},
     output::error::Place,
@@ -19,10 +19,10 @@ use crate::{
 pub(crate) fn open(location: &Location<'_>, trust: &Trust) -> anyhow::Result<VerifiedDevice> {
     let path = location.path;
     let image = || -> anyhow::Result<Box<dyn ReadAt>> {
-        Ok(Box::new(OffsetDevice::new(subject::device(path)?, location.offset)))
+        Ok(Box::new(OffsetDevice::new(device::open(path)?, location.offset)))
     };
     let (tree, usual, at) = match &trust.tree {
-        Some(tree) => (subject::device(tree)?, None, tree.as_path()),
+        Some(tree) => (device::open(tree)?, None, tree.as_path()),
         None => (image()?, Some(image()?), path),
     };
     let place = || Place(at).to_string();

@@ -11,7 +11,7 @@ use lith::{
     },
 };
 
-use super::{subject, verified};
+use super::{device, subject, verified};
 use crate::{
     args::{
         MessageArgs,
@@ -73,7 +73,7 @@ fn verify(request: &Verify, messages: MessageArgs) -> anyhow::Result<Outcome> {
 fn info(request: &Info) -> anyhow::Result<Outcome> {
     let path = request.verity.as_deref().unwrap_or(&request.image);
     let place = || Place(path).to_string();
-    let device = subject::device(path)?;
+    let device = device::open(path)?;
     let given = request.hash_offset.map(|offset| offset.0);
     let offset = match (given, &request.verity) {
         (Some(offset), _) => offset,

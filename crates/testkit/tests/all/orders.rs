@@ -37,7 +37,7 @@ fn mixed(seed: u64) -> (Tree, MemoryContents) {
 fn random_profile(tree: &Tree, random: &mut fastrand::Rng) -> Profile {
     let paths: Vec<_> = tree.walk().map(|visit| (tree.path(visit.inode), visit.inode)).collect();
     let entries = (0..random.u64(0..60)).map(|order| {
-        let (path, inode) = &paths[random.usize(0..paths.len())];
+        let (path, inode) = random.choice(&paths).expect("the root is there");
         let size = match tree.get(*inode).kind {
             Kind::Regular { size } => size,
             _ => 0,

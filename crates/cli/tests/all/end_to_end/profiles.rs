@@ -29,10 +29,10 @@ fn assert_recorded(output: &Output, profile: &Path) {
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.ends_with("hello, world\ndeep\nhard\nlarge\nnoise\n"), "{printed}");
     let lines = lines(profile);
-    assert_eq!(lines[0], "lith-profile 1");
+    assert_eq!(lines.first().map(String::as_str), Some("lith-profile 1"));
     let position = |wanted: &str| {
         let at = lines.iter().position(|line| line.starts_with(wanted));
-        at.unwrap_or_else(|| panic!("{wanted}: {lines:#?}"))
+        at.ok_or_else(|| format!("{wanted}: {lines:#?}")).unwrap()
     };
     let end_of_large = lines.iter().position(|line| {
         let range = line.strip_prefix("read /sub/large ").and_then(|rest| rest.split(' ').next());

@@ -5,7 +5,7 @@ use std::fs;
 use super::{crate_names, crates_folder};
 
 /// All crates, each above those that it may depend on.
-const ORDER: [&str; 24] = [
+const ORDER: [&str; 25] = [
     "observer",
     "parallel",
     "beneath",
@@ -20,6 +20,7 @@ const ORDER: [&str; 24] = [
     "squashfs",
     "source",
     "builder",
+    "delta",
     "profile",
     "bases",
     "check",

@@ -1,0 +1,29 @@
+//! Opens the file or device that a path names.
+
+use std::{fs, io, os::fd::AsFd, path::Path};
+
+use anyhow::Context;
+use lith::device::{FileDevice, ReadAt};
+
+use crate::output::error::Place;
+
+/// Opens a file or block device for reading; `-` is the file that is standard input.
+pub(crate) fn open(path: &Path) -> anyhow::Result<Box<dyn ReadAt>> {
+    let place = || format!("{}: cannot open", Place(path));
+    if path == Path::new("-") {
+        let device = standard_input().and_then(FileDevice::new);
+        let reason =
+            "-: standard input is no file; an image is read at any position, so save it first";
+        return Ok(Box::new(device.context(reason)?));
+    }
+    let file = fs::File::open(path).with_context(place)?;
+    if file.metadata().with_context(place)?.is_dir() {
+        let remedy = "; `lith build` makes one of it";
+        anyhow::bail!("{}: is a directory; expected an EROFS image{remedy}", Place(path));
+    }
+    Ok(Box::new(FileDevice::new(file).with_context(place)?))
+}
+
+fn standard_input() -> io::Result<fs::File> {
+    Ok(io::stdin().as_fd().try_clone_to_owned()?.into())
+}
