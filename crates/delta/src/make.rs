@@ -15,7 +15,7 @@ use crate::{
     pack,
     plan::{Piece, Surveyed, plan},
     survey::Survey,
-    unit::Side,
+    unit::{Form, Side},
     wire::put,
 };
 
@@ -71,8 +71,8 @@ pub fn make(
 ) -> Result<Made, DeltaError> {
     let Options { level, recompress, workers, observer } = *options;
     observer.begin(Phase::Scanning);
-    let [old, new] = [(&images.old, Side::Old), (&images.new, Side::New)].map(Given::open);
-    let (old, new) = (old?, new?);
+    let old = Given::open(&images.old, Side::Old, recompress)?;
+    let new = Given::open(&images.new, Side::New, recompress)?;
     let (old_side, new_side) = (old.surveyed(), new.surveyed());
     let block = new.image.as_ref().map_or(4096, |image| image.superblock().block.size());
     let (pieces, codings) = plan(old_side, new_side, recompress, workers)?;
@@ -120,13 +120,17 @@ struct Given {
 }
 
 impl Given {
-    fn open((devices, side): (&Vec<Arc<dyn ReadAt>>, Side)) -> Result<Self, DeltaError> {
+    /// Opens an image, of which pclusters are compared by their content if they are decoded, and else as they are stored.
+    fn open(devices: &[Arc<dyn ReadAt>], side: Side, decoded: bool) -> Result<Self, DeltaError> {
         let failed = |source| DeltaError::Image { image: side.name(), source };
         let device = devices.first().ok_or(DeltaError::Damaged("there is no image"))?;
         let identity = Identity::of(device, device.size()).map_err(failed)?;
         let all = devices.iter().map(|device| Box::new(Arc::clone(device)) as Box<dyn ReadAt>);
         let image = Image::open_with(all.collect(), lith_reader::Options::default()).ok();
-        let survey = Survey::of(image.as_ref(), identity.bytes);
+        let mut survey = Survey::of(image.as_ref(), identity.bytes);
+        if !decoded {
+            survey.units.iter_mut().for_each(|unit| unit.form = Form::Bytes);
+        }
         Ok(Self { device: Arc::clone(device), identity, image, survey })
     }
 
