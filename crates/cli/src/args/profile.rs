@@ -53,10 +53,6 @@ pub(crate) struct Show {
     /// Another image, for comparison
     #[arg(long, value_name = "IMAGE")]
     pub(crate) beside: Option<PathBuf>,
-
-    /// Print one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// A file with a weight.

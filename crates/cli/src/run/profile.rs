@@ -5,7 +5,6 @@ use std::{fs, io::Write, path::Path};
 use anyhow::Context;
 use lith::profile::{Locations, Profile, Scatter, Weighted, merge};
 use lith_report::number::{Bytes, Count};
-use serde::Serialize;
 
 use super::subject::Subject;
 use crate::{
@@ -15,7 +14,7 @@ use crate::{
         profile::{Merge, Show, Verb},
     },
     exit::Outcome,
-    output::{self, error::Place, json},
+    output::{self, error::Place},
 };
 
 pub(crate) fn run(verb: &Verb) -> anyhow::Result<Outcome> {
@@ -46,10 +45,8 @@ fn merge_all(request: &Merge) -> anyhow::Result<Outcome> {
     Ok(Outcome::Success)
 }
 
-/// What `show --json` prints of an image.
-#[derive(Serialize)]
+/// What is shown of an image.
 struct Record {
-    image: String,
     image_bytes: u64,
     used_bytes: u64,
     stored_bytes: u64,
@@ -68,11 +65,7 @@ fn show(request: &Show) -> anyhow::Result<Outcome> {
     let records: Vec<_> =
         images.map(|image| record(image, &profile)).collect::<anyhow::Result<_>>()?;
     let mut output = output::stdout()?;
-    if request.json {
-        json::write_line(&mut output, &records)?;
-    } else {
-        table(&records, &mut output)?;
-    }
+    table(&records, &mut output)?;
     output::finish(output)
 }
 
@@ -83,7 +76,6 @@ fn record(image: &ImageArgs, profile: &Profile) -> anyhow::Result<Record> {
     let image_bytes = superblock.blocks.saturating_mul(superblock.block.size().into());
     let found = Scatter::new(profile, &locations);
     Ok(Record {
-        image: image.image.to_string_lossy().into_owned(),
         image_bytes,
         used_bytes: found.used,
         stored_bytes: found.stored,

@@ -29,11 +29,7 @@ fn assert_recorded(output: &Output, profile: &Path) {
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.ends_with("hello, world\ndeep\nhard\nlarge\nnoise\n"), "{printed}");
     let lines = lines(profile);
-    assert_eq!(lines.first().map(String::as_str), Some("lith-profile 1"));
-    let position = |wanted: &str| {
-        let at = lines.iter().position(|line| line.starts_with(wanted));
-        at.ok_or_else(|| format!("{wanted}: {lines:#?}")).unwrap()
-    };
+    assert_eq!(lines.first().unwrap(), "lith-profile 1");
     let end_of_large = lines.iter().position(|line| {
         let range = line.strip_prefix("read /sub/large ").and_then(|rest| rest.split(' ').next());
         let (start, len) = range.and_then(|range| range.split_once('+')).unwrap_or_default();
@@ -44,7 +40,7 @@ fn assert_recorded(output: &Output, profile: &Path) {
         ["read /hello 0+13 ", "read /sub/hard 0+13 "].iter().any(|start| line.starts_with(start))
     });
     assert!(end_of_large.unwrap() < hello.unwrap(), "{lines:#?}");
-    assert!(position("list /sub ") > 0);
+    assert!(lines.iter().any(|line| line.starts_with("list /sub ")), "{lines:#?}");
     assert!(!lines.iter().any(|line| line.starts_with("read /sub/noise")), "{lines:#?}");
 }
 
@@ -100,7 +96,7 @@ fn a_folder_is_watched() {
 fn an_image_is_built_by_profiles_and_says_so() {
     let sample = Sample::new();
     let (profile, other) = (sample.path("a.profile"), sample.path("b.profile"));
-    let text = "lith-profile 1\nread /sub/large 200000+100000 1 1\nread /gone 0+1 2 1\n";
+    let text = "lith-profile 1\nread /sub/large 100000+50000 1 1\nread /gone 0+1 2 1\n";
     fs::write(&profile, text).unwrap();
     fs::write(&other, "lith-profile 1\nread /hello 0+13 1 1\nlist /sub - 2 1\n").unwrap();
     let merged = sample.path("merged.profile");
@@ -118,13 +114,10 @@ fn an_image_is_built_by_profiles_and_says_so() {
     assert!(printed(args!["info", image]).contains("read first  "));
     assert!(!printed(args!["info", plain]).contains("read first"));
     let extents = printed(args!["map", image, "/sub/large"]);
-    let is_first = |line: &str| line.contains("  196608..") && line.contains("    4096..");
+    let is_first = |line: &str| line.contains("   98304..") && line.contains("    4096..");
     assert!(extents.lines().any(is_first), "{extents}");
-    let shown = json(args!["profile", "show", "--json", plain, merged, "--beside", image]);
-    assert_eq!(shown[0]["used_bytes"], shown[1]["used_bytes"]);
-    assert_eq!(shown[0]["missing"], 1);
     let text = printed(args!["profile", "show", plain, merged, "--beside", image]);
-    assert!(text.contains("with read-ahead: requests"), "{text}");
+    assert!(text.contains("with read-ahead: requests") && text.contains("1 path "), "{text}");
     let sort = sample.path("sort");
     fs::write(&sort, "sub/large -1\n*.none 5\n").unwrap();
     let sorted = sample.path("sorted.erofs");
