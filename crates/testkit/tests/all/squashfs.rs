@@ -42,7 +42,8 @@ fn reduce(tree: &mut Tree) {
         let kept = xattrs.into_iter().filter(|xattr| !xattr.name.starts_with(b"system."));
         metadata.xattrs = tree.xattrs.intern(kept.collect::<Vec<_>>());
         metadata.mtime.nsec = 0;
-        metadata.mtime.sec = metadata.mtime.sec.clamp(0, u32::MAX.into());
+        // What is out of range is 0 to mksquashfs.
+        metadata.mtime.sec = u32::try_from(metadata.mtime.sec).map_or(0, i64::from);
         tree.get_mut(index).metadata = metadata;
     }
 }

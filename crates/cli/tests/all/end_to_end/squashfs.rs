@@ -75,8 +75,8 @@ fn damage_is_told_or_salvaged() {
     let sample = Sample::new();
     let damaged = sample.path("damaged");
     let mut bytes = fs::read(golden("no-fragments.sqfs")).unwrap();
-    // Some of the only block of few/text.
-    bytes[4200..4260].fill(0xff);
+    // Some of the last block of few/text.
+    bytes[5000..5060].fill(0xff);
     fs::write(&damaged, bytes).unwrap();
     let refused = lith(args!["dump", damaged]);
     assert_eq!(refused.status.code(), Some(1));
