@@ -1,9 +1,26 @@
 //! How much of an input fits one MicroLZMA stream?
+//!
+//! The statistics of LZMA adapt to what precedes, so the price of a symbol is known only when its turn comes. Hence the
+//! input is taken in stretches: all matches of its positions ([`finder`]) are priced by the statistics so far
+//! ([`price`]), the cheapest way through them is chosen ([`parse`]) and its symbols are written ([`symbol`]) through the
+//! range coder ([`range`]), which takes the last one back where the output is too short. The whole input lies in memory,
+//! so nothing is copied, and a long match is followed as far as it goes without a search in between. The lowest levels are
+//! liblzma's, whose hash chains are faster.
 
 mod bits;
+mod encoder;
+mod finder;
+mod matches;
+mod model;
 mod noise;
+mod parse;
+mod price;
+mod range;
+mod symbol;
 
 use bits::Chooser;
+use encoder::Optimal;
+use finder::Effort;
 use noise::Noise;
 
 use crate::compressor::MAX_LZMA_DICTIONARY;
@@ -45,9 +62,7 @@ impl Params {
 /// A MicroLZMA encoder with the memory it works in.
 #[derive(Debug)]
 pub(crate) struct Lzma {
-    stream: Stream,
-    /// `None` if the library lacks the level.
-    options: Option<Options>,
+    engine: Engine,
     dictionary: u32,
     bits: LzmaBits,
     /// Where the time is there to find out what suits.
@@ -55,13 +70,50 @@ pub(crate) struct Lzma {
     noise: Noise,
 }
 
+#[derive(Debug)]
+enum Engine {
+    Optimal(Box<Optimal>),
+    /// liblzma, if it has the level.
+    Library(Option<Box<Library>>),
+}
+
+#[derive(Debug)]
+struct Library {
+    stream: Stream,
+    options: Options,
+}
+
+impl Engine {
+    fn new(level: u8, extreme: bool) -> Self {
+        if let Some(effort) = effort(level, extreme) {
+            return Self::Optimal(Box::new(Optimal::new(effort)));
+        }
+        let library = |options| Box::new(Library { stream: Stream::new(), options });
+        Self::Library(Options::new(level).map(library))
+    }
+}
+
+/// The effort of a level; `None` where the library's is better.
+const fn effort(level: u8, extreme: bool) -> Option<Effort> {
+    let (nice, depth, gram) = match level {
+        _ if extreme => (273, 96, 4),
+        ..=3 => return None,
+        4 => (20, 8, 6),
+        5 => (32, 12, 5),
+        6 => (40, 16, 5),
+        7 => (64, 24, 5),
+        8 => (96, 40, 4),
+        9.. => (160, 64, 4),
+    };
+    Some(Effort { nice, depth, gram })
+}
+
 impl Lzma {
     pub(crate) fn new(params: &Params) -> Self {
         let params = params.clamped();
         let chooser = params.extreme && params.bits.is_none();
         Self {
-            stream: Stream::new(),
-            options: Options::new(params.level, params.extreme),
+            engine: Engine::new(params.level, params.extreme),
             dictionary: params.dictionary,
             bits: params.bits.unwrap_or_default(),
             chooser: chooser.then(Chooser::new),
@@ -77,13 +129,19 @@ impl Lzma {
             return Fit { consumed: output.len(), written: output.len() };
         }
         let input = input.get(..MAX_CONSUMED).unwrap_or(input);
-        let Some(options) = &self.options else { return Fit { consumed: 0, written: 0 } };
         let dictionary = dictionary_for(input.len(), self.dictionary);
         let bits = match &mut self.chooser {
             Some(chooser) => chooser.choose(dictionary, input, output),
             None => self.bits,
         };
-        self.stream.fill(&options.with(bits, dictionary), input, output)
+        match &mut self.engine {
+            Engine::Optimal(optimal) => optimal.fill(bits, dictionary as usize, input, output),
+            Engine::Library(Some(library)) => {
+                let options = library.options.with(bits, dictionary);
+                library.stream.fill(&options, input, output)
+            }
+            Engine::Library(None) => Fit { consumed: 0, written: 0 },
+        }
     }
 }
 
