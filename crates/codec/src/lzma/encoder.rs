@@ -70,11 +70,12 @@ mod tests {
 
     /// Lines that are alike, with numbers that are not.
     fn lines(count: u32) -> Vec<u8> {
-        let line = |at: u32| {
-            let number = at.wrapping_mul(0x9E37_79B1) >> 12;
+        let next = |state: &u32| Some(state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+        let numbers = std::iter::successors(Some(1), next).map(|state| state >> 12);
+        let line = |(at, number): (u32, u32)| {
             format!("{at}: inode {number} has {} extents of {:x}\n", number % 97, number / 7)
         };
-        (0..count).flat_map(|at| line(at).into_bytes()).collect()
+        (0..count).zip(numbers).flat_map(|pair| line(pair).into_bytes()).collect()
     }
 
     #[test]
@@ -100,15 +101,16 @@ mod tests {
     }
 
     #[test]
-    fn as_much_fits_as_the_library_gets_in() {
+    fn numbers_among_words_cost_little_more_than_in_the_library() {
         let input = lines(40_000);
-        let library = Options::new(6).unwrap().with(LzmaBits::default(), 1 << 20);
+        let most = Effort { nice: 160, depth: 64, gram: 4 };
+        let library = Options::new(9).unwrap().with(LzmaBits::default(), 1 << 20);
         let mut output = vec![0; 65536];
         for room in [4096, 16384, 65536] {
             let room = &mut output[..room];
             let theirs = lzma::Stream::new().fill(&library, &input, room);
-            let ours = Optimal::new(EFFORT).fill(LzmaBits::default(), 1 << 20, &input, room);
-            assert!(ours.consumed * 100 >= theirs.consumed * 99, "{ours:?} against {theirs:?}");
+            let ours = Optimal::new(most).fill(LzmaBits::default(), 1 << 20, &input, room);
+            assert!(ours.consumed * 100 >= theirs.consumed * 95, "{ours:?} against {theirs:?}");
         }
     }
 }
