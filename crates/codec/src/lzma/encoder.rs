@@ -1,6 +1,8 @@
 //! Fills an output with the symbols that the parser chooses.
 
-use super::finder::{Effort, Finder};
+use std::fmt;
+
+use super::finder::Find;
 use super::matches::Matches;
 use super::parse::{Parser, Source};
 use super::price::Prices;
@@ -12,33 +14,35 @@ const STALE: usize = 256;
 
 /// An encoder whose symbols are the cheapest that the matches it finds allow.
 #[derive(Debug)]
-pub(super) struct Optimal {
-    finder: Finder,
+pub(super) struct Optimal<F> {
+    finder: F,
     matches: Matches,
     parser: Parser,
     prices: Box<Prices>,
 }
 
-impl Optimal {
-    pub(super) fn new(effort: Effort) -> Self {
+/// Fills an output with as much of an input as fits.
+pub(super) trait Fill: fmt::Debug + Send {
+    /// Encodes the longest prefix of `input` that fits; matches reach less than `window` bytes back.
+    fn fill(&mut self, bits: LzmaBits, window: usize, input: &[u8], output: &mut [u8]) -> Fit;
+}
+
+impl<F: Find> Optimal<F> {
+    /// An encoder that takes a match of `nice` bytes, which is as long as `finder` finds them, without looking for better.
+    pub(super) fn new(finder: F, nice: usize) -> Self {
         Self {
-            finder: Finder::new(effort),
+            finder,
             matches: Matches::default(),
-            parser: Parser::new(effort.nice),
+            parser: Parser::new(nice),
             prices: Box::new(Prices::new()),
         }
     }
+}
 
-    /// Encodes the longest prefix of `input` that fits; matches reach less than `window` bytes back.
-    pub(super) fn fill(
-        &mut self,
-        bits: LzmaBits,
-        window: usize,
-        input: &[u8],
-        output: &mut [u8],
-    ) -> Fit {
+impl<F: Find> Fill for Optimal<F> {
+    fn fill(&mut self, bits: LzmaBits, window: usize, input: &[u8], output: &mut [u8]) -> Fit {
         let Self { finder, matches, parser, prices } = self;
-        finder.begin(window);
+        finder.begin(input.len(), window);
         matches.begin();
         let mut source = Source { text: input, finder, matches };
         let mut stream = Stream::new(bits, output);
@@ -65,6 +69,7 @@ impl Optimal {
 mod tests {
     use super::*;
     use crate::ffi::lzma::{self, Options};
+    use crate::lzma::trees::{Effort, Trees};
 
     const EFFORT: Effort = Effort { nice: 40, depth: 16, gram: 5 };
 
@@ -81,7 +86,7 @@ mod tests {
     #[test]
     fn any_room_is_filled_and_not_exceeded() {
         let input = lines(2000);
-        let mut encoder = Optimal::new(EFFORT);
+        let mut encoder = Optimal::new(Trees::new(EFFORT), EFFORT.nice);
         let mut last = 0;
         for room in (0..400).chain([4095, 4096, 4097]) {
             let mut output = vec![0xA5; room + 1];
@@ -109,7 +114,12 @@ mod tests {
         for room in [4096, 16384, 65536] {
             let room = &mut output[..room];
             let theirs = lzma::Stream::new().fill(&library, &input, room);
-            let ours = Optimal::new(most).fill(LzmaBits::default(), 1 << 20, &input, room);
+            let ours = Optimal::new(Trees::new(most), most.nice).fill(
+                LzmaBits::default(),
+                1 << 20,
+                &input,
+                room,
+            );
             assert!(ours.consumed * 100 >= theirs.consumed * 95, "{ours:?} against {theirs:?}");
         }
     }

@@ -38,9 +38,23 @@ impl Matches {
         self.first + self.ends.len() - 1
     }
 
+    /// Adds a match that is longer than those before, in place of those that are no nearer.
     #[inline]
     pub(super) fn add(&mut self, found: Match) {
+        let start = self.ends.last().map_or(0, |&start| start as usize);
+        while let Some(last) = self.all.get(start..).and_then(<[Match]>::last)
+            && last.distance >= found.distance
+        {
+            self.all.pop();
+        }
         self.all.push(found);
+    }
+
+    /// The longest match of the last position that was ended.
+    #[inline]
+    pub(super) fn longest_before(&self) -> Option<Match> {
+        let &[start, end] = self.ends.last_chunk()?;
+        self.all.get(start as usize..end as usize)?.last().copied()
     }
 
     /// Gives the last match that was added another length.

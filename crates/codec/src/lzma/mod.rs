@@ -16,12 +16,15 @@ mod noise;
 mod parse;
 mod price;
 mod range;
+mod rows;
 mod symbol;
+mod trees;
 
 use bits::Chooser;
-use encoder::Optimal;
-use finder::Effort;
+use encoder::{Fill, Optimal};
 use noise::Noise;
+use rows::LastOccurrences;
+use trees::Trees;
 
 use crate::compressor::MAX_LZMA_DICTIONARY;
 use crate::ffi::lzma::{Options, Stream};
@@ -72,7 +75,7 @@ pub(crate) struct Lzma {
 
 #[derive(Debug)]
 enum Engine {
-    Optimal(Box<Optimal>),
+    Own(Box<dyn Fill>),
     /// liblzma, if it has the level.
     Library(Option<Box<Library>>),
 }
@@ -85,27 +88,28 @@ struct Library {
 
 impl Engine {
     fn new(level: u8, extreme: bool) -> Self {
-        if let Some(effort) = effort(level, extreme) {
-            return Self::Optimal(Box::new(Optimal::new(effort)));
+        match level {
+            _ if extreme => Self::trees(trees::Effort { nice: 273, depth: 96, gram: 4 }),
+            ..=3 => {
+                let library = |options| Box::new(Library { stream: Stream::new(), options });
+                Self::Library(Options::new(level).map(library))
+            }
+            4 => Self::rows(rows::Effort { nice: 32, grams: [6, 12] }),
+            5 => Self::rows(rows::Effort { nice: 48, grams: [5, 8, 16] }),
+            6 => Self::rows(rows::Effort { nice: 80, grams: [5, 8, 16] }),
+            7 => Self::trees(trees::Effort { nice: 96, depth: 32, gram: 5 }),
+            8 => Self::trees(trees::Effort { nice: 128, depth: 48, gram: 4 }),
+            9.. => Self::trees(trees::Effort { nice: 160, depth: 64, gram: 4 }),
         }
-        let library = |options| Box::new(Library { stream: Stream::new(), options });
-        Self::Library(Options::new(level).map(library))
     }
-}
 
-/// The effort of a level; `None` where the library's is better.
-const fn effort(level: u8, extreme: bool) -> Option<Effort> {
-    let (nice, depth, gram) = match level {
-        _ if extreme => (273, 96, 4),
-        ..=3 => return None,
-        4 => (20, 8, 6),
-        5 => (32, 12, 5),
-        6 => (40, 16, 5),
-        7 => (64, 24, 5),
-        8 => (96, 40, 4),
-        9.. => (160, 64, 4),
-    };
-    Some(Effort { nice, depth, gram })
+    fn rows<const TABLES: usize>(effort: rows::Effort<TABLES>) -> Self {
+        Self::Own(Box::new(Optimal::new(LastOccurrences::new(effort), effort.nice)))
+    }
+
+    fn trees(effort: trees::Effort) -> Self {
+        Self::Own(Box::new(Optimal::new(Trees::new(effort), effort.nice)))
+    }
 }
 
 impl Lzma {
@@ -135,7 +139,7 @@ impl Lzma {
             None => self.bits,
         };
         match &mut self.engine {
-            Engine::Optimal(optimal) => optimal.fill(bits, dictionary as usize, input, output),
+            Engine::Own(own) => own.fill(bits, dictionary as usize, input, output),
             Engine::Library(Some(library)) => {
                 let options = library.options.with(bits, dictionary);
                 library.stream.fill(&options, input, output)

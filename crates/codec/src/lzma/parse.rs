@@ -1,6 +1,6 @@
 //! Chooses the symbols for the next stretch of text such that they cost least.
 
-use super::finder::{Finder, common};
+use super::finder::{Find, common};
 use super::matches::{Match, Matches};
 use super::model::{MAX_MATCH, MIN_MATCH, Table};
 use super::price::{
@@ -44,13 +44,13 @@ const fn short(len: usize) -> u16 {
 
 /// A text whose matches are found as they are needed.
 #[derive(Debug)]
-pub(super) struct Source<'a> {
+pub(super) struct Source<'a, F> {
     pub(super) text: &'a [u8],
-    pub(super) finder: &'a mut Finder,
+    pub(super) finder: &'a mut F,
     pub(super) matches: &'a mut Matches,
 }
 
-impl Source<'_> {
+impl<F: Find> Source<'_, F> {
     #[inline]
     fn matches(&mut self, at: usize) -> &[Match] {
         if at >= self.matches.end() {
@@ -165,7 +165,7 @@ impl Parser {
     /// Chooses the next symbols, the last one first.
     pub(super) fn parse(
         &mut self,
-        source: &mut Source<'_>,
+        source: &mut Source<'_, impl Find>,
         stream: &Stream<'_>,
         prices: &Prices,
     ) -> &mut Vec<Symbol> {
@@ -180,7 +180,11 @@ impl Parser {
     }
 
     /// A match that is so long that it is taken at once.
-    fn long_match(&self, source: &mut Source<'_>, stream: &Stream<'_>) -> Option<Symbol> {
+    fn long_match(
+        &self,
+        source: &mut Source<'_, impl Find>,
+        stream: &Stream<'_>,
+    ) -> Option<Symbol> {
         let (text, at) = (source.text, stream.at);
         let most = (text.len() - at).min(MAX_MATCH);
         let reps = (0..).zip(stream.past.reps).map(|(index, rep)| {
@@ -198,7 +202,7 @@ impl Parser {
     /// Prices positions from the stream's end on, up to one that no step spans or where a long match is; its node.
     fn price_nodes(
         &mut self,
-        source: &mut Source<'_>,
+        source: &mut Source<'_, impl Find>,
         stream: &Stream<'_>,
         prices: &Prices,
     ) -> usize {
