@@ -26,7 +26,7 @@ pub(super) struct Chooser {
 
 impl Chooser {
     pub(super) fn new() -> Self {
-        Self { stream: Stream::new(), options: Options::new(LEVEL) }
+        Self { stream: Stream::new(), options: Options::new(LEVEL, false) }
     }
 
     /// The candidate that fits most of `input` into `output`, whose content is lost.

@@ -109,7 +109,7 @@ mod tests {
     fn numbers_among_words_cost_little_more_than_in_the_library() {
         let input = lines(40_000);
         let most = Effort { nice: 160, depth: 64, gram: 4 };
-        let library = Options::new(9).unwrap().with(LzmaBits::default(), 1 << 20);
+        let library = Options::new(9, false).unwrap().with(LzmaBits::default(), 1 << 20);
         let mut output = vec![0; 65536];
         for room in [4096, 16384, 65536] {
             let room = &mut output[..room];

@@ -1,11 +1,12 @@
 //! How much of an input fits one MicroLZMA stream?
 //!
-//! The statistics of LZMA adapt to what precedes, so the price of a symbol is known only when its turn comes. Hence the
-//! input is taken in stretches: all matches of its positions ([`finder`]) are priced by the statistics so far
-//! ([`price`]), the cheapest way through them is chosen ([`parse`]) and its symbols are written ([`symbol`]) through the
-//! range coder ([`range`]), which takes the last one back where the output is too short. The whole input lies in memory,
-//! so nothing is copied, and a long match is followed as far as it goes without a search in between. The lowest levels are
-//! liblzma's, whose hash chains are faster.
+//! From level 4 on, inputs that are larger than a processor's inner caches have an encoder of their own. The statistics of
+//! LZMA adapt to what precedes, so the price of a symbol is known only when its turn comes. Hence the input is taken in
+//! stretches: all matches of its positions ([`finder`]), from rows of last occurrences ([`rows`]) or binary trees ([`trees`]),
+//! are priced by the statistics so far ([`price`]), the cheapest way through them is chosen ([`parse`]) and its symbols are
+//! written ([`symbol`]) through the range coder ([`range`]), which takes the last one back where the output is too short. The
+//! whole input lies in memory, so nothing is copied, and a long match is followed as far as it goes without a search in
+//! between. All else is liblzma's.
 
 mod bits;
 mod encoder;
@@ -62,10 +63,17 @@ impl Params {
     }
 }
 
+/// Windows below this are left to the library, which is faster where all that it searches is in a cache.
+const LEAST_OWN_WINDOW: u32 = 1 << 20;
+
 /// A MicroLZMA encoder with the memory it works in.
 #[derive(Debug)]
 pub(crate) struct Lzma {
-    engine: Engine,
+    library: Stream,
+    /// `None` if the library lacks the level.
+    options: Option<Options>,
+    /// Ours, for large windows.
+    own: Option<Box<dyn Fill>>,
     dictionary: u32,
     bits: LzmaBits,
     /// Where the time is there to find out what suits.
@@ -73,54 +81,40 @@ pub(crate) struct Lzma {
     noise: Noise,
 }
 
-#[derive(Debug)]
-enum Engine {
-    Own(Box<dyn Fill>),
-    /// liblzma, if it has the level.
-    Library(Option<Box<Library>>),
+/// Our encoder for a level; `None` where the library's is as good.
+fn own(level: u8, extreme: bool) -> Option<Box<dyn Fill>> {
+    let made = match level {
+        _ if extreme => by_trees(trees::Effort { nice: 273, depth: 96, gram: 4 }),
+        ..=3 => return None,
+        4 => by_rows(rows::Effort { nice: 32, grams: [6, 12] }),
+        5 => by_rows(rows::Effort { nice: 48, grams: [5, 8, 16] }),
+        6 => by_rows(rows::Effort { nice: 80, grams: [5, 8, 16] }),
+        7 => by_trees(trees::Effort { nice: 96, depth: 32, gram: 5 }),
+        8 => by_trees(trees::Effort { nice: 128, depth: 48, gram: 4 }),
+        9.. => by_trees(trees::Effort { nice: 160, depth: 64, gram: 4 }),
+    };
+    Some(made)
 }
 
-#[derive(Debug)]
-struct Library {
-    stream: Stream,
-    options: Options,
+fn by_rows<const TABLES: usize>(effort: rows::Effort<TABLES>) -> Box<dyn Fill> {
+    Box::new(Optimal::new(LastOccurrences::new(effort), effort.nice))
 }
 
-impl Engine {
-    fn new(level: u8, extreme: bool) -> Self {
-        match level {
-            _ if extreme => Self::trees(trees::Effort { nice: 273, depth: 96, gram: 4 }),
-            ..=3 => {
-                let library = |options| Box::new(Library { stream: Stream::new(), options });
-                Self::Library(Options::new(level).map(library))
-            }
-            4 => Self::rows(rows::Effort { nice: 32, grams: [6, 12] }),
-            5 => Self::rows(rows::Effort { nice: 48, grams: [5, 8, 16] }),
-            6 => Self::rows(rows::Effort { nice: 80, grams: [5, 8, 16] }),
-            7 => Self::trees(trees::Effort { nice: 96, depth: 32, gram: 5 }),
-            8 => Self::trees(trees::Effort { nice: 128, depth: 48, gram: 4 }),
-            9.. => Self::trees(trees::Effort { nice: 160, depth: 64, gram: 4 }),
-        }
-    }
-
-    fn rows<const TABLES: usize>(effort: rows::Effort<TABLES>) -> Self {
-        Self::Own(Box::new(Optimal::new(LastOccurrences::new(effort), effort.nice)))
-    }
-
-    fn trees(effort: trees::Effort) -> Self {
-        Self::Own(Box::new(Optimal::new(Trees::new(effort), effort.nice)))
-    }
+fn by_trees(effort: trees::Effort) -> Box<dyn Fill> {
+    Box::new(Optimal::new(Trees::new(effort), effort.nice))
 }
 
 impl Lzma {
     pub(crate) fn new(params: &Params) -> Self {
-        let params = params.clamped();
-        let chooser = params.extreme && params.bits.is_none();
+        let Params { level, extreme, dictionary, bits } = params.clamped();
+        let is_large = dictionary >= LEAST_OWN_WINDOW;
         Self {
-            engine: Engine::new(params.level, params.extreme),
-            dictionary: params.dictionary,
-            bits: params.bits.unwrap_or_default(),
-            chooser: chooser.then(Chooser::new),
+            library: Stream::new(),
+            options: Options::new(level, extreme),
+            own: is_large.then(|| own(level, extreme)).flatten(),
+            dictionary,
+            bits: bits.unwrap_or_default(),
+            chooser: (extreme && bits.is_none()).then(Chooser::new),
             noise: Noise::new(),
         }
     }
@@ -138,14 +132,13 @@ impl Lzma {
             Some(chooser) => chooser.choose(dictionary, input, output),
             None => self.bits,
         };
-        match &mut self.engine {
-            Engine::Own(own) => own.fill(bits, dictionary as usize, input, output),
-            Engine::Library(Some(library)) => {
-                let options = library.options.with(bits, dictionary);
-                library.stream.fill(&options, input, output)
-            }
-            Engine::Library(None) => Fit { consumed: 0, written: 0 },
+        if let Some(own) = &mut self.own
+            && dictionary >= LEAST_OWN_WINDOW
+        {
+            return own.fill(bits, dictionary as usize, input, output);
         }
+        let Some(options) = &self.options else { return Fit { consumed: 0, written: 0 } };
+        self.library.fill(&options.with(bits, dictionary), input, output)
     }
 }
 
