@@ -149,3 +149,28 @@ fn dictionary_for(len: usize, most: u32) -> u32 {
     let useful = u32::try_from(len).ok().and_then(u32::checked_next_power_of_two);
     useful.map_or(most, |useful| useful.max(MIN_DICTIONARY).min(most))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ffi::lzma::decompress;
+
+    #[test]
+    fn what_own_encoders_fill_with_large_windows_is_decoded() {
+        let numbers = (0..150_000_u64).map(|at| at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44);
+        let input: Vec<u8> = numbers
+            .flat_map(|number| format!("{number} of {}\n", number % 97).into_bytes())
+            .collect();
+        for level in 4..=9 {
+            let params = Params { level, extreme: false, dictionary: 1 << 22, bits: None };
+            let mut encoder = Lzma::new(&params);
+            let mut output = vec![0; 256 << 10];
+            let fits = [(); 2].map(|()| encoder.fill(&input, &mut output));
+            let [Fit { consumed, written }, again] = fits;
+            assert!(again == fits[0] && consumed > 500_000, "{level}: {fits:?}");
+            let mut decoded = vec![0; consumed];
+            assert_eq!(decompress(&output[..written], &mut decoded), Some(consumed));
+            assert!(decoded == input[..consumed], "{level}");
+        }
+    }
+}
