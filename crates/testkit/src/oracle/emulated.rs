@@ -99,7 +99,11 @@ impl Machine {
             .args([PATIENCE, QEMU, "-accel", "tcg", "-cpu", "max", "-m", MEMORY, "-net", "none"])
             .args(["-nographic", "-no-reboot", "-kernel"])
             .arg(self.folder.join("vmlinuz"))
-            .args(["-append", "console=ttyS0 quiet panic=-1 rdinit=/init -- guest", "-initrd"])
+            .args([
+                "-append",
+                "console=ttyS0 quiet no_timer_check panic=-1 rdinit=/init -- guest",
+                "-initrd",
+            ])
             .arg(&files)
             .output()
             .unwrap();
