@@ -153,7 +153,8 @@ def test_an_interrupt_cancels_a_build(tmp_path: pathlib.Path) -> None:
         import random, signal, lith
         def files():
             for number in range(40):
-                yield str(number), random.Random(number).randbytes(1 << 20)
+                # What compresses takes long enough to be interrupted.
+                yield str(number), random.Random(number).randbytes(1 << 19).hex().encode()
             signal.setitimer(signal.ITIMER_REAL, 0.3)
         def interrupt(*_):
             raise KeyboardInterrupt

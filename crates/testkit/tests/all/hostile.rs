@@ -44,7 +44,7 @@ fn images() -> Vec<(String, Vec<u8>)> {
 /// How often each image is damaged: `LITH_HOSTILE` says it, for a long run.
 fn count() -> u64 {
     let asked = std::env::var("LITH_HOSTILE").ok().map(|count| count.parse().unwrap());
-    asked.unwrap_or(if tier::is_heavy() { 200 } else { 60 })
+    asked.unwrap_or(if tier::is_heavy() { 100 } else { 60 })
 }
 
 #[test]
