@@ -20,7 +20,7 @@ pub enum Preset {
     /// fragments if the kernel reads them.
     #[default]
     Balanced,
-    /// Much smaller, slower to read: LZMA in pclusters of 256 KiB, with fragments and ztailpacking,
+    /// Much smaller, slower to read: LZMA in pclusters of 1 MiB, with fragments and ztailpacking,
     /// and if the kernel reads them a metabox and the 48-bit layout. For kernels without fragments
     /// the same as [`Balanced`](Self::Balanced).
     Small,
@@ -34,6 +34,8 @@ pub enum Preset {
 /// The highest level that hardly takes longer than the one before it: on five trees it takes half of the CPU time of
 /// LZ4HC, and images are a fifth smaller.
 const ZSTD: Compressor = Compressor::Zstd { level: 9, window: None };
+/// The lowest level by which trees are about as small as SquashFS with XZ in blocks of 1 MiB, or smaller, at no more CPU time.
+const SMALL_LZMA: Compressor = Compressor::Lzma(LzmaEffort::new(4));
 /// What fragments use.
 const FRAGMENTS: &[Capability] = &[Capability::Fragments, Capability::Interlaced];
 /// What the small presets use besides without LZMA,
@@ -95,7 +97,7 @@ impl Preset {
         match self {
             Self::Fast => options.compression.files = Some(Compression::new(Compressor::Lz4)),
             Self::Small if is_small => {
-                options.make_small(Compressor::Lzma(LzmaEffort::new(2)), 256 << 10);
+                options.make_small(SMALL_LZMA, 1 << 20);
             }
             Self::Smallest if is_small => {
                 let effort = LzmaEffort::new(9).extreme().with_dictionary(8 << 20);
