@@ -13,7 +13,7 @@ pub mod builder {
     pub use lith_builder::{
         AttributeOptions, BuildError, ChunkForm, Chunks, Compression, CompressionOptions,
         DataImport, Files, Fragments, Identity, ImageId, IndexForm, InodeForm, LayoutOptions,
-        Options, OtherDevice, Preset, Report, Rule, Unencodable, UnknownPreset,
+        Options, OtherDevice, Preset, Report, Rule, Unencodable, UnknownPreset, file_type,
     };
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use lith::{
+    builder::file_type,
     format::file_type::FileType,
     source::Source,
     tree::{Content, Directory, DisplayPath, InodeIndex, Kind},
@@ -22,15 +23,7 @@ pub(crate) struct TreeSubject<'a> {
 
 impl TreeSubject<'_> {
     fn file_type(&self, inode: InodeIndex) -> FileType {
-        match self.source.tree.get(inode).kind {
-            Kind::Directory(_) => FileType::Directory,
-            Kind::Regular { .. } => FileType::Regular,
-            Kind::Symlink(_) => FileType::Symlink,
-            Kind::CharDevice(_) => FileType::CharDevice,
-            Kind::BlockDevice(_) => FileType::BlockDevice,
-            Kind::Fifo => FileType::Fifo,
-            Kind::Socket => FileType::Socket,
-        }
+        file_type(&self.source.tree.get(inode).kind)
     }
 
     /// The inode at a path; each name of `rest`, which is in reverse order, is below the one before it.

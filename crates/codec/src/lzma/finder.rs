@@ -23,8 +23,24 @@ pub(super) trait Find: fmt::Debug + Send {
     /// Starts a text of `len` bytes, 2^24 at most, whose matches reach less than `window` bytes back.
     fn begin(&mut self, len: usize, window: usize);
 
+    /// The long match that is followed without a search.
+    fn long(&mut self) -> &mut Long;
+
+    /// Finds the matches of a block of positions from `start` on, as far as [`LOAD`] bytes follow.
+    fn find_block(&mut self, text: &[u8], start: usize, matches: &mut Matches);
+
     /// Finds the matches of the next positions, up to `end` or a few more, if the text has as many.
-    fn find(&mut self, text: &[u8], end: usize, matches: &mut Matches);
+    fn find(&mut self, text: &[u8], end: usize, matches: &mut Matches) {
+        let end = end.min(text.len());
+        while matches.end() < end {
+            let at = matches.end();
+            if self.long().skips(at) || at + LOAD > text.len() {
+                self.long().add_known(at, matches);
+            } else {
+                self.find_block(text, at, matches);
+            }
+        }
+    }
 }
 
 /// Numbers the positions of one text after another, so that tables need not be cleared in between.

@@ -121,25 +121,6 @@ impl<const TABLES: usize> LastOccurrences<TABLES> {
         }
     }
 
-    fn find_block(&mut self, text: &[u8], start: usize, matches: &mut Matches) {
-        let end = (start + BLOCK).min(text.len() + 1 - LOAD);
-        let mut keys = [[Key::default(); TABLES]; BLOCK];
-        for (at, keys) in (start..end).zip(&mut keys) {
-            *keys = self.keys(text, at);
-        }
-        let mut candidates = [Candidates::NONE; BLOCK];
-        for ((at, keys), candidates) in (start..end).zip(keys).zip(&mut candidates) {
-            self.collect(text, at, keys, candidates);
-        }
-        for (at, candidates) in (start..end).zip(&candidates) {
-            if self.long.spans(at) {
-                self.long.add_known(at, matches);
-            } else {
-                self.find_one(text, at, candidates, matches);
-            }
-        }
-    }
-
     /// The keys of a position, whose rows start to come from memory.
     #[inline]
     fn keys(&self, text: &[u8], at: usize) -> [Key; TABLES] {
@@ -213,14 +194,25 @@ impl<const TABLES: usize> Find for LastOccurrences<TABLES> {
         self.long = Long::default();
     }
 
-    fn find(&mut self, text: &[u8], end: usize, matches: &mut Matches) {
-        let end = end.min(text.len());
-        while matches.end() < end {
-            let at = matches.end();
-            if self.long.skips(at) || at + LOAD > text.len() {
+    fn long(&mut self) -> &mut Long {
+        &mut self.long
+    }
+
+    fn find_block(&mut self, text: &[u8], start: usize, matches: &mut Matches) {
+        let end = (start + BLOCK).min(text.len() + 1 - LOAD);
+        let mut keys = [[Key::default(); TABLES]; BLOCK];
+        for (at, keys) in (start..end).zip(&mut keys) {
+            *keys = self.keys(text, at);
+        }
+        let mut candidates = [Candidates::NONE; BLOCK];
+        for ((at, keys), candidates) in (start..end).zip(keys).zip(&mut candidates) {
+            self.collect(text, at, keys, candidates);
+        }
+        for (at, candidates) in (start..end).zip(&candidates) {
+            if self.long.spans(at) {
                 self.long.add_known(at, matches);
             } else {
-                self.find_block(text, at, matches);
+                self.find_one(text, at, candidates, matches);
             }
         }
     }

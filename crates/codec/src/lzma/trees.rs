@@ -55,34 +55,6 @@ impl Trees {
         }
     }
 
-    fn find_block(&mut self, text: &[u8], start: usize, matches: &mut Matches) {
-        let end = (start + BLOCK).min(text.len() + 1 - LOAD);
-        let mut roots = [0; BLOCK];
-        for at in start..end {
-            let bytes = load(text, at);
-            self.near.prefetch(bytes);
-            prefetch(&self.roots, self.slot(bytes));
-        }
-        for (at, root) in (start..end).zip(&mut roots) {
-            let mark = self.marks.enter(at);
-            *root = self.replace_root(text, at, mark);
-            if let Some(earlier) = self.marks.within_reach(at, *root) {
-                prefetch(&self.sons, self.node(earlier));
-                prefetch(text, earlier);
-            }
-        }
-        for (at, root) in (start..end).zip(roots) {
-            self.find_one(text, at, root, matches);
-            if self.long.skips(at + 1) {
-                let rest = roots.iter().zip(start..end).skip(at + 1 - start);
-                for (&root, at) in rest.rev() {
-                    self.replace_root(text, at, root);
-                }
-                return;
-            }
-        }
-    }
-
     /// Where the root of the tree of these bytes is.
     #[inline]
     fn slot(&self, bytes: u64) -> usize {
@@ -180,14 +152,34 @@ impl Find for Trees {
         self.long = Long::default();
     }
 
-    fn find(&mut self, text: &[u8], end: usize, matches: &mut Matches) {
-        let end = end.min(text.len());
-        while matches.end() < end {
-            let at = matches.end();
-            if self.long.skips(at) || at + LOAD > text.len() {
-                self.long.add_known(at, matches);
-            } else {
-                self.find_block(text, at, matches);
+    fn long(&mut self) -> &mut Long {
+        &mut self.long
+    }
+
+    fn find_block(&mut self, text: &[u8], start: usize, matches: &mut Matches) {
+        let end = (start + BLOCK).min(text.len() + 1 - LOAD);
+        let mut roots = [0; BLOCK];
+        for at in start..end {
+            let bytes = load(text, at);
+            self.near.prefetch(bytes);
+            prefetch(&self.roots, self.slot(bytes));
+        }
+        for (at, root) in (start..end).zip(&mut roots) {
+            let mark = self.marks.enter(at);
+            *root = self.replace_root(text, at, mark);
+            if let Some(earlier) = self.marks.within_reach(at, *root) {
+                prefetch(&self.sons, self.node(earlier));
+                prefetch(text, earlier);
+            }
+        }
+        for (at, root) in (start..end).zip(roots) {
+            self.find_one(text, at, root, matches);
+            if self.long.skips(at + 1) {
+                let rest = roots.iter().zip(start..end).skip(at + 1 - start);
+                for (&root, at) in rest.rev() {
+                    self.replace_root(text, at, root);
+                }
+                return;
             }
         }
     }
