@@ -143,6 +143,8 @@ rules! {
         "Xattrs are whole.";
     XattrShared "xattr-shared" Error
         "The id of a shared xattr refers to one.";
+    XattrHidden "xattr-hidden" Warning
+        "Linux shows each shared xattr: from 6.17 on, not those that are outside of the metabox in a page whose index is that of the inode's own xattrs.";
     XattrDuplicate "xattr-duplicate" Error
         "An xattr occurs once in an inode.";
     XattrFilter "xattr-filter" Error

@@ -14,6 +14,9 @@ use lith_survey::Allowance;
 
 use crate::{classify::Reading, findings::Log, raw::Raw, rule::Rule};
 
+/// The size of pages on nearly all machines with EROFS.
+const PAGE: u64 = 4096;
+
 /// The xattrs of an image; each shared one is checked once.
 #[derive(Debug)]
 pub(crate) struct Xattrs {
@@ -106,6 +109,9 @@ impl Xattrs {
             let shared = shared.or_insert_with(|| check.load_shared(id, allowance));
             check.see_shared(id, shared);
         }
+        if body.entries().next().is_some() {
+            check.check_pages(body.shared_ids());
+        }
         check.check_filter(body.filter);
         check.check_duplicates();
     }
@@ -117,8 +123,11 @@ impl BodyCheck<'_, '_> {
     }
 
     fn body(&mut self) -> Option<Vec<u8>> {
-        let start = self.inode.position.checked_add(self.inode.size_on_disk() as u64)?;
-        self.raw.bytes(self.inode.space, start, self.inode.xattr_size())
+        self.raw.bytes(self.inode.space, self.body_start()?, self.inode.xattr_size())
+    }
+
+    fn body_start(&self) -> Option<u64> {
+        self.inode.position.checked_add(self.inode.size_on_disk() as u64)
     }
 
     fn see_inline(&mut self, entry: &Entry<'_>) {
@@ -177,6 +186,20 @@ impl BodyCheck<'_, '_> {
         let position = shared_position(sb.xattr_blkaddr, id, sb.block)?;
         let header = self.raw.array::<ENTRY_HEADER_SIZE>(space, position)?;
         Some((space, position, entry_size(header)))
+    }
+
+    /// Linux looks for shared xattrs in the page of the inode's own ones if its index is the right one, also if only one of
+    /// the two is in the metabox.
+    fn check_pages(&mut self, mut shared_ids: impl Iterator<Item = u32>) {
+        let Some(start) = self.body_start() else { return };
+        let own = start / PAGE..=(start + self.inode.xattr_size() as u64 - 1) / PAGE;
+        let hidden = shared_ids.find_map(|id| {
+            let (space, position, _) = self.find_shared(id)?;
+            (space != self.inode.space && own.contains(&(position / PAGE))).then_some(id)
+        });
+        if let Some(id) = hidden {
+            self.report(Rule::XattrHidden, &format!("Linux from 6.17 on hides shared xattr {id}"));
+        }
     }
 
     fn check_filter(&self, filter: u32) {

@@ -28,8 +28,8 @@ pub(crate) struct Placement {
     pub(crate) content_end: u64,
     /// Byte position of everything after that.
     pub(crate) metadata_start: u64,
-    /// Byte position of the shared extended attributes.
-    pub(crate) shared_start: u64,
+    /// Byte position of the shared extended attributes, if they are placed with these inodes.
+    pub(crate) shared_start: Option<u64>,
     /// Byte position of each inode, by its index minus `first_index`.
     positions: Vec<u64>,
     first_index: usize,
@@ -105,7 +105,7 @@ pub(crate) fn place(
         content_start,
         content_end,
         metadata_start,
-        shared_start,
+        shared_start: Some(shared_start),
         first_index: 0,
         in_metabox: false,
         meta_blkaddr: positions.meta_blkaddr,
@@ -115,18 +115,24 @@ pub(crate) fn place(
     })
 }
 
-/// Places inodes with names in the metabox, and their directories and symlinks in blocks from `next` on.
+/// Places shared extended attributes and inodes with names in the metabox, and their directories and symlinks in blocks
+/// from `next` on.
+///
+/// Shared attributes outside the metabox would be lost on Linux: from 6.17 on, `erofs_xattr_iter_shared` keeps the page of the
+/// inode's own attributes if the one that it needs has the same index, though one is of the metabox and one of the device.
 pub(crate) fn place_in_metabox(inodes: SizedInodes<'_>, next: u64) -> Placement {
     let (content_start, content_end) = directories(next, inodes, &[]);
-    let mut positions = Positions::new(inodes, 0);
-    let first = inodes.geometry.plan.first;
+    let plan = inodes.geometry.plan;
+    let shared = plan.xattrs.shared_area.len() as u64;
+    let mut positions = Positions::new(inodes, shared.next_multiple_of(Nid::SLOT));
+    let first = plan.first;
     positions.place_all(inodes.with_names(&[]), (first, inodes.block()));
     Placement {
         block: inodes.block(),
         content_start,
         content_end,
         metadata_start: 0,
-        shared_start: shared_start(inodes),
+        shared_start: Some(0),
         first_index: 0,
         in_metabox: true,
         meta_blkaddr: Blkaddr(0),
@@ -135,12 +141,6 @@ pub(crate) fn place_in_metabox(inodes: SizedInodes<'_>, next: u64) -> Placement 
         first: Vec::new(),
         positions: positions.by_inode,
     }
-}
-
-/// Where shared attributes are in an image with a metabox: always before the content.
-fn shared_start(inodes: SizedInodes<'_>) -> u64 {
-    let start = inodes.geometry.plan.head.shared_xattrs;
-    start.expect("with a metabox shared attributes precede the content")
 }
 
 /// Places the inodes that the metabox does not hold: after the superblock, or after all content.
@@ -167,7 +167,7 @@ pub(crate) fn place_apart(
         content_start: content,
         content_end: content,
         metadata_start: ends.content,
-        shared_start: shared_start(inodes),
+        shared_start: None,
         positions,
         first_index,
         in_metabox: false,
@@ -192,9 +192,9 @@ impl Placement {
         Nid(if self.in_metabox { nid | Nid::METABOX } else { nid })
     }
 
-    /// The block that shared attribute ids count from.
+    /// The block that shared attribute ids count from: the first one of the metabox if that holds them.
     pub(crate) fn xattr_blkaddr(&self) -> Blkaddr {
-        Blkaddr(self.shared_start / u64::from(self.block.size()))
+        Blkaddr(self.shared_start.unwrap_or(0) / u64::from(self.block.size()))
     }
 }
 

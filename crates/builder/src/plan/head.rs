@@ -1,8 +1,8 @@
 //! Defines [`Head`]: where the image's first bytes are, from the superblock to the first block of content.
 //!
 //! The superblock and its extension; the records of the algorithms; long prefixes of extended attributes, which are in
-//! reach there however large the image grows; the device table; the note on what is read first; shared extended attributes, if no id could refer to
-//! them after the content.
+//! reach there however large the image grows; the device table; the note on what is read first; shared extended attributes,
+//! if no id could refer to them after the content.
 
 use lith_format::{
     addr::BlockBits,
@@ -27,8 +27,8 @@ pub(crate) struct Head {
     pub(crate) prefixes: u64,
     /// The device table, if there is one.
     pub(crate) devices: u64,
-    /// Shared extended attributes, if they precede the content: a table after much content would be out of reach, and
-    /// with a metabox there may be nothing after it.
+    /// Shared extended attributes, if they precede the content: a table after much content would be out of reach. A metabox
+    /// holds them itself.
     pub(crate) shared_xattrs: Option<u64>,
     /// The note on what is read first, if something is.
     pub(crate) hot: Option<u64>,
@@ -68,7 +68,7 @@ impl Head {
             if devices == 0 { prefixes_end } else { table + devices as u64 * slot + note };
         let hot = has_hot.then(|| devices_end.next_multiple_of(HOT_NOTE_ALIGNMENT as u64));
         let hot_end = hot.map_or(devices_end, |start| start + HOT_NOTE_SIZE as u64);
-        let is_early = is_far || options.compression.metabox.is_some();
+        let is_early = is_far && options.compression.metabox.is_none();
         let shared_xattrs = is_early.then(|| hot_end.next_multiple_of(4));
         let end = match shared_xattrs {
             Some(start) => start + xattrs.shared_area.len() as u64,

@@ -41,8 +41,8 @@ impl Metadata<'_> {
         let width = (OPEN_BLOCKS + 2 * GROUP_BLOCKS) * block.size() as usize;
         let start = self.placement.metadata_start;
         let mut window = Window::new(self.inodes, start - start % u64::from(block.size()), width);
-        if !self.placement.in_metabox {
-            window.put(self.placement.shared_start, &plan.xattrs.shared_area)?;
+        if let Some(shared_start) = self.placement.shared_start {
+            window.put(shared_start, &plan.xattrs.shared_area)?;
         }
         let (mut content_start, mut packed) = (self.placement.content_start, 0);
         let mut bytes = Vec::new();
@@ -78,7 +78,7 @@ impl Metadata<'_> {
 
     fn xattr_bodies(&self) -> Result<Vec<Vec<u8>>, BuildError> {
         let Geometry { input, plan } = self.geometry;
-        let in_block = plan.options.layout.block.within(self.placement.shared_start);
+        let in_block = plan.options.layout.block.within(self.placement.shared_start.unwrap_or(0));
         let bodies = plan.xattrs.encode(&input.tree.xattrs, in_block / 4);
         let failed = |error| self.unencodable(InodeIndex::ROOT, Unencodable::Xattrs(error));
         bodies.map_err(failed)

@@ -128,6 +128,8 @@ fn superblock(image: &Image<'_>, content: Digest) -> Superblock {
     sb.inos = (plan.order.len() + image.geometry.input.extra.len()) as u64;
     sb.metabox_nid = metabox.map(|metabox| placement.nid(metabox));
     sb.incompat.set(Incompat::METABOX, metabox.is_some());
+    let boxes_shared = metabox.is_some() && plan.xattrs.shared_count > 0;
+    sb.compat.set(Compat::SHARED_EA_IN_METABOX, boxes_shared);
     sb.packed_nid = packed.map(|packed| placement.nid(packed));
     // Deduplication has the same bit.
     sb.incompat.set(Incompat::FRAGMENTS, packed.is_some() || stored.has_shared);

@@ -163,7 +163,7 @@ fn plant_xattrs(bed: &mut Bed) {
 }
 
 /// Some attributes that many files have, and some files with values that differ in a byte.
-fn plant_shared_xattrs(bed: &mut Bed) {
+pub(super) fn plant_shared_xattrs(bed: &mut Bed) {
     let folder = bed.folder("shared-xattrs");
     let label = bytes(Texture::Text, 77, 100);
     for number in 0..12_u8 {

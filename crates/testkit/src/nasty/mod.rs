@@ -19,11 +19,22 @@ use crate::tier;
 
 /// Plants the tree in `folder`, which exists and is empty.
 pub fn plant(folder: &Path, what: Nasty) {
+    plant_with(folder, |bed| {
+        files::plant(bed);
+        names::plant(bed, what);
+        specials::plant(bed, what);
+        attributes::plant(bed);
+    });
+}
+
+/// Plants only files that share extended attributes, and have some of their own.
+pub fn plant_shared_xattrs(folder: &Path) {
+    plant_with(folder, attributes::plant_shared_xattrs);
+}
+
+fn plant_with(folder: &Path, plant: impl FnOnce(&mut Bed)) {
     let mut bed = Bed { root: folder.to_owned(), left_out: BTreeSet::new() };
-    files::plant(&bed);
-    names::plant(&mut bed, what);
-    specials::plant(&mut bed, what);
-    attributes::plant(&mut bed);
+    plant(&mut bed);
     for reason in bed.left_out {
         tier::skip("nasty tree", reason);
     }

@@ -42,6 +42,24 @@ fn the_nasty_tree_in_every_kind_of_image() {
     }
 }
 
+/// Inodes and shared attributes are in pages with the same index, whether of the metabox or of the device.
+#[test]
+fn shared_attributes_of_a_few_files_in_a_metabox() {
+    if !kernel::is_there() {
+        return;
+    }
+    let folder = place::folder();
+    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
+    fs::create_dir(&tree).unwrap();
+    nasty::plant_shared_xattrs(&tree);
+    let source = image::directory(&tree);
+    for words in ["lz4", "zstd,3"] {
+        let options = image::with_metabox(image::plain(), words, 4 << 10);
+        image::build_at(&path, source.filesystem(), &options);
+        assert!(assert_kernel_sees(&source, &path, words));
+    }
+}
+
 #[test]
 fn the_nasty_tree_in_far_blocks() {
     if !kernel::is_there() {

@@ -378,6 +378,19 @@ const XATTRS: &[Case] = &[
         &["xattr-shared"],
     ),
     (
+        "xattr-hidden",
+        "22-metabox-lz4",
+        |p| {
+            // To block 1, as the inode's own are in page 1 of the metabox.
+            for at in p.shared_xattrs("xattr/shared-0") {
+                let entry: [u8; 64] = p.get(at);
+                p.put(at + 4096, &entry);
+            }
+            p.sb(0x2c, &[1]);
+        },
+        &["xattr-hidden"],
+    ),
+    (
         "xattr-duplicate",
         META,
         |p| {

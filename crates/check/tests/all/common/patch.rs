@@ -35,6 +35,12 @@ impl Patch {
         }
     }
 
+    /// Where the shared xattrs of an inode are.
+    pub(crate) fn shared_xattrs(&self, path: &str) -> Vec<u64> {
+        let (_, ranges) = self.image.shared_xattrs(&self.inode(path)).unwrap();
+        ranges.into_iter().map(|range| range.start).collect()
+    }
+
     /// Replaces bytes of the primary device.
     pub(crate) fn put(&mut self, position: u64, bytes: &[u8]) {
         let start = usize::try_from(position).unwrap();
