@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{
     args,
-    sample::{Sample, command, complaint, lith, printed},
+    sample::{Sample, command, complaint, copy_program, lith, printed},
 };
 
 /// A mount point, which is unmounted when it is dropped.
@@ -357,7 +357,7 @@ fn every_user_mounts_by_fusermount3() {
     let at = |name: &str| place.path().join(name);
     fs::copy(&image, at("image")).unwrap();
     fs::copy(sample.src().join("hello"), at("file")).unwrap();
-    fs::copy(command().get_program(), at("lith")).unwrap();
+    copy_program(&at("lith"));
     fs::create_dir(at("mnt")).unwrap();
     for path in [place.path(), &at("mnt")] {
         std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();

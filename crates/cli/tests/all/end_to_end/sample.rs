@@ -26,6 +26,13 @@ pub(crate) fn command() -> Command {
     command
 }
 
+/// Copies the program to a place that others than root reach. Another process copies it: if this one had it open for
+/// writing while another thread starts a program, that one would hold it open too, and the copy could not be executed.
+pub(crate) fn copy_program(to: &Path) {
+    let copied = Command::new("cp").arg(command().get_program()).arg(to).status();
+    assert!(copied.unwrap().success());
+}
+
 /// Runs the program, which must succeed without messages, and returns its output.
 pub(crate) fn printed<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> String {
     let output = lith(args);

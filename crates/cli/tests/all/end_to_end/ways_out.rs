@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::{
     args,
-    sample::{Sample, command, is_root, json, lith, printed},
+    sample::{Sample, command, copy_program, is_root, json, lith, printed},
 };
 
 /// Builds with options, and returns the paths in the image and the notes.
@@ -146,7 +146,7 @@ fn all_files_that_may_not_be_read_are_told_or_left_out() {
     }
     let sample = Sample::new();
     let program = sample.path("lith");
-    fs::copy(assert_cmd::cargo::cargo_bin!("lith"), &program).unwrap();
+    copy_program(&program);
     give_away(sample.path("").as_path());
     for closed in ["hello", "sub/noise", "sub/deep"] {
         let closed = sample.src().join(closed);
