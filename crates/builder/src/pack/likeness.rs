@@ -1,6 +1,6 @@
 //! Orders fragments by similarity.
 
-use std::{convert::Infallible, mem, num::NonZeroUsize};
+use std::mem;
 
 use crate::scan::{STRINGS, Sketch};
 
@@ -8,39 +8,54 @@ use crate::scan::{STRINGS, Sketch};
 const COMPARED: usize = 6;
 /// How many sketches are compared at least: the next ones in the given order, if fewer have strings in common.
 const NEIGHBOURS: usize = 256;
-/// How many sketches are ordered together, which takes some 300 bytes for each. Larger groups make larger images: what is
-/// near in the tree is also alike in ways that sketches don't see.
-const GROUP: usize = 1 << 14;
 /// The number of no sketch.
 const NONE: u32 = u32::MAX;
 
-/// The numbers of the sketches in an order in which each is followed by a similar one: the most similar of those with a
-/// string in common and of the next ones in the given order. Equally similar ones keep their order. Large numbers of
-/// sketches are ordered in groups, by several workers.
-pub(crate) fn by_likeness(sketches: &[&Sketch], workers: NonZeroUsize) -> Vec<usize> {
-    let groups: Vec<_> = sketches.chunks(GROUP).zip((0..).step_by(GROUP)).collect();
-    let order = |(): &mut (), (group, start): &(&[&Sketch], usize)| {
-        let order = order_of(group).into_iter();
-        Ok::<Vec<usize>, Infallible>(order.map(|number| start + number).collect())
-    };
-    let Ok(orders) = lith_parallel::try_map(&groups, workers, || (), order);
-    orders.into_iter().flatten().collect()
+/// What decides which sketch comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Preference {
+    /// The most similar of those with a string in common and of the first ones that are left.
+    Similar,
+    /// The next one in the given order, which is also alike in ways that sketches don't see, unless another one is more
+    /// similar by far.
+    Next,
 }
 
-fn order_of(sketches: &[&Sketch]) -> Vec<usize> {
-    let mut left = Left::new(sketches);
+impl Preference {
+    /// By how much less the next one in the given order seems to differ.
+    const fn bonus_of_next(self) -> u32 {
+        match self {
+            Self::Similar => 0,
+            Self::Next => 256,
+        }
+    }
+
+    /// How many of the next ones in the given order are compared.
+    const fn next_ones(self) -> usize {
+        match self {
+            Self::Similar => 0,
+            Self::Next => 16,
+        }
+    }
+}
+
+/// The numbers of the sketches in an order in which each is followed by a similar one. Equally similar ones keep their order.
+/// Takes some 300 bytes for each sketch.
+pub(super) fn by_likeness(sketches: &[&Sketch], preference: Preference) -> Vec<usize> {
+    let mut left = Left::new(sketches, preference);
     let mut order = Vec::with_capacity(sketches.len());
-    let mut last = sketches.first();
+    let mut last = (!sketches.is_empty()).then_some(0);
     while let Some(next) = last.and_then(|last| left.most_like(last, sketches)) {
         left.remove(next);
         order.push(next as usize);
-        last = sketches.get(next as usize);
+        last = Some(next);
     }
     order
 }
 
 /// The sketches that are not in the order yet.
 struct Left {
+    preference: Preference,
     /// For each, whether it is left, and the next one that may be left.
     next: Vec<(bool, u32)>,
     first: u32,
@@ -54,7 +69,7 @@ struct Left {
 }
 
 impl Left {
-    fn new(sketches: &[&Sketch]) -> Self {
+    fn new(sketches: &[&Sketch], preference: Preference) -> Self {
         let count = u32::try_from(sketches.len()).expect("a group is far smaller");
         let mut with_string = vec![Vec::new(); STRINGS << 8];
         for (number, sketch) in (0..count).zip(sketches).rev() {
@@ -68,7 +83,7 @@ impl Left {
             (1..=count).map(|next| (true, if next == count { NONE } else { next })).collect();
         let first = if count == 0 { NONE } else { 0 };
         let (candidates, compared) = (Vec::new(), vec![0; sketches.len()]);
-        Self { next, first, with_string, candidates, compared, step: 0 }
+        Self { preference, next, first, with_string, candidates, compared, step: 0 }
     }
 
     fn has(&self, number: u32) -> bool {
@@ -88,16 +103,21 @@ impl Left {
         }
     }
 
-    /// The one most similar to a sketch, of equally similar ones the first; `None` if none is left.
-    fn most_like(&mut self, sketch: &Sketch, sketches: &[&Sketch]) -> Option<u32> {
+    /// The one most similar to sketch number `last`, of equally similar ones the first; `None` if none is left.
+    fn most_like(&mut self, last: u32, sketches: &[&Sketch]) -> Option<u32> {
         self.step += 1;
+        let sketch = sketches.get(last as usize)?;
+        let following = if self.has(last) { last } else { self.after_left(last) };
+        self.push_from(following, self.preference.next_ones());
         self.find_candidates(sketch);
+        let bonus = self.preference.bonus_of_next();
         let mut most_like = None;
         for number in self.candidates.drain(..) {
             let Some(compared) = self.compared.get_mut(number as usize) else { continue };
             if mem::replace(compared, self.step) != self.step {
                 let other = sketches.get(number as usize)?;
-                let found = (sketch.distance(other), number);
+                let bonus = if number == following { bonus } else { 0 };
+                let found = (sketch.distance(other).saturating_sub(bonus), number);
                 most_like = Some(most_like.map_or(found, |most_like| found.min(most_like)));
             }
         }
@@ -109,13 +129,18 @@ impl Left {
         for (bucket, name) in sketch.strings() {
             self.push_with_string(bucket << 8 | usize::from(name));
         }
-        let mut neighbour = self.first;
-        for _ in self.candidates.len()..NEIGHBOURS {
-            if neighbour == NONE {
+        self.push_from(self.first, NEIGHBOURS.saturating_sub(self.candidates.len()));
+    }
+
+    /// Adds up to `count` from one that is left on.
+    fn push_from(&mut self, number: u32, count: usize) {
+        let mut number = number;
+        for _ in 0..count {
+            if number == NONE {
                 break;
             }
-            self.candidates.push(neighbour);
-            neighbour = self.after_left(neighbour);
+            self.candidates.push(number);
+            number = self.after_left(number);
         }
     }
 
@@ -150,8 +175,6 @@ impl Left {
 mod tests {
     use super::*;
 
-    const WORKERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2);
-
     #[test]
     fn similar_ones_are_adjacent() {
         let texts: [&[u8]; 4] = [
@@ -161,7 +184,8 @@ mod tests {
             b"",
         ];
         let sketches = texts.map(Sketch::of);
-        assert_eq!(by_likeness(&sketches.each_ref(), NonZeroUsize::MIN)[..2], [0, 2]);
+        assert_eq!(by_likeness(&sketches.each_ref(), Preference::Similar)[..2], [0, 2]);
+        assert_eq!(by_likeness(&sketches.each_ref(), Preference::Next)[..2], [0, 1]);
     }
 
     #[test]
@@ -172,18 +196,22 @@ mod tests {
         });
         let sketches: Vec<_> = texts.map(|text| Sketch::of(&text)).collect();
         let sketches: Vec<_> = sketches.iter().collect();
-        assert_eq!(by_likeness(&sketches, NonZeroUsize::MIN)[..2], [0, 500]);
+        for preference in [Preference::Similar, Preference::Next] {
+            assert_eq!(by_likeness(&sketches, preference)[..2], [0, 500]);
+        }
     }
 
     #[test]
     fn every_sketch_comes_once() {
-        for count in [300, 70_000] {
-            let sketches: Vec<_> =
-                (0..count).map(|i: u32| Sketch::of(&[i.to_le_bytes(); 3].concat())).collect();
-            let mut order = by_likeness(&sketches.iter().collect::<Vec<_>>(), WORKERS);
-            order.sort_unstable();
-            assert!(order.into_iter().eq(0..count as usize));
+        for preference in [Preference::Similar, Preference::Next] {
+            for count in [300, 20_000] {
+                let sketches: Vec<_> =
+                    (0..count).map(|i: u32| Sketch::of(&[i.to_le_bytes(); 3].concat())).collect();
+                let mut order = by_likeness(&sketches.iter().collect::<Vec<_>>(), preference);
+                order.sort_unstable();
+                assert!(order.into_iter().eq(0..count as usize));
+            }
+            assert!(by_likeness(&[], preference).is_empty());
         }
-        assert!(by_likeness(&[], WORKERS).is_empty());
     }
 }

@@ -4,17 +4,18 @@
 //! wastes the rest of a block, and each helps to compress the similar ones after it.
 
 mod likeness;
+mod trial;
 
 use std::num::NonZeroUsize;
 
 use lith_tree::{Content, ContentError, DataRange, Inode, InodeIndex, Kind, Metadata};
 
-use self::likeness::by_likeness;
+use self::trial::in_best_order;
 use crate::{
     BuildError, Input, KnownPacked,
     input::ExtraInode,
     plan::Geometry,
-    scan::{Fragment, Sketch, originals},
+    scan::{Fragment, originals},
     store::{PackedParts, Tail},
     temporary::Temporary,
 };
@@ -107,6 +108,13 @@ fn in_order<'a>(
     files.iter().filter_map(next).collect()
 }
 
+impl Part {
+    const fn new(position: u64, fragment: &Fragment) -> Self {
+        let Fragment { inode, start, len, .. } = *fragment;
+        Self { position, inode, start, len }
+    }
+}
+
 /// Where fragments are in the packed inode.
 struct Placed {
     parts: Vec<Part>,
@@ -127,20 +135,20 @@ fn place(
     let originals = originals(geometry.input, geometry.plan, fragments)?;
     let first = (0..fragments.len()).filter(|at| originals.get(*at) == Some(at));
     let (hot, others) = by_heat(geometry, fragments, first);
-    let sketches: Vec<&Sketch> =
-        others.iter().filter_map(|at| fragments.get(*at)).map(|f| &f.sketch).collect();
-    let others = by_likeness(&sketches, workers).into_iter().filter_map(|rank| others.get(rank));
+    let ordered: Vec<&Fragment> =
+        others.iter().filter_map(|at| fragments.get(*at).copied()).collect();
+    let order = in_best_order(geometry, &ordered, workers)?;
+    let others = order.into_iter().filter_map(|rank| others.get(rank));
     let mut positions = vec![0; fragments.len()];
-    let mut parts = Vec::with_capacity(hot.len() + sketches.len());
+    let mut parts = Vec::with_capacity(hot.len() + ordered.len());
     let (mut position, mut hot_end) = (start, 0);
     for (number, at) in hot.iter().chain(others).enumerate() {
         let (Some(fragment), Some(slot)) = (fragments.get(*at), positions.get_mut(*at)) else {
             continue;
         };
-        let Fragment { inode, start, len, .. } = **fragment;
         *slot = position;
-        parts.push(Part { position, inode, start, len });
-        position += len;
+        parts.push(Part::new(position, fragment));
+        position += fragment.len;
         if number < hot.len() {
             hot_end = position;
         }

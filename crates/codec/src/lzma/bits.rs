@@ -15,6 +15,8 @@ const CANDIDATES: [LzmaBits; 3] = [
 const LEVEL: u8 = 1;
 /// The farthest that a try looks back: what suits hardly depends on more, but the time does.
 const MAX_DICTIONARY: u32 = 1 << 20;
+/// Bytes of output that a try fills at most: those that follow are mostly of the same kinds.
+const MAX_OUTPUT: usize = 256 << 10;
 
 /// Tries candidates with little effort.
 #[derive(Debug)]
@@ -32,6 +34,10 @@ impl Chooser {
     /// The candidate that fits most of `input` into `output`, whose content is lost.
     pub(super) fn choose(&mut self, dictionary: u32, input: &[u8], output: &mut [u8]) -> LzmaBits {
         let Some(options) = &self.options else { return LzmaBits::default() };
+        let output = match output.split_at_mut_checked(MAX_OUTPUT) {
+            Some((first, _)) => first,
+            None => output,
+        };
         let dictionary = dictionary.min(MAX_DICTIONARY);
         let (mut best, mut chosen) = (Fit { consumed: 0, written: 0 }, LzmaBits::default());
         for bits in CANDIDATES {
