@@ -6,8 +6,8 @@ use lith_codec::{Algorithm, Compressor, Encoder};
 use lith_tree::{Content, ContentError};
 
 use super::{
-    Packed, Packing, Part,
     likeness::{Preference, by_likeness},
+    packing::{Packed, Packing, Part},
 };
 use crate::{Input, plan::Geometry, scan::Fragment};
 
