@@ -157,6 +157,7 @@ mod error;
 mod image;
 mod mismatch;
 mod modules;
+mod open;
 
 pub use modules::*;
 
@@ -168,4 +169,5 @@ pub use error::Error;
 pub use image::Image;
 pub use mismatch::Mismatch;
 pub use observer::{Observer, Phase, Progress};
+pub use open::{Opened, open};
 pub use transform::{Adjust, Overlay, Times};

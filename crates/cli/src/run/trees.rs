@@ -5,7 +5,6 @@ use std::{path::Path, sync::Arc};
 use anyhow::Context;
 use lith::{
     bases::Search,
-    device::FileDevice,
     export::Selection,
     reader::{self, Image},
     source::{self, OnError, Options, Source},
@@ -41,35 +40,26 @@ pub(crate) fn open_with(
     reader: reader::Options,
 ) -> anyhow::Result<Source> {
     let Location { path, offset, search, trust } = location;
-    let place = || Place(path).to_string();
-    let as_tree = |devices| {
-        let image = Image::open_with(devices, reader).with_context(place)?;
-        source::image(Arc::new(image), path, options).with_context(place)
-    };
-    if trust.is_some() {
-        return as_tree(subject::open_all(location)?);
-    }
-    let primary = match *offset {
-        0 => match source::open(path, options)? {
-            source::Opened::Source(_) if !search.devices.is_empty() => {
-                anyhow::bail!("{}: only an image can have further devices", place())
-            }
-            source::Opened::Source(source) => return Ok(source),
-            source::Opened::Image(file) => {
-                let device = FileDevice::new(file);
-                Box::new(device.with_context(|| format!("{}: cannot read", place()))?)
-            }
-        },
-        offset => {
-            let (device, start) = subject::device_and_start(path, offset)?;
-            if source::is_squashfs(&start) {
-                return Ok(source::squashfs(device, path, options)?);
-            }
-            subject::refuse_other(path, &start)?;
-            device
+    if *offset == 0 && trust.is_none() {
+        let opened = lith::open(path, search, options, reader)?;
+        if matches!(opened, lith::Opened::Tree(_)) && !search.devices.is_empty() {
+            anyhow::bail!("{}: only an image can have further devices", Place(path));
         }
+        return Ok(opened.into_source(path, options)?);
+    }
+    let devices = if trust.is_some() {
+        subject::open_all(location)?
+    } else {
+        let (device, start) = subject::device_and_start(path, *offset)?;
+        if source::is_squashfs(&start) {
+            return Ok(source::squashfs(device, path, options)?);
+        }
+        subject::refuse_other(path, &start)?;
+        subject::with_further(device, location)?
     };
-    as_tree(subject::with_further(primary, location)?)
+    let place = || Place(path).to_string();
+    let image = Image::open_with(devices, reader).with_context(place)?;
+    source::image(Arc::new(image), path, options).with_context(place)
 }
 
 /// An image, or the tree of a file of another kind.

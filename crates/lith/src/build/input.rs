@@ -1,20 +1,17 @@
 //! What is an image made of? Defines [`Input`], one or several sources and how they are read.
 
 use std::{
-    io::{self, Read},
+    io::Read,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use lith_bases::Search;
-use lith_device::{FileDevice, ReadAt};
-use lith_reader::{Image, OpenError};
-use lith_source::{Excludes, Opened, Options, Source};
+use lith_source::{Excludes, Options, Source};
 
 use lith_transform::Unmatched;
 
 use super::unmatched::add_meanings;
-use crate::Error;
+use crate::{Error, open::open};
 
 /// A source, and how it is read.
 pub(super) struct Input<'a> {
@@ -81,23 +78,6 @@ fn layers(paths: &[PathBuf], search: &Search, read: &Options) -> Result<Source, 
 
 /// Reads one source.
 fn layer(path: &Path, search: &Search, read: &Options) -> Result<Source, Error> {
-    let file = match lith_source::open(path, read)? {
-        Opened::Source(source) => return Ok(source),
-        Opened::Image(file) => file,
-    };
-    let mut all = vec![device(path, FileDevice::new(file))?];
-    let further = lith_bases::find(path, 0, search).map_err(|error| about(path, error))?;
-    all.extend(further.into_iter().map(|found| Box::new(found.device) as Box<dyn ReadAt>));
-    let image = Image::open_with(all, lith_reader::Options::default());
-    let image = image.map_err(|error| about(path, error))?;
-    lith_source::image(Arc::new(image), path, read).map_err(|error| about(path, error))
-}
-
-fn device(path: &Path, opened: io::Result<FileDevice>) -> Result<Box<dyn ReadAt>, Error> {
-    let failed = |error| about(path, lith_reader::Error::from(OpenError::File(error)));
-    Ok(Box::new(opened.map_err(failed)?))
-}
-
-fn about(path: &Path, error: impl Into<Error>) -> Error {
-    Error::Layer { path: path.to_owned(), source: Box::new(error.into()) }
+    let opened = open(path, search, read, lith_reader::Options::default())?;
+    opened.into_source(path, read)
 }
