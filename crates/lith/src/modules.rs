@@ -114,10 +114,11 @@ pub mod reader {
 pub mod source {
     pub use lith_source::{
         Damage, Data, ExcludeError, Excludes, ImageError, Loss, Losses, LostRanges,
-        ManifestProblem, Note, NoteKind, OnError, Opened, Options, Part, ReadBytes, Refusal,
-        Source, SourceError, SquashFsError, TYPE_BYTES, TarEnd, TarError, directory, foreign_type,
-        image, image_below, image_file, is_squashfs, is_tar, manifest, merge, open,
-        read_what_is_there, salvage, squashfs, tar, tar_stream,
+        ManifestProblem, NoPlatform, Note, NoteKind, OciError, OnError, Opened, Options, Part,
+        Platform, ReadBytes, Refusal, Source, SourceError, SquashFsError, TYPE_BYTES, TarEnd,
+        TarError, directory, foreign_type, image, image_below, image_file, is_container,
+        is_squashfs, is_tar, manifest, merge, open, read_what_is_there, salvage, squashfs, tar,
+        tar_stream,
     };
 }
 

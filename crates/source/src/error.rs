@@ -7,7 +7,7 @@ use std::{
 
 use lith_tree::{NameError, TreeError};
 
-use crate::{ManifestProblem, SquashFsError, TarError};
+use crate::{ManifestProblem, OciError, SquashFsError, TarError};
 
 /// Why a source can't be read as a tree.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +89,14 @@ pub enum SourceError {
         /// What is wrong and where.
         source: SquashFsError,
     },
+    /// A container image is not as it should be.
+    #[error("{}", path.display())]
+    Oci {
+        /// The layout or archive.
+        path: PathBuf,
+        /// What is wrong.
+        source: OciError,
+    },
     /// Temporary data could not be written.
     #[error("{}: cannot write temporary data there", dir.display())]
     Spool {
@@ -112,6 +120,7 @@ impl SourceError {
             | Self::Compressed { path, .. }
             | Self::Tar { path, .. }
             | Self::SquashFs { path, .. }
+            | Self::Oci { path, .. }
             | Self::Manifest { path, .. }
             | Self::Spool { dir: path, .. } => path,
             Self::Several(errors) => errors.first().map_or(Path::new(""), Self::path),

@@ -35,3 +35,9 @@ pub(crate) const SCANNERS: usize = 4;
 /// Bytes of all different sets of extended attributes of a SquashFS image. Sets can share their values, so their number justifies no
 /// memory; root filesystems have a few hundred sets of less than 100 bytes.
 pub(crate) const SQUASHFS_XATTRS: usize = 256 << 20;
+
+/// Bytes of an index, a manifest or a configuration of a container image: what registries take.
+pub(crate) const OCI_DOCUMENT: u64 = 4 << 20;
+
+/// Indexes of container images inside one another; real ones have two.
+pub(crate) const OCI_INDEXES: usize = 4;

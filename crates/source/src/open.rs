@@ -9,7 +9,7 @@ use crate::{
     detect::{self, Looks, detect},
     directory,
     error::cannot,
-    squashfs, tar,
+    oci, squashfs, tar,
 };
 
 /// What is at a path.
@@ -21,11 +21,15 @@ pub enum Opened {
     Image(File),
 }
 
-/// Reads the directory, tar or SquashFS image at `path`, or returns the image there. `-` is a tar on standard input.
+/// Reads the directory, tar or SquashFS image at `path`, or returns the image there. `-` is a tar on standard input;
+/// `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]` and `docker-archive:FILE[:TAG]` are container images.
 ///
 /// # Errors
 /// [`SourceError`] names the file that can't be read, and the cause.
 pub fn open(path: &Path, options: &Options) -> Result<Opened, SourceError> {
+    if let Some(read) = oci::container(path, options) {
+        return read.map(Opened::Source);
+    }
     if path == Path::new("-") {
         let file = standard_input().map_err(cannot("open", path))?;
         return tar(file, path, options).map(Opened::Source);

@@ -4,6 +4,8 @@ use std::{num::NonZeroUsize, path::PathBuf, thread};
 
 use lith_transform::Excludes;
 
+use crate::oci::Platform;
+
 /// Where an image is to store the bytes of files in a tar or an image.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Data {
@@ -61,6 +63,10 @@ pub struct Options {
     pub tar_end: TarEnd,
     /// The file to which a tar is copied while it is read, decompressed.
     pub raw_copy: Option<PathBuf>,
+    /// The platform whose image is taken of a container image for several; `None`: that of this machine, or the only one.
+    pub platform: Option<Platform>,
+    /// The file to which the configuration of a container image is copied.
+    pub config_copy: Option<PathBuf>,
     /// Files that are about to be made or replaced. A directory that contains them is read without them.
     pub outputs: Vec<PathBuf>,
     /// The directory for temporary data; best that of the output.
@@ -93,6 +99,8 @@ impl Default for Options {
             data: Data::default(),
             tar_end: TarEnd::default(),
             raw_copy: None,
+            platform: None,
+            config_copy: None,
             outputs: Vec::new(),
             spool_dir: PathBuf::from("."),
             spool_memory: 32 << 20,

@@ -110,6 +110,8 @@ Examples:
   lith build rootfs - | ssh box 'cat > rootfs.erofs'
   lith build -z none --kernel 5.4 initrd initrd.erofs
   lith build base.tar.zst overlay/ rootfs.erofs
+  lith build oci:layout:v1 rootfs.erofs
+  lith build --platform linux/arm64 oci-archive:image.tar rootfs.erofs
   lith build --manifest rootfs.mtree rootfs rootfs.erofs
   lith build --profile app.profile rootfs rootfs.erofs
   lith build --rule '*.so=lz4' --rule '*.png=none' -z lzma rootfs rootfs.erofs
@@ -117,8 +119,9 @@ Examples:
   SOURCE_DATE_EPOCH=1700000000 lith build rootfs rootfs.erofs"
 )]
 struct Arguments {
-    /// A directory, a tar (plain, gzip, xz, zstd or bzip2; `-`: standard input), or an image of EROFS or SquashFS. Of several, each is a
-    /// layer on top of the one before, as overlayfs has them
+    /// A directory, a tar (plain, gzip, xz, zstd or bzip2; `-`: standard input), an image of EROFS or SquashFS, or a container
+    /// image (`oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`). Of several, each is a layer on top of the
+    /// one before, as overlayfs has them
     #[arg(value_name = "SOURCE", required_unless_present = "manifest")]
     sources: Vec<PathBuf>,
 
@@ -337,12 +340,14 @@ impl Arguments {
     /// The request, or the reason why the arguments don't go together.
     fn into_request(self) -> Result<Build, String> {
         let (options, kernel_notes) = self.options()?;
-        let adjust = self.attributes.adjust(super::source_date_epoch()?)?;
+        let mut adjust = self.attributes.adjust(super::source_date_epoch()?)?;
+        adjust.overlay = self.content.overlay(self.sources.len());
         let tables = Arc::new(self.attributes.tables()?);
+        let content = self.content.content(&self.sources)?;
         Ok(Build {
             hints: self.order.hints()?,
             from: from(self.sources, self.content.manifest.clone())?,
-            content: self.content.content()?,
+            content,
             strict: self.content.strict,
             search: self.content.devices.search(),
             bases: self.content.bases,
@@ -565,7 +570,7 @@ impl WorkArguments {
 
 #[cfg(test)]
 mod tests {
-    use lith::{Times, builder::ImageId, tree::Timestamp};
+    use lith::{Overlay, Times, builder::ImageId, tree::Timestamp};
 
     use super::*;
 
@@ -647,6 +652,18 @@ mod tests {
     }
 
     #[test]
+    fn marks_of_overlayfs_stay_only_in_a_single_source() {
+        for (arguments, expected) in [
+            (&[][..], Overlay::Keep),
+            (&["--whiteouts", "drop"], Overlay::Strip),
+            (&["third"], Overlay::Strip),
+            (&["third", "--whiteouts", "keep"], Overlay::Keep),
+        ] {
+            assert_eq!(parse(arguments).unwrap().adjust.overlay, expected, "{arguments:?}");
+        }
+    }
+
+    #[test]
     fn options_that_exclude_each_other_are_wrong_usage() {
         for (arguments, found) in [
             (&["-z", "none", "-C", "64K"][..], "--pcluster"),
@@ -687,6 +704,9 @@ mod tests {
             (&["--profile", "/nowhere/profile"], "/nowhere/profile"),
             (&["--sort", "/dev/null", "--order", "/nowhere/list"], "/nowhere/list"),
             (&["--profile", "/dev/null"], "this is no profile"),
+            (&["--platform", "linux/arm64"], "--platform takes one container image"),
+            (&["--platform", "linux"], "OS/ARCH"),
+            (&["--config-file", "config"], "--config-file takes one container image"),
         ] {
             let error = parse(arguments).unwrap_err().to_string();
             assert!(error.contains(found), "{arguments:?}: {error}");

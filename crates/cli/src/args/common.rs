@@ -65,7 +65,8 @@ pub(crate) struct SalvageArgs {
 /// Makes the argument of an image that of a tree in a file of any kind.
 pub(super) fn any_file(argument: clap::Arg) -> clap::Arg {
     argument.help(
-        "An EROFS or SquashFS image, or a tar; `-`: the image in the file that is standard input",
+        "An EROFS, SquashFS or container image (oci:DIR[:TAG]), or a tar; `-`: the image in the file that is standard \
+        input",
     )
 }
 
@@ -78,7 +79,7 @@ pub(super) fn last(argument: clap::Arg) -> clap::Arg {
 pub(super) fn any_tree(argument: clap::Arg) -> clap::Arg {
     argument
         .value_name("SOURCE")
-        .help("A directory, a tar (`-`: standard input), an EROFS or SquashFS image")
+        .help("A directory, a tar (`-`: standard input), an EROFS, SquashFS or container image (oci:DIR[:TAG])")
 }
 
 /// The number of threads.

@@ -7,7 +7,10 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
-use lith::source::{self, Excludes, OnError};
+use lith::{
+    Overlay,
+    source::{self, Excludes, OnError, Platform, is_container},
+};
 
 use super::common::DeviceArgs;
 
@@ -65,6 +68,19 @@ pub(super) struct ContentArguments {
     #[arg(long = "base", value_name = "IMAGE")]
     pub(super) bases: Vec<PathBuf>,
 
+    /// The platform to take of a container image for several [default: that of this machine, or the only one]
+    #[arg(long, value_name = "OS/ARCH[/VARIANT]")]
+    platform: Option<Platform>,
+
+    /// Write the configuration of the container image, a JSON document, to this file
+    #[arg(long, value_name = "FILE")]
+    config_file: Option<PathBuf>,
+
+    /// Whether whiteouts and opaque marks of overlayfs are kept, or dropped once they have hidden what is below
+    /// [default: drop with several sources]
+    #[arg(long, value_name = "keep|drop", hide_possible_values = true)]
+    whiteouts: Option<Whiteouts>,
+
     /// Turn the whiteouts of an AUFS tar (container layers) into those of overlayfs
     #[arg(long)]
     aufs: bool,
@@ -74,6 +90,12 @@ pub(super) struct ContentArguments {
 enum Switch {
     On,
     Off,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Whiteouts {
+    Keep,
+    Drop,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -92,10 +114,24 @@ pub(crate) struct Content {
     pub(crate) xattrs: bool,
     dereference_hard_links: bool,
     pub(crate) aufs: bool,
+    platform: Option<Platform>,
+    config_file: Option<PathBuf>,
 }
 
 impl ContentArguments {
-    pub(super) fn content(&self) -> Result<Content, String> {
+    /// What is taken of these sources.
+    pub(super) fn content(&self, sources: &[PathBuf]) -> Result<Content, String> {
+        let options = [
+            (self.platform.is_some(), "--platform"),
+            (self.config_file.is_some(), "--config-file"),
+        ];
+        let containers = sources.iter().filter(|source| is_container(source)).count();
+        match options.iter().find(|(is_given, _)| *is_given) {
+            Some((_, option)) if containers != 1 => {
+                return Err(format!("{option} takes one container image as a source, as oci:DIR"));
+            }
+            _ => {}
+        }
         Ok(Content {
             exclude: self.excludes()?,
             on_error: match self.on_error {
@@ -106,7 +142,18 @@ impl ContentArguments {
             xattrs: self.xattrs == Switch::On,
             dereference_hard_links: self.dereference_hard_links,
             aufs: self.aufs,
+            platform: self.platform.clone(),
+            config_file: self.config_file.clone(),
         })
+    }
+
+    /// What becomes of the marks of overlayfs: those of several sources have done their work.
+    pub(super) fn overlay(&self, sources: usize) -> Overlay {
+        let default = if sources > 1 { Whiteouts::Drop } else { Whiteouts::Keep };
+        match self.whiteouts.unwrap_or(default) {
+            Whiteouts::Keep => Overlay::Keep,
+            Whiteouts::Drop => Overlay::Strip,
+        }
     }
 
     fn excludes(&self) -> Result<Excludes, String> {
@@ -132,6 +179,8 @@ impl Content {
         read.xattrs = self.xattrs;
         read.dereference_hard_links = self.dereference_hard_links;
         read.aufs = self.aufs;
+        read.platform = self.platform;
+        read.config_copy = self.config_file;
     }
 }
 

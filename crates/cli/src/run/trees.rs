@@ -80,9 +80,12 @@ pub(crate) fn open_any(args: &ImageArgs, on_error: OnError) -> anyhow::Result<Op
     if location.trust.is_some() {
         return as_image(subject::open_all(&location)?);
     }
-    let (device, start) = subject::device_and_start(path, offset)?;
     let mut options = everything();
     options.on_error = on_error;
+    if source::is_container(path) {
+        return Ok(Opened::Tree(TreeSubject { source: open(path, search, &options)?, path }));
+    }
+    let (device, start) = subject::device_and_start(path, offset)?;
     let source = if source::is_squashfs(&start) {
         source::squashfs(device, path, &options)?
     } else if offset == 0 && path != Path::new("-") && source::is_tar(&start) {

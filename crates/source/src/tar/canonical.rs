@@ -20,12 +20,21 @@ struct Copier<'a> {
     sets: Vec<Option<XattrSet>>,
 }
 
+/// A tree in the order of its walk.
+pub(super) struct Canonical {
+    pub(super) tree: Tree,
+    /// Where the data are, by inode.
+    pub(super) stored: Vec<Stored>,
+    /// The numbers of inodes, by those that they had before.
+    pub(super) numbers: Vec<Option<InodeIndex>>,
+}
+
 /// Copies a tree and where the data of its files are. Inodes are numbered as in a scanned directory.
 pub(super) fn canonical(
     from: &Tree,
     stored: &[Stored],
     options: &Options,
-) -> Result<(Tree, Vec<Stored>), (Vec<u8>, TreeError)> {
+) -> Result<Canonical, (Vec<u8>, TreeError)> {
     let mut copier = Copier {
         from,
         stored,
@@ -49,7 +58,7 @@ pub(super) fn canonical(
         provisional.extend(copier.known(visit.inode).filter(|_| fate == Fate::Provisional));
     }
     remove_empty(&mut copier.tree, &provisional);
-    Ok((copier.tree, copier.copied))
+    Ok(Canonical { tree: copier.tree, stored: copier.copied, numbers: copier.inodes })
 }
 
 impl Copier<'_> {

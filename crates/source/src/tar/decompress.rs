@@ -15,7 +15,7 @@ use crate::{detect::Compression, limits};
 const BUFFER: usize = 128 << 10;
 
 /// Decodes one stream, or several consecutive ones.
-pub(super) fn decoder<'a>(
+pub(crate) fn decoder<'a>(
     compression: Compression,
     reader: impl Read + 'a,
 ) -> io::Result<Box<dyn Read + 'a>> {

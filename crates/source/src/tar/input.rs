@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Read},
+    io::{self, BufReader, Read, Seek, SeekFrom},
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
@@ -56,28 +56,66 @@ pub(super) enum Store {
     Gone,
 }
 
+/// A part of a file.
+pub(crate) struct Region {
+    pub(crate) file: File,
+    /// Where it starts.
+    pub(crate) start: u64,
+    /// Its bytes.
+    pub(crate) length: u64,
+}
+
+/// Reads a part of a file from start to end.
+pub(crate) struct RegionReader<'a> {
+    region: &'a Region,
+    position: u64,
+}
+
+impl Region {
+    /// Reads it from its start.
+    pub(crate) const fn reader(&self) -> RegionReader<'_> {
+        RegionReader { region: self, position: 0 }
+    }
+
+    /// Reads bytes from a position on, and returns how many there were.
+    pub(crate) fn read_at(&self, buf: &mut [u8], position: u64) -> io::Result<usize> {
+        let left = usize::try_from(self.length.saturating_sub(position));
+        let length = left.map_or(buf.len(), |left| left.min(buf.len()));
+        self.file.read_at(buf.split_at_mut(length).0, self.start + position)
+    }
+}
+
+impl Read for RegionReader<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let got = self.region.read_at(buf, self.position)?;
+        self.position += got as u64;
+        Ok(got)
+    }
+}
+
 pub(super) struct FileStore {
-    file: File,
+    /// Where the tar is.
+    region: Region,
     path: PathBuf,
-    /// Where the tar starts in the file.
-    start: u64,
+    /// The size of the file.
     size: u64,
     seen: Seen,
 }
 
 impl<'a> Input<'a> {
-    /// A regular file, from `start` on, which is its current position.
-    pub(super) fn file(path: &'a Path, file: File, start: u64) -> Result<Self, SourceError> {
-        let attributes = fstat(&file).map_err(io::Error::from);
+    /// A tar in a part of a regular file, whose current position changes.
+    pub(super) fn file(path: &'a Path, mut region: Region) -> Result<Self, SourceError> {
+        let sought = region.file.seek(SeekFrom::Start(region.start));
+        sought.map_err(cannot("read", path))?;
+        let attributes = fstat(&region.file).map_err(io::Error::from);
         let attributes = attributes.map_err(cannot("read the attributes", path))?;
         let store = FileStore {
-            file,
+            region,
             path: path.to_owned(),
-            start,
             size: size_of(&attributes),
             seen: Seen::new(&attributes),
         };
-        let file = store.file.try_clone().map_err(cannot("open", path))?;
+        let file = store.region.file.try_clone().map_err(cannot("open", path))?;
         let reader = BufReader::with_capacity(WINDOW, file);
         Ok(Self { path, position: 0, from: From::File { store, reader } })
     }
@@ -235,7 +273,7 @@ impl<'a> Input<'a> {
 impl FileStore {
     /// The length of the tar in bytes.
     const fn length(&self) -> u64 {
-        self.size.saturating_sub(self.start)
+        self.region.length
     }
 }
 
@@ -243,7 +281,9 @@ impl Store {
     /// Fills `buf` with data of members.
     pub(super) fn read_at(&self, buf: &mut [u8], position: u64) -> io::Result<()> {
         match self {
-            Self::File(store) => store.file.read_exact_at(buf, store.start + position),
+            Self::File(store) => {
+                store.region.file.read_exact_at(buf, store.region.start + position)
+            }
             Self::Spool(spool) => spool.read_at(buf, position),
             Self::Gone => Err(io::ErrorKind::NotSeekable.into()),
         }
@@ -254,7 +294,7 @@ impl Store {
         let Self::File(store) = self else {
             return Ok(None);
         };
-        let stat = fstat(&store.file)?;
+        let stat = fstat(&store.region.file)?;
         let what = store.seen.difference(store.size, &stat);
         Ok(what.map(|what| (&*store.path, what)))
     }

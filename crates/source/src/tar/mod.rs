@@ -29,20 +29,26 @@ use std::{
     path::Path,
 };
 
+use lith_tree::InodeIndex;
+
 use crate::{
     Data, Options, Source, SourceError,
     detect::{self, Compression, Looks, detect},
     error::cannot,
+    layer::Layer,
     note::NoteKind,
 };
+use canonical::Canonical;
 use contents::TarContents;
 use input::Input;
 use member::{End, Members};
 use place::Placer;
 use spool::Spool;
 
+pub(crate) use decompress::decoder;
 pub use error::{Damage, Part, Refusal, TarError};
 pub(crate) use header::is_header;
+pub(crate) use input::Region;
 
 /// Reads a tar from a file, compressed or not. The data of an uncompressed tar in a regular file stay there; those of all others,
 /// pipes included, are copied to a spool.
@@ -59,7 +65,11 @@ pub fn tar(mut file: File, path: &Path, options: &Options) -> Result<Source, Sou
     let start = file.stream_position().map_err(cannot("read", path))?;
     let head = first_bytes(&file, detect::NEEDED).map_err(cannot("read", path))?;
     match compression(&head, path)? {
-        None => read(Members::new(path, Input::file(path, file, start)?, options), path, options),
+        None => {
+            let length = metadata.len().saturating_sub(start);
+            let input = Input::file(path, Region { file, start, length })?;
+            Ok(read(Members::new(path, input, options), path, Placer::new(options))?.source)
+        }
         Some(compression) => stream(file, Some(compression), path, options),
     }
 }
@@ -113,24 +123,48 @@ fn stream(
         .then(|| Spool::new(options.spool_dir.clone(), options.spool_memory));
     let mut reader: Box<dyn Read + '_> = match compression {
         None => Box::new(reader),
-        Some(compression) => {
-            decompress::decoder(compression, reader).map_err(cannot("decompress", path))?
-        }
+        Some(compression) => decoder(compression, reader).map_err(cannot("decompress", path))?,
     };
     if let Some(copy) = &options.raw_copy {
         let file = File::create(copy).map_err(cannot("create", copy))?;
         reader = Box::new(raw_copy::copying(reader, file, copy));
     }
     let input = Input::stream(path, reader, compression, spool);
-    read(Members::new(path, input, options), path, options)
+    Ok(read(Members::new(path, input, options), path, Placer::new(options))?.source)
 }
 
-fn read(mut members: Members<'_>, path: &Path, options: &Options) -> Result<Source, SourceError> {
+/// Reads an uncompressed tar, which is a layer on top of others, in a part of a file, where the data of its members stay.
+pub(crate) fn layer_in_place(
+    region: Region,
+    path: &Path,
+    options: &Options,
+) -> Result<Layer, SourceError> {
+    let input = Input::file(path, region)?;
+    read(Members::new(path, input, options), path, Placer::layer(options))
+}
+
+/// As [`layer_in_place`], from a stream, which is decompressed already. The data of its members are copied to a spool.
+pub(crate) fn layer_stream<'a>(
+    reader: impl Read + 'a,
+    compression: Option<Compression>,
+    path: &'a Path,
+    options: &'a Options,
+) -> Result<Layer, SourceError> {
+    let spool = Spool::new(options.spool_dir.clone(), options.spool_memory);
+    let input = Input::stream(path, Box::new(reader), compression, Some(spool));
+    read(Members::new(path, input, options), path, Placer::layer(options))
+}
+
+fn read(
+    mut members: Members<'_>,
+    path: &Path,
+    mut placer: Placer<'_>,
+) -> Result<Layer, SourceError> {
+    let options = placer.options;
     let refused = |member: Vec<u8>, source| SourceError::Tar {
         path: path.to_owned(),
         source: TarError::Refused { member: member.into(), source },
     };
-    let mut placer = Placer::new(options);
     while let Some(member) = members.next()? {
         let name = member.path.clone();
         placer.place(member).map_err(|refusal| refused(name, refusal))?;
@@ -143,16 +177,20 @@ fn read(mut members: Members<'_>, path: &Path, options: &Options) -> Result<Sour
         placer.notes.add(NoteKind::NoEndMarker, b"");
     }
     placer.finish().map_err(|(member, refusal)| refused(member, refusal))?;
-    let (tree, stored) = canonical::canonical(&placer.tree, &placer.stored, options)
-        .map_err(|(member, error)| refused(member, Refusal::Tree(error)))?;
-    Ok(Source {
-        tree,
-        contents: Box::new(TarContents {
-            store,
-            stored,
-            maps: placer.maps,
-            referred: (options.data == Data::Refer).then_some(length),
-        }),
-        notes: placer.notes.into_vec(),
+    let Canonical { tree, stored, numbers } =
+        canonical::canonical(&placer.tree, &placer.stored, options)
+            .map_err(|(member, error)| refused(member, Refusal::Tree(error)))?;
+    let contents = Box::new(TarContents {
+        store,
+        stored,
+        maps: placer.maps,
+        referred: (options.data == Data::Refer).then_some(length),
+    });
+    let number = |inode: InodeIndex| numbers.get(inode.index()).copied().flatten();
+    Ok(Layer {
+        source: Source { tree, contents, notes: placer.notes.into_vec() },
+        borrowed: placer.borrowed.renumbered(number),
+        has_opaque_root: true,
+        name: path.to_owned(),
     })
 }

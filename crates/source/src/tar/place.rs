@@ -1,6 +1,6 @@
 //! Adds the members of a tar to a tree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use lith_transform::make_opaque;
 use lith_tree::{InodeIndex, Kind, Metadata, Name, Rdev, Tree, Xattr, push_name};
@@ -12,7 +12,9 @@ use super::{
     sparse::SparseMap,
 };
 use crate::{
-    Options, namespace,
+    Options,
+    layer::Borrowed,
+    namespace,
     note::{NoteKind, Notes},
 };
 
@@ -35,7 +37,7 @@ const IMPLIED: Metadata = Metadata {
 
 /// A tree to which members are added.
 pub(super) struct Placer<'a> {
-    options: &'a Options,
+    pub(super) options: &'a Options,
     pub(super) tree: Tree,
     /// Where the data are, by inode.
     pub(super) stored: Vec<Stored>,
@@ -46,6 +48,9 @@ pub(super) struct Placer<'a> {
     /// The paths of hidden files, with the attributes of the AUFS whiteouts.
     whiteouts: BTreeMap<Vec<u8>, Metadata>,
     opaque: Vec<InodeIndex>,
+    /// What a layer takes of those below it. Without layers below, a hard link to a missing file is refused.
+    pub(super) borrowed: Borrowed,
+    is_layer: bool,
 }
 
 /// A refused member's name and the reason.
@@ -62,7 +67,14 @@ impl<'a> Placer<'a> {
             waiting: BTreeMap::new(),
             whiteouts: BTreeMap::new(),
             opaque: Vec::new(),
+            borrowed: Borrowed { passed: HashSet::from([InodeIndex::ROOT]), ..Borrowed::default() },
+            is_layer: false,
         }
+    }
+
+    /// As [`Self::new`], for a tar on top of others.
+    pub(super) fn layer(options: &'a Options) -> Self {
+        Self { is_layer: true, ..Self::new(options) }
     }
 
     /// Adds a member. It replaces an earlier one of the same path.
@@ -89,7 +101,7 @@ impl<'a> Placer<'a> {
             }
         };
         self.waiting.remove(&path);
-        self.replace(&path, metadata, kind, stored)
+        self.replace(&path, metadata, kind, stored).map(|_inode| ())
     }
 
     /// The attributes that the format can store.
@@ -107,8 +119,11 @@ impl<'a> Placer<'a> {
     fn place_directory(&mut self, path: &[u8], metadata: Metadata) -> Result<(), Refusal> {
         let is_directory = |inode: &InodeIndex| self.tree.get(*inode).as_directory().is_some();
         match self.tree.find(path).filter(is_directory) {
-            Some(inode) => self.tree.get_mut(inode).metadata = metadata,
-            None => self.replace(path, metadata, Kind::directory(), Stored::Nothing)?,
+            Some(inode) => {
+                self.tree.get_mut(inode).metadata = metadata;
+                self.borrowed.passed.remove(&inode);
+            }
+            None => drop(self.replace(path, metadata, Kind::directory(), Stored::Nothing)?),
         }
         self.waiting.remove(path);
         Ok(())
@@ -117,11 +132,22 @@ impl<'a> Placer<'a> {
     fn place_link(&mut self, path: Vec<u8>, target: &[u8]) -> Result<(), Refusal> {
         let target = normal(target)?;
         let Some(inode) = self.tree.find(&target) else {
+            if self.is_layer {
+                return self.borrow_file(&path, target);
+            }
             self.waiting.insert(path, target);
             return Ok(());
         };
         self.waiting.remove(&path);
         self.link(&path, &target, inode)
+    }
+
+    /// Adds a hard link to a file that layers below have.
+    fn borrow_file(&mut self, path: &[u8], target: Vec<u8>) -> Result<(), Refusal> {
+        let kind = Kind::Regular { size: 0 };
+        let inode = self.replace(path, Metadata::default(), kind, Stored::Nothing)?;
+        self.borrowed.links.insert(inode, target);
+        Ok(())
     }
 
     fn link(&mut self, path: &[u8], target: &[u8], inode: InodeIndex) -> Result<(), Refusal> {
@@ -150,11 +176,11 @@ impl<'a> Placer<'a> {
         metadata: Metadata,
         kind: Kind,
         stored: Stored,
-    ) -> Result<(), Refusal> {
+    ) -> Result<InodeIndex, Refusal> {
         let (parent, name) = self.free_name(path)?;
-        self.tree.add(parent, name, metadata, kind).map_err(Refusal::Tree)?;
+        let inode = self.tree.add(parent, name, metadata, kind).map_err(Refusal::Tree)?;
         self.stored.push(stored);
-        Ok(())
+        Ok(inode)
     }
 
     /// Removes the name at a path, and adds missing directories above it.
@@ -192,6 +218,7 @@ impl<'a> Placer<'a> {
                 let inode = self.tree.add(at, name, IMPLIED, Kind::directory());
                 let inode = inode.map_err(Refusal::Tree)?;
                 self.stored.push(Stored::Nothing);
+                self.borrowed.passed.insert(inode);
                 inode
             };
             if self.tree.get(at).as_directory().is_none() {
@@ -263,12 +290,14 @@ impl<'a> Placer<'a> {
         match self.tree.find(path) {
             Some(inode) if self.tree.get(inode).as_directory().is_some() => {
                 self.opaque.push(inode);
+                // It is a new directory, not that of a layer below.
+                self.borrowed.passed.remove(&inode);
                 Ok(())
             }
             Some(_) => Ok(()),
             None => {
                 let kind = Kind::CharDevice(Rdev::default());
-                self.replace(path, metadata, kind, Stored::Nothing)
+                self.replace(path, metadata, kind, Stored::Nothing).map(|_inode| ())
             }
         }
     }

@@ -9,6 +9,7 @@
 )]
 
 mod common;
+mod containers;
 mod directory;
 mod squashfs;
 mod tar_equals_directory;

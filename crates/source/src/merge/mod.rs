@@ -4,8 +4,11 @@
 //! to the first layer in which the name is not a directory, or an opaque one. Attributes are those of the topmost layer. Whiteouts
 //! of all layers stay, because there may be further layers below.
 
+mod links;
+mod parts;
+
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     ffi::OsString,
     os::unix::ffi::OsStringExt,
     path::PathBuf,
@@ -17,31 +20,45 @@ use lith_tree::{
     Kind, Metadata, Name, Tree, TreeError, XattrSet,
 };
 
-use lith_transform::is_opaque;
-
-use crate::{Note, Source, SourceError, note::Notes};
-
-/// An inode of a layer: the layer's number and the inode's there.
-type Origin = (usize, InodeIndex);
+use crate::{
+    Note, Options, Source, SourceError,
+    layer::Layer,
+    note::Notes,
+    prune::{Fate, remove_empty},
+};
+use links::Links;
+use parts::{LayerTree, Origin, parts};
 
 /// Merges layers, the last on top.
 ///
 /// # Errors
 /// [`SourceError::Tree`] if they have too many files together.
 pub fn merge(layers: Vec<Source>) -> Result<Source, SourceError> {
+    merge_layers(layers.into_iter().map(Source::into).collect(), &Options::default())
+}
+
+/// Merges layers, the last on top, without what the options exclude.
+pub(crate) fn merge_layers(layers: Vec<Layer>, options: &Options) -> Result<Source, SourceError> {
+    let links = Links::new(&layers)?;
     let mut notes = Notes::default();
     let mut lower = Vec::with_capacity(layers.len());
-    for Source { tree, contents, notes: found } in layers {
+    for Layer { source, borrowed, has_opaque_root, name: _ } in layers {
+        let Source { tree, contents, notes: found } = source;
         for Note { kind, path, count } in found {
             notes.add_many(kind, path, count);
         }
-        lower.push(Layer { sets: vec![None; tree.xattrs.len()], tree, contents });
+        let sets = vec![None; tree.xattrs.len()];
+        let passed = borrowed.passed;
+        lower.push(Part { tree, contents, sets, passed, has_opaque_root });
     }
     let mut merger = Merger {
         layers: lower,
         tree: Tree::new(Metadata::default()),
         origins: Vec::new(),
         known: HashMap::new(),
+        links,
+        options,
+        provisional: Vec::new(),
         stack: Vec::new(),
     };
     merger.merge().map_err(|(path, source)| SourceError::Tree { path, source })?;
@@ -50,30 +67,49 @@ pub fn merge(layers: Vec<Source>) -> Result<Source, SourceError> {
     Ok(Source { tree, contents, notes: notes.into_vec() })
 }
 
-struct Layer {
+/// A layer of the merged tree.
+struct Part {
     tree: Tree,
     contents: Box<dyn Contents>,
     /// The merged tree's sets of attributes, by the layer's own.
     sets: Vec<Option<XattrSet>>,
+    /// Its directories whose attributes are those of a directory below.
+    passed: HashSet<InodeIndex>,
+    has_opaque_root: bool,
+}
+
+impl LayerTree for Part {
+    fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    fn has_opaque_root(&self) -> bool {
+        self.has_opaque_root
+    }
 }
 
 /// A directory whose entries are being added.
 struct Level {
     directory: InodeIndex,
+    fate: Fate,
     entries: vec::IntoIter<(Name, Vec<Origin>)>,
 }
 
-struct Merger {
-    layers: Vec<Layer>,
+struct Merger<'a> {
+    layers: Vec<Part>,
     tree: Tree,
     /// By inode of the merged tree.
     origins: Vec<Origin>,
     /// Files with several names.
     known: HashMap<Origin, InodeIndex>,
+    links: Links,
+    options: &'a Options,
+    /// Directories that are left out if they are empty.
+    provisional: Vec<InodeIndex>,
     stack: Vec<Level>,
 }
 
-impl Merger {
+impl Merger<'_> {
     fn merge(&mut self) -> Result<(), (PathBuf, TreeError)> {
         let roots: Vec<Origin> =
             (0..self.layers.len()).rev().map(|layer| (layer, InodeIndex::ROOT)).collect();
@@ -81,23 +117,24 @@ impl Merger {
             self.origins.push((0, InodeIndex::ROOT));
             return Ok(());
         };
-        self.tree.get_mut(InodeIndex::ROOT).metadata = self.metadata(*top);
+        self.tree.get_mut(InodeIndex::ROOT).metadata = self.metadata(self.described(&roots, *top));
         self.origins.push(*top);
-        self.descend(InodeIndex::ROOT, &roots);
+        self.descend((InodeIndex::ROOT, Fate::Taken), &parts(&self.layers, &roots));
         while let Some(level) = self.stack.last_mut() {
-            let parent = level.directory;
+            let at = (level.directory, level.fate);
             match level.entries.next() {
                 Some((name, origins)) => self
-                    .add(parent, name, &origins)
-                    .map_err(|error| (to_path(self.tree.path(parent)), error))?,
+                    .add(at, name, &origins)
+                    .map_err(|error| (to_path(self.tree.path(at.0)), error))?,
                 None => drop(self.stack.pop()),
             }
         }
+        remove_empty(&mut self.tree, &self.provisional);
         Ok(())
     }
 
     /// Descends into a merged directory; `parts` are the directories of its layers, the topmost first.
-    fn descend(&mut self, directory: InodeIndex, parts: &[Origin]) {
+    fn descend(&mut self, (directory, fate): (InodeIndex, Fate), parts: &[Origin]) {
         let mut entries = BTreeMap::<Name, Vec<Origin>>::new();
         for (layer, inode) in parts {
             let tree = self.layers.get(*layer).map(|layer| &layer.tree);
@@ -107,52 +144,66 @@ impl Merger {
             }
         }
         let entries: Vec<_> = entries.into_iter().collect();
-        self.stack.push(Level { directory, entries: entries.into_iter() });
+        self.stack.push(Level { directory, fate, entries: entries.into_iter() });
     }
 
-    /// Adds a name; `origins` are the inodes of the layers that have it, the topmost first.
-    fn add(&mut self, parent: InodeIndex, name: Name, origins: &[Origin]) -> Result<(), TreeError> {
-        let Some((top, layer)) =
-            origins.first().and_then(|top| Some((*top, self.layers.get(top.0)?)))
-        else {
+    /// Adds a name in a directory with a fate; `origins` are the inodes of the layers that have it, the topmost first.
+    fn add(
+        &mut self,
+        (parent, above): (InodeIndex, Fate),
+        name: Name,
+        origins: &[Origin],
+    ) -> Result<(), TreeError> {
+        let Some(top) = origins.first().map(|top| self.links.follow(*top)) else {
             return Ok(());
         };
+        let Some(inode) = self.layers.get(top.0).map(|layer| layer.tree.get(top.1)) else {
+            return Ok(());
+        };
+        let is_directory = inode.as_directory().is_some();
+        let fate = self.fate(parent, &name, (above, is_directory));
+        if fate == Fate::LeftOut {
+            return Ok(());
+        }
         if let Some(known) = self.known.get(&top) {
             return self.tree.link(parent, name, *known);
         }
-        let inode = layer.tree.get(top.1);
-        let (kind, has_links) = match &inode.kind {
-            Kind::Directory(_) => (Kind::directory(), false),
-            kind => (kind.clone(), inode.nlink() > 1),
-        };
-        let metadata = self.metadata(top);
+        let has_links = !is_directory && (inode.nlink() > 1 || self.links.lead_to(top));
+        let kind = if is_directory { Kind::directory() } else { inode.kind.clone() };
+        let metadata = self.metadata(self.described(origins, top));
         let added = self.tree.add(parent, name, metadata, kind)?;
         self.origins.push(top);
-        if has_links {
+        if has_links && !self.options.dereference_hard_links {
             self.known.insert(top, added);
         }
-        if self.tree.get(added).as_directory().is_some() {
-            let parts = self.parts(origins);
-            self.descend(added, &parts);
+        if is_directory {
+            self.provisional.extend((fate == Fate::Provisional).then_some(added));
+            self.descend((added, fate), &parts(&self.layers, origins));
         }
         Ok(())
     }
 
-    /// The directories at the start of a list, down to one that hides those below.
-    fn parts(&self, origins: &[Origin]) -> Vec<Origin> {
-        let mut parts = Vec::new();
-        for (number, index) in origins {
-            let Some(layer) = self.layers.get(*number) else { break };
-            let inode = layer.tree.get(*index);
-            if inode.as_directory().is_none() {
-                break;
-            }
-            parts.push((*number, *index));
-            if is_opaque(&layer.tree, inode) {
-                break;
-            }
+    /// What becomes of a name in a directory with the fate `above`.
+    fn fate(&self, parent: InodeIndex, name: &Name, (above, is_directory): (Fate, bool)) -> Fate {
+        let exclude = &self.options.exclude;
+        if exclude.is_empty() && !exclude.has_exceptions() {
+            return above;
         }
-        parts
+        let parent = self.tree.path(parent);
+        Fate::new(exclude, above, (&parent, name.as_bytes()), is_directory)
+    }
+
+    /// The inode whose attributes an inode has that is the topmost of several: that of the first directory which is not only
+    /// on the way to other files.
+    fn described(&self, origins: &[Origin], top: Origin) -> Origin {
+        let part = |number: usize| self.layers.get(number);
+        let is_directory = |(number, inode): &&Origin| {
+            part(*number).is_some_and(|part| part.tree.get(*inode).as_directory().is_some())
+        };
+        let has_own = |(number, inode): &&Origin| {
+            part(*number).is_some_and(|part| !part.passed.contains(inode))
+        };
+        origins.iter().take_while(is_directory).find(has_own).copied().unwrap_or(top)
     }
 
     fn metadata(&mut self, (layer, inode): Origin) -> Metadata {
@@ -182,7 +233,7 @@ fn to_path(bytes: Vec<u8>) -> PathBuf {
 
 /// The bytes of the files of all layers.
 struct MergedContents {
-    layers: Vec<Layer>,
+    layers: Vec<Part>,
     /// By inode of the merged tree.
     origins: Vec<Origin>,
 }
@@ -239,7 +290,7 @@ impl Content for LayerContent<'_> {
 
 #[cfg(test)]
 mod tests {
-    use lith_transform::make_opaque;
+    use lith_transform::{is_opaque, make_opaque};
     use lith_tree::{MemoryContents, Rdev, dump};
 
     use super::*;

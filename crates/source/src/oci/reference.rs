@@ -1,0 +1,81 @@
+//! Defines [`Reference`], the address of a container image.
+
+use std::{
+    ffi::OsStr,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+/// A container image that is in a directory or an archive.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Reference {
+    pub(super) form: Form,
+    /// The directory or the archive; `-` is an archive on standard input.
+    pub(super) path: PathBuf,
+    /// The name of one of several images there.
+    pub(super) tag: Option<String>,
+}
+
+/// How an image is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    /// A directory in the layout of OCI.
+    Layout,
+    /// A tar of such a directory.
+    Archive,
+    /// A tar as `docker save` writes it.
+    Docker,
+}
+
+const FORMS: [(&str, Form); 3] =
+    [("oci:", Form::Layout), ("oci-archive:", Form::Archive), ("docker-archive:", Form::Docker)];
+
+impl Reference {
+    /// The reference of the form `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]` or `docker-archive:FILE[:TAG]`, as skopeo has
+    /// it: a colon in the path ends it. `None`: it is a plain path.
+    pub(super) fn new(text: &Path) -> Option<Self> {
+        let bytes = text.as_os_str().as_bytes();
+        let prefixed =
+            |(prefix, form): &(&str, Form)| Some((bytes.strip_prefix(prefix.as_bytes())?, *form));
+        let (rest, form) = FORMS.iter().find_map(prefixed)?;
+        let mut parts = rest.splitn(2, |byte| *byte == b':');
+        let path = Path::new(OsStr::from_bytes(parts.next()?)).to_owned();
+        let tag = parts.next().filter(|tag| !tag.is_empty());
+        let tag = tag.map(|tag| String::from_utf8_lossy(tag).into_owned());
+        Some(Self { form, path, tag })
+    }
+}
+
+/// Whether a source is a container image: `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]` or `docker-archive:FILE[:TAG]`.
+#[must_use]
+pub fn is_container(source: &Path) -> bool {
+    Reference::new(source).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_are_those_of_skopeo() {
+        let cases = [
+            ("oci:a/b", Some((Form::Layout, "a/b", None))),
+            ("oci:/a:v1", Some((Form::Layout, "/a", Some("v1")))),
+            ("oci:a:", Some((Form::Layout, "a", None))),
+            ("oci-archive:x.tar:reg/y:1", Some((Form::Archive, "x.tar", Some("reg/y:1")))),
+            ("docker-archive:-", Some((Form::Docker, "-", None))),
+            ("./oci:a", None),
+            ("oci", None),
+            ("docker://a", None),
+        ];
+        for (text, expected) in cases {
+            let found = Reference::new(Path::new(text));
+            let expected = expected.map(|(form, path, tag): (_, &str, Option<&str>)| Reference {
+                form,
+                path: path.into(),
+                tag: tag.map(str::to_owned),
+            });
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}
