@@ -67,3 +67,39 @@ fn an_mtree_of_bsdtar_makes_an_equal_tree() {
     // An mtree has no hard links.
     assert_eq!(printed(args!["diff", "--ignore=links", sample.src(), image]), "");
 }
+
+/// The digest of a tar without members, 1024 zeros.
+const EMPTY: &str = "sha256:5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef";
+
+#[test]
+fn a_container_image_is_built_and_read() {
+    let sample = Sample::new();
+    let (saved, archive) = (sample.path("saved"), sample.path("saved.tar"));
+    fs::create_dir(&saved).unwrap();
+    let config =
+        format!(r#"{{"os":"linux","architecture":"s390x","rootfs":{{"diff_ids":["{EMPTY}"]}}}}"#);
+    let list = r#"[{"Config":"config","RepoTags":["box:latest"],"Layers":["layer.tar"]}]"#;
+    fs::write(saved.join("layer.tar"), [0; 1024]).unwrap();
+    fs::write(saved.join("config"), &config).unwrap();
+    fs::write(saved.join("manifest.json"), list).unwrap();
+    let mut tar = std::process::Command::new("tar");
+    assert!(tar.args(args!["-C", saved, "-cf", archive, "."]).status().unwrap().success());
+
+    let source = format!("docker-archive:{}:box", archive.display());
+    let (image, copy) = (sample.path("image.erofs"), sample.path("copy"));
+    let build =
+        args!["build", "-q", "--platform", "linux/s390x", "--config-file", copy, source, image];
+    printed(build);
+    assert_eq!(fs::read_to_string(&copy).unwrap(), config);
+    assert_eq!(printed(args!["diff", source, image]), "");
+    assert_eq!(printed(args!["ls", source]), "");
+    let other = lith(args!["build", "-q", "--platform", "linux/amd64", source, image]);
+    let said = String::from_utf8(other.stderr).unwrap();
+    assert!(said.ends_with("no image for linux/amd64; there is linux/s390x\n"), "{said}");
+    fs::write(saved.join("layer.tar"), [0; 1536]).unwrap();
+    let mut tar = std::process::Command::new("tar");
+    assert!(tar.args(args!["-C", saved, "-cf", archive, "."]).status().unwrap().success());
+    let damaged = lith(args!["ls", source]);
+    let said = String::from_utf8(damaged.stderr).unwrap();
+    assert!(said.contains("layer.tar has the digest sha256:"), "{said}");
+}
