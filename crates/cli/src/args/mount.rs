@@ -109,6 +109,10 @@ pub(crate) struct Mount {
     #[arg(long, hide = true)]
     pub(crate) server: bool,
 
+    /// Only read ahead, and return when all is in memory
+    #[arg(long, hide = true)]
+    pub(crate) read_ahead: bool,
+
     /// Print who mounts it as JSON: docs/json.md
     #[arg(long, conflicts_with = "foreground")]
     pub(crate) json: bool,
@@ -133,6 +137,13 @@ pub(crate) enum Prefetch {
     Hot,
     /// Everything.
     All,
+}
+
+impl Prefetch {
+    fn name(self) -> String {
+        let value = self.to_possible_value().expect("no choice is hidden from the command line");
+        value.get_name().to_owned()
+    }
 }
 
 /// A way to decode.
@@ -208,6 +219,7 @@ impl Mount {
             threads: None,
             timeout: None,
             server: false,
+            read_ahead: false,
             json: false,
             quiet: false,
         }
@@ -254,15 +266,16 @@ impl Mount {
         }
     }
 
-    /// The arguments with which this program starts the server of this mount.
-    pub(crate) fn server_arguments(&self, settings: &Settings) -> Vec<OsString> {
-        let mut arguments: Vec<OsString> = vec!["mount".into(), "--server".into()];
+    /// The arguments with which this program starts itself, to serve this mount or to read ahead.
+    pub(crate) fn arguments(&self, role: &str, settings: &Settings) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec!["mount".into(), role.into()];
         let mut add = |name: &str, value: Option<OsString>| {
             arguments.extend(value.into_iter().flat_map(|value| [name.into(), value]));
         };
         add("--cache", Some(self.cache.0.to_string().into()));
         add("--stats", self.stats.as_ref().map(Into::into));
         add("--record", self.record.as_ref().map(Into::into));
+        add("--prefetch", Some(self.prefetch.name().into()));
         add("--decode", self.decode.map(|way| way.name().into()));
         add("--workers", self.threads.map(|threads| threads.to_string().into()));
         add("--offset", Some(settings.offset.to_string().into()));
@@ -396,7 +409,7 @@ mod tests {
             "-i",
         ]);
         let mount = parse(&line.chain(["dir"]).collect::<Vec<_>>());
-        let again = mount.server_arguments(&mount.settings());
+        let again = mount.arguments("--server", &mount.settings());
         let again: Vec<_> =
             again.iter().skip(1).map(|argument| argument.to_str().unwrap()).collect();
         let again = parse(&again);

@@ -115,7 +115,7 @@ fn by_kernel(
 ) -> Result<Recorded, Refusal> {
     let mount = Mount::plain(image.to_owned(), folder.path.clone());
     let mut watch = ImageWatch::new(locations, image).map_err(Refusal::Watch)?;
-    let mounting = move || kernel::mount(&mount, &mount.settings());
+    let mounting = move || kernel::mount(&mount, &mount.settings(), false);
     let how = meanwhile(mounting, |timeout| watch.take(timeout)).map_err(Refusal::Watch)?;
     let _mounted = Attached(&folder.path);
     if how != kernel::FROM_FILE {

@@ -19,7 +19,10 @@ use crate::{
 pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcome> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("lith");
-    command.args(request.server_arguments(settings)).stdin(Stdio::null()).stdout(Stdio::piped());
+    command
+        .args(request.arguments("--server", settings))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
     let mut server = memory::limit(&mut command).spawn().context("cannot start the server")?;
     // The server writes one byte when it has mounted.
     let mut byte = [0];

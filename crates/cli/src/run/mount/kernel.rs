@@ -15,9 +15,17 @@ use crate::args::mount::{Mount, Prefetch, Settings};
 /// What [`mount`] returns if the kernel reads the file itself.
 pub(in crate::run) const FROM_FILE: &str = "from the file";
 
-/// Mounts it and returns from what: a block device, the file itself, or a loop device on it. All devices of an image must
-/// be of one kind.
-pub(crate) fn mount(request: &Mount, settings: &Settings) -> io::Result<&'static str> {
+/// Whether the kernel can take what is in memory of the image's file: not if it reads the device behind.
+pub(super) fn reads_memory(request: &Mount, settings: &Settings) -> bool {
+    let is_direct = settings.kernel.iter().any(|option| option == "directio");
+    let is_device = is_block_device(&request.image.image).unwrap_or(false);
+    let can_be_buffered = request.prefetch != Prefetch::Auto || !settings.loop_device;
+    !is_direct && !is_device && can_be_buffered
+}
+
+/// Mounts it and returns from what: a block device, the file itself, or a loop device on it, which reads what is in memory of
+/// the file if some of it is read ahead. All devices of an image must be of one kind.
+pub(crate) fn mount(request: &Mount, settings: &Settings, ahead: bool) -> io::Result<&'static str> {
     let image = request.image.image.canonicalize()?;
     let devices = settings.devices.devices.iter().map(|device| device.canonicalize());
     let devices = devices.collect::<Result<Vec<_>, _>>()?;
@@ -34,11 +42,8 @@ pub(crate) fn mount(request: &Mount, settings: &Settings) -> io::Result<&'static
         if is_device {
             return at((&image, &paths), settings.offset).map(|()| "from the block device");
         }
-        let primary = match request.prefetch {
-            // What is in memory of the file is of use then.
-            Prefetch::Hot | Prefetch::All => Block::buffered(&image, settings.offset)?,
-            Prefetch::Auto | Prefetch::None => Block::new(&image, settings.offset)?,
-        };
+        let block = if ahead { Block::buffered } else { Block::new };
+        let primary = block(&image, settings.offset)?;
         at((primary.path(), &paths), 0).map(|()| "from a loop device")
     };
     if is_device || has_block_devices || settings.loop_device {

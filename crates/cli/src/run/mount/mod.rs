@@ -28,6 +28,9 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     if request.server {
         return server::run(request, &settings);
     }
+    if request.read_ahead {
+        return prefetch::run(request, &settings);
+    }
     // Checked first, because the errors of the kernel and of a server are less clear.
     let image = &request.image.image;
     if image == Path::new("-") {
@@ -48,10 +51,15 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     if !devices.is_empty() {
         settings.devices.devices = devices.into_iter().map(|found| found.path).collect();
     }
-    prefetch::prefetch(request, &settings);
+    if request.foreground {
+        memory::limit_this();
+    }
+    let by_server = request.fuse || request.foreground;
+    let ahead = (by_server || kernel::reads_memory(request, &settings))
+        && prefetch::start(request, &settings);
     let mut by_fuse = "as requested".to_owned();
-    if request.kernel || (!request.fuse && !request.foreground) {
-        match by_kernel(request, &settings)? {
+    if request.kernel || !by_server {
+        match by_kernel(request, &settings, ahead)? {
             Choice::Mounted(how) => return show(request, "kernel", how),
             Choice::Fuse(reason) if request.json => by_fuse = reason,
             Choice::Fuse(reason) => print(request, &format!("by FUSE: {reason}")),
@@ -61,7 +69,6 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
         anyhow::bail!("the mount option `{option}` is for the kernel's driver only");
     }
     if request.foreground {
-        memory::limit_this();
         return server::run(request, &settings);
     }
     let outcome = daemon::run(request, &settings)?;
@@ -90,7 +97,7 @@ enum Choice {
     Fuse(String),
 }
 
-fn by_kernel(request: &Mount, settings: &Settings) -> anyhow::Result<Choice> {
+fn by_kernel(request: &Mount, settings: &Settings, ahead: bool) -> anyhow::Result<Choice> {
     let refused = match settings.needs_fuse() {
         Some(option) => format!("the kernel's driver has no {option}"),
         None if request.image.trust.root_hash.is_some() => {
@@ -99,7 +106,7 @@ fn by_kernel(request: &Mount, settings: &Settings) -> anyhow::Result<Choice> {
         None if !rustix::process::geteuid().is_root() => {
             "only root mounts by the kernel".to_owned()
         }
-        None => match kernel::mount(request, settings) {
+        None => match kernel::mount(request, settings, ahead) {
             Ok(how) => {
                 if !request.json {
                     print(request, &format!("by the kernel's EROFS, {how}"));

@@ -1,28 +1,55 @@
-//! Reads ahead what is read first of an image, before it is mounted.
+//! Reads ahead what is read first of an image, beside the programs that use it.
 
-use std::{fs::File, io, iter, ops::Range};
+use std::{
+    fs::File,
+    io, iter,
+    ops::Range,
+    os::unix::{fs::FileExt, process::CommandExt},
+    process::{Command, Stdio},
+    thread,
+};
 
 use lith::reader::Image;
 use rustix::fs::{Advice, fadvise};
 
 use crate::{
     args::mount::{Mount, Prefetch, Settings},
+    exit::Outcome,
     run::subject,
 };
 
-/// The kernel reads no more at once than its read-ahead is, which is seldom less.
-const STEP: u64 = 128 << 10;
+/// Bytes that are read at once. A device does what it is asked for in order: a program that reads something else waits for
+/// no more than one step.
+const STEP: u64 = 512 << 10;
 
-/// Begins to read into memory what is requested; the device is busy with it when this returns. It is an offer: what can't be
-/// read is for the mount to report.
-pub(super) fn prefetch(request: &Mount, settings: &Settings) {
-    if let Ok(file) = File::open(&request.image.image)
-        && let Ok(ranges) = ranges(request, settings)
-    {
-        for range in ranges {
-            let _offered = ahead(&file, settings.offset, range);
-        }
+/// Starts a process that reads into memory what is requested, and returns whether there is any of that. It is an offer: what
+/// can't be read is for the mount to report.
+///
+/// Started before the image is mounted, it is ahead of the programs: what they must read themselves costs more, as the kernel
+/// reads ahead of them into what isn't read first.
+pub(super) fn start(request: &Mount, settings: &Settings) -> bool {
+    if !ranges(request, settings).is_ok_and(|ranges| !ranges.is_empty()) {
+        return false;
     }
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("lith").args(request.arguments("--read-ahead", settings));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // It has its own end, whatever becomes of the terminal.
+    command.process_group(0);
+    let Ok(mut reader) = command.spawn() else { return false };
+    // A server would keep it as a zombie.
+    let _detached = thread::Builder::new().spawn(move || reader.wait());
+    true
+}
+
+/// Reads it, one step after another (`lith mount --read-ahead`).
+pub(super) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcome> {
+    let file = File::open(&request.image.image)?;
+    let mut buf = vec![0; usize::try_from(STEP)?];
+    for step in steps(&ranges(request, settings)?) {
+        read(&file, (settings.offset, step), &mut buf)?;
+    }
+    Ok(Outcome::Success)
 }
 
 /// The ranges of the image, in bytes.
@@ -38,12 +65,58 @@ fn ranges(request: &Mount, settings: &Settings) -> anyhow::Result<Vec<Range<u64>
     })
 }
 
-fn ahead(file: &File, offset: u64, range: Range<u64>) -> io::Result<()> {
-    let mut start = range.start;
-    while start < range.end {
-        let len = STEP.min(range.end - start);
-        fadvise(file, offset.saturating_add(start), len.try_into().ok(), Advice::WillNeed)?;
-        start += len;
+/// The steps of all ranges in the order of their use: each range is in that order itself, and all are used at the same time.
+/// The shortest begins, which holds inodes.
+fn steps(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut steps = Vec::new();
+    for range in ranges {
+        let len = range.end.saturating_sub(range.start);
+        for done in (0..len).step_by(usize::try_from(STEP).unwrap_or(usize::MAX)) {
+            let share = (u128::from(done) << 64) / u128::from(len);
+            let start = range.start + done;
+            steps.push((share, len, start..start.saturating_add(STEP).min(range.end)));
+        }
+    }
+    steps.sort_by_key(|(share, len, _)| (*share, *len));
+    steps.into_iter().map(|(_, _, step)| step).collect()
+}
+
+/// Reads a step, and returns when it is in memory.
+fn read(file: &File, (offset, step): (u64, Range<u64>), buf: &mut [u8]) -> io::Result<()> {
+    let (start, mut len) = (offset.saturating_add(step.start), step.end - step.start);
+    // One request; a read alone is as many as the read-ahead of the device makes of it.
+    fadvise(file, start, len.try_into().ok(), Advice::WillNeed)?;
+    let mut at = start;
+    while len > 0 {
+        let now = usize::try_from(len).unwrap_or(usize::MAX).min(buf.len());
+        let read = file.read_at(buf.get_mut(..now).unwrap_or_default(), at)? as u64;
+        if read == 0 {
+            return Ok(());
+        }
+        (at, len) = (at + read, len - read.min(len));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read_beside_each_other_in_steps() {
+        let found = steps(&[0..2 * STEP, 10 * STEP..14 * STEP + 1, 5..9]);
+        let step = |at: u64| at * STEP..(at + 1) * STEP;
+        let expected = [
+            5..9,
+            step(0),
+            step(10),
+            step(11),
+            step(12),
+            step(1),
+            step(13),
+            14 * STEP..14 * STEP + 1,
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(steps(&[]), []);
+    }
 }
