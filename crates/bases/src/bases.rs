@@ -3,6 +3,7 @@
 use std::{
     collections::HashSet,
     io,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -19,19 +20,28 @@ use lith_tree::{Content, ContentError, DataRange};
 
 use crate::{
     BaseError, Search, check_digest, find,
-    identity::{bytes_of, identify},
+    identity::{bytes_of, identify, identify_by_head},
 };
 
 /// The number of all packed inodes together among known contents.
 pub(crate) const ALL_PACKED: u32 = u32::MAX;
 
-/// Images that another image refers to, all of whose bytes were compared with what is known of them.
+/// What of bases an image records, by which they are told from other files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Identity {
+    /// The digest of all their bytes, which are read, and compared with digests that are recorded already.
+    Whole,
+    /// Their length and beginning; digests only as they are recorded already.
+    Head,
+}
+
+/// Images that another image refers to.
 #[derive(Debug, Default)]
 pub struct Bases {
     images: Vec<Opened>,
     files: Vec<BaseFile>,
-    /// The regular files of all images that have content, each once: the image's number and the NID. Their numbers in
-    /// known contents are those in this list.
+    /// The regular files of all images that have content, each once, if all bytes were read: the image's number and the
+    /// NID. Their numbers in known contents are those in this list.
     contents: Vec<(usize, Nid)>,
 }
 
@@ -68,27 +78,35 @@ impl Bases {
     ///
     /// # Errors
     /// [`BaseError`] names the first file that is missing, wrong, or no image.
-    pub fn open(paths: &[PathBuf], search: &Search) -> Result<Self, BaseError> {
+    pub fn open(paths: &[PathBuf], search: &Search, identity: Identity) -> Result<Self, BaseError> {
         let mut bases = Self::default();
         for path in paths {
-            bases.add(path, search)?;
+            bases.add(path, search, identity)?;
         }
         Ok(bases)
     }
 
-    fn add(&mut self, path: &Path, search: &Search) -> Result<(), BaseError> {
+    fn add(&mut self, path: &Path, search: &Search, identity: Identity) -> Result<(), BaseError> {
         let open = |source| BaseError::Open { path: path.to_owned(), source };
+        let base_of = match identity {
+            Identity::Whole => identify,
+            Identity::Head => identify_by_head,
+        };
         let own = Arc::new(FileDevice::open(path).map_err(open)?);
-        let base = identify(&own, bytes_of(&own, path)?, path)?;
+        let base = base_of(&own, bytes_of(&own, path)?, path)?;
         let mut files = vec![self.file(base, path, &own)];
         let mut devices: Vec<Box<dyn ReadAt>> = vec![Box::new(own)];
         for found in find(path, 0, search)? {
-            let base = if let Some(base) = found.base {
-                check_digest(&found.device, &base, &found.path)?;
-                base
-            } else {
-                let bytes = bytes_of(&found.device, &found.path)?;
-                identify(&found.device, bytes, &found.path)?
+            let base = match found.base {
+                Some(base) if identity == Identity::Head => base,
+                Some(base) if base.has_digest() => {
+                    check_digest(&found.device, &base, &found.path)?;
+                    base
+                }
+                _ => {
+                    let bytes = bytes_of(&found.device, &found.path)?;
+                    base_of(&found.device, bytes, &found.path)?
+                }
             };
             let device = Arc::new(found.device);
             files.push(self.file(base, &found.path, &device));
@@ -96,22 +114,36 @@ impl Bases {
         }
         let failed = |source| BaseError::Image { path: path.to_owned(), source };
         let image = Image::open_with(devices, lith_reader::Options::default()).map_err(failed)?;
-        let mut nids = HashSet::new();
-        for file in image.files() {
-            let inode = file.map_err(failed)?.inode;
-            let is_first = inode.file_type == FileType::Regular && nids.insert(inode.nid);
-            if is_first && inode.size > 0 {
-                self.contents.push((self.images.len(), inode.nid));
-            }
+        if identity == Identity::Whole {
+            self.list(&image).map_err(failed)?;
         }
         self.images.push(Opened { path: path.to_owned(), image, files });
         Ok(())
     }
 
+    /// Lists the contents of the image that is opened next.
+    fn list(&mut self, image: &Image) -> Result<(), lith_reader::Error> {
+        let mut nids = HashSet::new();
+        for file in image.files() {
+            let inode = file?.inode;
+            let is_first = inode.file_type == FileType::Regular && nids.insert(inode.nid);
+            if is_first && inode.size > 0 {
+                self.contents.push((self.images.len(), inode.nid));
+            }
+        }
+        Ok(())
+    }
+
     /// The number of a file, which is added unless it is there already.
     fn file(&mut self, base: Base, path: &Path, device: &Arc<FileDevice>) -> usize {
-        let same =
-            |file: &BaseFile| (file.base.digest, file.base.bytes) == (base.digest, base.bytes);
+        let id = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
+        let own = id(path);
+        let has_digest = base.has_digest();
+        let same = |file: &BaseFile| {
+            let is_known = has_digest && file.base.digest == base.digest;
+            let is_same_file = own.is_some() && id(&file.path) == own;
+            file.base.bytes == base.bytes && (is_known || is_same_file)
+        };
         self.files.iter().position(same).unwrap_or_else(|| {
             let device = Arc::clone(device);
             self.files.push(BaseFile { path: path.to_owned(), device, base });

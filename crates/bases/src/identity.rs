@@ -20,22 +20,29 @@ const STEP: usize = 1 << 20;
 /// # Errors
 /// [`BaseError::Read`].
 pub fn identify(device: &dyn ReadAt, bytes: u64, path: &Path) -> Result<Base, BaseError> {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
-    let head = head_of(device, bytes, path)?;
-    Ok(Base {
-        uuid: uuid_of(&head),
-        digest: digest_of(device, bytes, path)?,
-        head: sha256(&head),
-        bytes,
-        name,
-    })
+    let base = identify_by_head(device, bytes, path)?;
+    Ok(Base { digest: digest_of(device, bytes, path)?, ..base })
 }
 
-/// Checks that a file of the right length and beginning has all the bytes of a base.
+/// As [`identify`], without the digest of all bytes: only the beginning is read.
+pub(crate) fn identify_by_head(
+    device: &dyn ReadAt,
+    bytes: u64,
+    path: &Path,
+) -> Result<Base, BaseError> {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
+    let head = head_of(device, bytes, path)?;
+    Ok(Base { uuid: uuid_of(&head), digest: [0; 32], head: sha256(&head), bytes, name })
+}
+
+/// Checks that a file of the right length and beginning has all the bytes of a base, if its digest is known.
 ///
 /// # Errors
 /// [`BaseError::Changed`] if it has others, or [`BaseError::Read`].
 pub fn check_digest(device: &dyn ReadAt, base: &Base, path: &Path) -> Result<(), BaseError> {
+    if !base.has_digest() {
+        return Ok(());
+    }
     let digest = digest_of(device, base.bytes, path)?;
     if digest == base.digest { Ok(()) } else { Err(BaseError::Changed { path: path.to_owned() }) }
 }
@@ -114,9 +121,10 @@ fn superblock_in(head: &[u8]) -> Option<Superblock> {
     superblock.and_then(|bytes| Superblock::parse(bytes).ok())
 }
 
-/// A digest as the tag of a device: its 64 hexadecimal digits fill the tag.
+/// A digest as the tag of a device: its 64 hexadecimal digits fill the tag. That of the beginning if there is no other.
 pub(crate) fn tag_of(base: &Base) -> Vec<u8> {
-    base.digest.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect()
+    let digest = if base.has_digest() { base.digest } else { base.head };
+    digest.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect()
 }
 
 fn uuid_text(uuid: [u8; 16]) -> String {

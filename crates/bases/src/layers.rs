@@ -1,19 +1,17 @@
 //! Tells how the files of a tree are stored that is made of images: of one image, or of several as layers.
 
-use std::num::NonZeroUsize;
+use std::{collections::HashMap, num::NonZeroUsize};
 
 use lith_builder::{Known, KnownParts, KnownPcluster};
-use lith_format::addr::BlockBits;
+use lith_format::{
+    addr::{BlockBits, Nid},
+    file_type::FileType,
+};
 use lith_parallel::try_map;
-use lith_reader::{Error, Extent};
+use lith_reader::{Extent, Inode};
 use lith_tree::{InodeIndex, Kind, Tree};
 
-use crate::{
-    BaseError, Bases,
-    bases::{Addresses, Opened},
-    packed,
-    stored::Stored,
-};
+use crate::{BaseError, Bases, bases::Opened, packed, stored::Stored};
 
 /// What becomes of the content of images of which a tree is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,14 +57,17 @@ impl Bases {
         let stored: Vec<_> = (0..self.images().len())
             .map(|image| Stored { addresses: &addresses, image, packed: packed.offset(image) })
             .collect();
-        let files = files(tree);
+        let origins = origins(tree, self.images())?;
         let parts = try_map(
-            &files,
+            &origins,
             workers,
             || (),
-            |(), inode| parts_of(&stored, &addresses, &tree.path(*inode)),
+            |(), origin| match stored.get(origin.image) {
+                Some(stored) => parts_of(stored, origin.nid),
+                None => Ok(KnownParts::Extents(Vec::new())),
+            },
         )?;
-        known.own = files.into_iter().zip(parts).collect();
+        known.own = origins.iter().map(|origin| origin.inode).zip(parts).collect();
         Ok(known)
     }
 
@@ -77,44 +78,98 @@ impl Bases {
     }
 }
 
-/// The regular files that have content.
-fn files(tree: &Tree) -> Vec<InodeIndex> {
-    let mut inode = InodeIndex::ROOT;
-    let mut files = Vec::new();
-    while inode < tree.next_index() {
-        if matches!(tree.get(inode).kind, Kind::Regular { size: 1.. }) {
-            files.push(inode);
-        }
-        inode = inode.next();
-    }
-    files
+/// Where a file of the tree comes from.
+struct Origin {
+    inode: InodeIndex,
+    image: usize,
+    nid: Nid,
 }
 
-/// How the file at a path is stored: in the topmost image that has the path, since that hides all others.
-fn parts_of(
-    stored: &[Stored<'_>],
-    addresses: &Addresses<'_>,
-    path: &[u8],
-) -> Result<KnownParts, BaseError> {
-    let mut missing = KnownParts::Extents(Vec::new());
-    for stored in stored.iter().rev() {
-        let Some(Opened { path: image_path, image, .. }) = addresses.opened(stored.image) else {
-            continue;
-        };
-        let failed = |source| BaseError::Image { path: image_path.clone(), source };
-        let inode = match image.resolve(path) {
-            Err(Error::NotFound { .. } | Error::NotADirectory { .. }) => continue,
-            found => found.map_err(failed)?,
-        };
-        let extents = image.extents(&inode).map_err(failed)?;
-        let extents: Vec<Extent> = extents.collect::<Result<_, _>>().map_err(failed)?;
-        missing = match stored.storage(&extents) {
-            Some(whole) => KnownParts::Whole(whole),
-            None => KnownParts::Extents(pclusters(stored, &extents)),
-        };
-        break;
+/// A directory of the tree, and the directories of images that it is made of, the topmost first.
+type Level = (InodeIndex, Vec<(usize, Inode)>);
+
+/// Where the regular files come from that have content: each from the topmost image that has its path, since that hides all
+/// others.
+fn origins(tree: &Tree, images: &[Opened]) -> Result<Vec<Origin>, BaseError> {
+    let (mut origins, mut is_found) = (Vec::new(), vec![false; tree.len()]);
+    let mut roots = Vec::new();
+    for (number, Opened { path, image, .. }) in images.iter().enumerate().rev() {
+        let root = image.inode(image.superblock().root_nid);
+        let failed = |source| BaseError::Image { path: path.clone(), source };
+        roots.push((number, root.map_err(failed)?));
     }
-    Ok(missing)
+    let mut stack: Vec<Level> = vec![(InodeIndex::ROOT, roots)];
+    while let Some((inode, directories)) = stack.pop() {
+        let Some(directory) = tree.get(inode).as_directory() else { continue };
+        let found = entries(&directories, images)?;
+        for (name, child) in directory.entries() {
+            let Some(found) = found.get(name.as_bytes()) else { continue };
+            match tree.get(child).kind {
+                Kind::Directory(_) => stack.push((child, only_directories(found, images)?)),
+                Kind::Regular { size: 1.. } => {
+                    let is_new = |done: &mut bool| !std::mem::replace(done, true);
+                    if let Some((image, nid)) = found.first()
+                        && is_found.get_mut(child.index()).is_some_and(is_new)
+                    {
+                        origins.push(Origin { inode: child, image: *image, nid: *nid });
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(origins)
+}
+
+/// The inodes of images that a name leads to, the topmost first.
+type Inodes = Vec<(usize, Nid)>;
+
+/// The names in directories of images.
+fn entries(
+    directories: &[(usize, Inode)],
+    images: &[Opened],
+) -> Result<HashMap<Vec<u8>, Inodes>, BaseError> {
+    let mut names: HashMap<_, Inodes> = HashMap::new();
+    for (number, inode) in directories {
+        let Some(Opened { path, image, .. }) = images.get(*number) else { continue };
+        let failed = |source| BaseError::Image { path: path.clone(), source };
+        for entry in image.read_dir(inode).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            names.entry(entry.name).or_default().push((*number, entry.nid));
+        }
+    }
+    Ok(names)
+}
+
+fn only_directories(
+    found: &[(usize, Nid)],
+    images: &[Opened],
+) -> Result<Vec<(usize, Inode)>, BaseError> {
+    let mut directories = Vec::new();
+    for (number, nid) in found {
+        let Some(Opened { path, image, .. }) = images.get(*number) else { continue };
+        let failed = |source| BaseError::Image { path: path.clone(), source };
+        let inode = image.inode(*nid).map_err(failed)?;
+        if inode.file_type == FileType::Directory {
+            directories.push((*number, inode));
+        }
+    }
+    Ok(directories)
+}
+
+/// How a file of an image is stored.
+fn parts_of(stored: &Stored<'_>, nid: Nid) -> Result<KnownParts, BaseError> {
+    let Some(Opened { path, image, .. }) = stored.addresses.opened(stored.image) else {
+        return Ok(KnownParts::Extents(Vec::new()));
+    };
+    let failed = |source| BaseError::Image { path: path.clone(), source };
+    let inode = image.inode(nid).map_err(failed)?;
+    let extents = image.extents(&inode).map_err(failed)?;
+    let extents: Vec<Extent> = extents.collect::<Result<_, _>>().map_err(failed)?;
+    Ok(match stored.storage(&extents) {
+        Some(whole) => KnownParts::Whole(whole),
+        None => KnownParts::Extents(pclusters(stored, &extents)),
+    })
 }
 
 /// The extents of a file that have pclusters of their own.

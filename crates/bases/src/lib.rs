@@ -15,7 +15,7 @@ mod layers;
 mod packed;
 mod stored;
 
-pub use bases::Bases;
+pub use bases::{Bases, Identity};
 pub use error::BaseError;
 pub use find::{Found, Search, find, find_for, has_devices, read_note};
 pub use identity::{check_digest, identify};

@@ -4,6 +4,7 @@ use lith_builder::{KnownPcluster, KnownStorage, KnownStretch};
 use lith_format::{
     addr::{Blkaddr, BlockBits},
     compression::Algorithm,
+    features::Incompat,
 };
 use lith_reader::{Extent, ExtentKind, Place};
 
@@ -23,6 +24,15 @@ impl Stored<'_> {
         self.addresses.block
     }
 
+    /// Whether compressed data is at the end of its pcluster, as readers of the new image expect. In images that Linux before
+    /// 5.4 reads it is not.
+    fn is_padded(&self) -> bool {
+        let opened = self.addresses.opened(self.image);
+        opened.is_some_and(|opened| {
+            opened.image.superblock().incompat.contains(Incompat::LZ4_0PADDING)
+        })
+    }
+
     /// The slot of the device, the first block there and in the unified address space.
     fn place(&self, extent: &Extent) -> Option<(u16, Blkaddr, Blkaddr)> {
         let Place::Device(at) = extent.place else { return None };
@@ -33,7 +43,9 @@ impl Stored<'_> {
     pub(crate) fn pcluster(&self, extent: &Extent) -> Option<KnownPcluster> {
         let size = u64::from(self.block().size());
         let (algorithm, partial) = match extent.kind {
-            ExtentKind::Compressed { algorithm, partial } => (Some(algorithm), partial),
+            ExtentKind::Compressed { algorithm, partial } if self.is_padded() => {
+                (Some(algorithm), partial)
+            }
             // What is rotated by nothing is not rotated.
             ExtentKind::Plain { interlaced } if !interlaced || extent.la.is_multiple_of(size) => {
                 (None, false)

@@ -14,8 +14,8 @@ use lith_tree::{
 
 use crate::{
     Compression, Context, DataImport, Digest, Fragments, IndexForm, Input, Known, KnownContents,
-    KnownDevice, KnownExtent, KnownFile, KnownPcluster, KnownStorage, KnownStretch, Options, Order,
-    Output,
+    KnownDevice, KnownExtent, KnownFile, KnownParts, KnownPcluster, KnownStorage, KnownStretch,
+    Options, Order, Output,
     pack::pack,
     place::{Ends, SizedInodes, place},
     plan::{Geometry, Plan, plan},
@@ -205,6 +205,27 @@ fn known_content_is_found_by_its_bytes_and_referred_to() {
             (stored.get(files.inodes[0]).data, stored.next),
             (FileData::Flat { start: 1 }, 3)
         );
+    }
+}
+
+#[test]
+fn files_of_layers_are_read_only_to_be_copied() {
+    let files = files(&[text(1, 9000), text(2, 9000)]);
+    let contents = KnownFiles(files.input(), &files.inodes);
+    let stored = KnownStorage::Pclusters { extents: vec![known_pcluster(9000, 7)], tail: None };
+    let whole = files.input().open(files.inodes[0]).unwrap();
+    for copied in [None, Some(&*whole)] {
+        let mut layers = known_lz4(&contents);
+        layers.copied = copied;
+        layers.own.insert(files.inodes[0], KnownParts::Whole(stored.clone()));
+        let input = files.input().with_known(&layers);
+        let options = Options::uncompressed();
+        let plan = plan(input, &options, &context()).unwrap();
+        let analysis = scanned(input, &plan);
+        let digest = copied.map(|_| Digest::of_content(&text(1, 9000)));
+        let unread = Unread::Known(Cow::Borrowed(&stored), digest);
+        assert_eq!(analysis.unread, [(files.inodes[0], unread)]);
+        assert_eq!(analysis.files, files.inodes[1..]);
     }
 }
 

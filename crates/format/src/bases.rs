@@ -14,6 +14,8 @@
 //! | 12 | u32 | bytes of header and records | | 80 | u64 | bytes of the device |
 //! | 16 | u32 | CRC-32C of all that, with zeros here | | 88 | u16 | bytes of the name |
 //! | 20 | 12 | zeros | | 90 | 6 | zeros |
+//!
+//! The SHA-256 of all bytes is zeros if it is not known: then length and beginning identify the device.
 
 use alloc::vec::Vec;
 
@@ -71,7 +73,7 @@ const _: () = assert!(size_of::<RawRecord>() == 96);
 pub struct Base {
     /// The UUID of the image in it; zeros if it has none.
     pub uuid: [u8; 16],
-    /// SHA-256 of all its bytes.
+    /// SHA-256 of all its bytes; zeros if it is not known.
     pub digest: [u8; 32],
     /// SHA-256 of its first [`HEAD_SIZE`] bytes.
     pub head: [u8; 32],
@@ -79,6 +81,14 @@ pub struct Base {
     pub bytes: u64,
     /// Its name, without a directory.
     pub name: Vec<u8>,
+}
+
+impl Base {
+    /// Whether the digest of all bytes is known.
+    #[must_use]
+    pub fn has_digest(&self) -> bool {
+        self.digest != [0; 32]
+    }
 }
 
 /// Why a note can't be used.

@@ -79,7 +79,8 @@ fn block_at(
     }
 }
 
-/// The files whose bytes are those of a known file.
+/// The files whose bytes are those of a known file. Those of the tree that are known are not read, unless they are copied:
+/// then the copy is compared with what was read.
 pub(super) fn find<'a>(
     geometry: Geometry<'a>,
     scanner: &Scanner<'_>,
@@ -88,15 +89,21 @@ pub(super) fn find<'a>(
     let Geometry { input, .. } = geometry;
     let known = &input.known.files;
     let sizes: HashSet<_> = known.iter().map(|known| known.size).collect();
-    let is_candidate = |inode: &&InodeIndex| {
-        sizes.contains(&input.size(**inode)) || own(geometry, **inode).is_some()
-    };
-    let candidates: Vec<_> = files.iter().filter(is_candidate).copied().collect();
+    let copies = input.known.copied.is_some();
+    let (mut found, mut candidates) = (Vec::new(), Vec::new());
+    for inode in files {
+        match own(geometry, *inode) {
+            Some(stored) if !copies => {
+                found.push((*inode, Unread::Known(Cow::Borrowed(stored), None)));
+            }
+            own if own.is_some() || sizes.contains(&input.size(*inode)) => candidates.push(*inode),
+            _ => {}
+        }
+    }
     let mut by_digest: HashMap<_, Vec<_>> = HashMap::new();
     for known in known {
         by_digest.entry((known.size, known.digest.0)).or_default().push(known);
     }
-    let mut found = Vec::new();
     for scanned in scanner.scan(Task::Digest, &candidates)? {
         if let Some(stored) = own(geometry, scanned.inode) {
             let unread = Unread::Known(Cow::Borrowed(stored), Some(scanned.digest));

@@ -10,7 +10,8 @@ use super::common::{DeviceArgs, WorkersArgs};
     long_about = "Makes an image of several images, as overlayfs shows them: names of a later one hide those of the images \
         before it, directories are merged unless they are opaque, and whiteouts stay, for layers below. The new image \
         refers to the layers as its bases (see `lith build --base`), or gets copies of what they hold; nothing is \
-        compressed again but ends of files that are stored beside inodes.",
+        compressed again but ends of files that are stored beside inodes. Of layers that are referred to only metadata is \
+        read, so the new image knows them by UUID, length and beginning; --digests reads all of them.",
     after_long_help = "\
 Examples:
   lith merge base.erofs app.erofs -o merged.erofs
@@ -28,6 +29,10 @@ pub(crate) struct Merge {
     /// Copy the content of the layers as it is; the new image needs none of them
     #[arg(long)]
     pub(crate) copy: bool,
+
+    /// Record the SHA-256 of all bytes of each layer, with which `lith check` compares them
+    #[arg(long, conflicts_with = "copy")]
+    pub(crate) digests: bool,
 
     #[command(flatten)]
     pub(crate) devices: DeviceArgs,

@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub(crate) fn run(request: &Merge, messages: MessageArgs) -> anyhow::Result<Outcome> {
-    let Merge { layers, output, copy, devices, workers } = request;
+    let Merge { layers, output, copy, digests, devices, workers } = request;
     let search = devices.search();
     let open = || {
         let images = layers.iter().map(|layer| open_image(layer, &search));
@@ -28,7 +28,11 @@ pub(crate) fn run(request: &Merge, messages: MessageArgs) -> anyhow::Result<Outc
         let builder = Builder::source(merged).options(|all| *all = options);
         let builder = builder.workers(workers.count()).search(search.clone());
         let builder = layers.iter().fold(builder, Builder::base);
-        Ok(if *copy { builder.copied_layers() } else { builder.layers() })
+        Ok(match (copy, digests) {
+            (true, _) => builder.copied_layers(),
+            (false, true) => builder.digested_layers(),
+            (false, false) => builder.layers(),
+        })
     };
     build::make(open, output, !messages.quiet)?;
     Ok(Outcome::Success)

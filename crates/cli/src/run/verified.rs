@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, path::Path, thread};
 
 use anyhow::Context;
 use lith::{
-    bases::{self, Found, check_digest},
+    bases::{self, Base, Found, check_digest},
     device::{OffsetDevice, ReadAt},
     verity::{self, SuperblockError, VerifiedDevice, VerityError, find_appended, image_bytes},
 };
@@ -54,7 +54,7 @@ pub(crate) fn bases(
 fn verified_base(found: Found) -> anyhow::Result<Box<dyn ReadAt>> {
     let Found { path, device, base } = found;
     let place = || Place(&path).to_string();
-    let Some(base) = base else {
+    let Some(base) = base.filter(Base::has_digest) else {
         anyhow::bail!("{}: can't be verified: the image has no digest of it", place());
     };
     let workers = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);

@@ -9,7 +9,7 @@ use std::{
     thread,
 };
 
-use lith_bases::Search;
+use lith_bases::{Identity, Search};
 use lith_builder::{Compression, Context, Files, Options, Preset, Rule};
 use lith_codec::Compressor;
 use lith_format::kernel::KernelVersion;
@@ -222,9 +222,16 @@ impl<'a> Builder<'a> {
     }
 
     /// The bases are the layers that the source was made of by [`merge`](crate::source::merge), or the one image whose
-    /// tree it is: where its files are stored is known without searching.
+    /// tree it is: where its files are stored is known without searching. Their content is not read, and the image names
+    /// them by length and beginning.
     pub const fn layers(mut self) -> Self {
-        self.job.role = Role::Layers;
+        self.job.role = Role::Layers(Identity::Head);
+        self
+    }
+
+    /// As [`Self::layers`], but reads all bytes of them, and names them by their digests.
+    pub const fn digested_layers(mut self) -> Self {
+        self.job.role = Role::Layers(Identity::Whole);
         self
     }
 

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use lith_bases::{Bases, Reuse, Search};
+use lith_bases::{Bases, Identity, Reuse, Search};
 use lith_builder::{BuildError, Context, DataImport, Input, Known, Options, Output, Report};
 use lith_format::addr::BlockBits;
 use lith_observer::Observer;
@@ -67,7 +67,7 @@ pub(crate) enum Role {
     /// The image refers to those bytes of its source that they hold.
     Searched,
     /// The source is made of them, and the image refers to them.
-    Layers,
+    Layers(Identity),
     /// The source is made of them, and the image gets copies of what they hold.
     Copied,
 }
@@ -84,7 +84,11 @@ pub(crate) fn make(
     job: &Job<'_>,
 ) -> Result<Made, Error> {
     let failed = |action| move |source| target(path, action, source);
-    let bases = Bases::open(&job.bases, &job.search)?;
+    let identity = match job.role {
+        Role::Layers(identity) => identity,
+        Role::Searched | Role::Copied => Identity::Whole,
+    };
+    let bases = Bases::open(&job.bases, &job.search, identity)?;
     refuse_base(path, &bases)?;
     let known = known(&bases, &source.tree, options, job)?;
     let staged = create(path).map_err(failed("create"))?;
@@ -193,6 +197,7 @@ impl Making<'_> {
                     start: job.offset,
                     fs,
                     built: &built,
+                    known: referred.known,
                     has_content: options.data == DataImport::Full,
                     workers: job.workers,
                     observer: job.observer,
@@ -229,7 +234,7 @@ fn known<'b>(
     let room = room(tree, block);
     Ok(match job.role {
         Role::Searched => bases.known((block, room), job.workers)?,
-        Role::Layers => bases.layers(tree, block, Reuse::Refer { room }, job.workers)?,
+        Role::Layers(_) => bases.layers(tree, block, Reuse::Refer { room }, job.workers)?,
         Role::Copied => bases.layers(tree, block, Reuse::Copy, job.workers)?,
     })
 }

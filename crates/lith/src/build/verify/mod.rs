@@ -4,16 +4,18 @@
 //! taken when the source was read, or, if it is on other devices, with its addresses there.
 
 mod content;
+mod known;
 mod names;
 mod places;
 
 use std::{fs::File, iter, num::NonZeroUsize};
 
-use lith_builder::Built;
+use lith_builder::{Built, Known, KnownParts};
 use lith_device::{FileDevice, OffsetDevice, ReadAt};
+use lith_format::addr::Nid;
 use lith_observer::{Observer, Phase};
 use lith_reader::Image;
-use lith_tree::Filesystem;
+use lith_tree::{Filesystem, InodeIndex};
 
 use crate::{Error, mismatch::Mismatch};
 use content::Content;
@@ -27,6 +29,8 @@ pub(super) struct Verification<'a> {
     pub(super) start: u64,
     pub(super) fs: Filesystem<'a>,
     pub(super) built: &'a Built,
+    /// What is known of files that were not read.
+    pub(super) known: &'a Known<'a>,
     /// Whether the image has the content of files.
     pub(super) has_content: bool,
     pub(super) workers: NonZeroUsize,
@@ -35,7 +39,8 @@ pub(super) struct Verification<'a> {
 
 /// Compares an image with the source that it was built from.
 pub(super) fn verify(verification: Verification<'_>) -> Result<(), Error> {
-    let Verification { devices, start, fs, built, has_content, workers, observer } = verification;
+    let Verification { devices, start, fs, built, known, has_content, workers, observer } =
+        verification;
     observer.begin(Phase::Verifying);
     let image = &open(devices, start)?;
     image.expect_all_files(workers);
@@ -43,7 +48,14 @@ pub(super) fn verify(verification: Verification<'_>) -> Result<(), Error> {
     let is_unread = |(index, _): &_| built.unread.binary_search(index).is_ok();
     let (unread, read): (Vec<_>, Vec<_>) = names.into_iter().partition(is_unread);
     if has_content {
-        unread.iter().try_for_each(|file| places::compare(fs, image, *file))?;
+        let compare = |file: &(InodeIndex, Nid)| match known.own.get(&file.0) {
+            Some(KnownParts::Whole(stored)) => known::compare((fs, image), stored, *file),
+            _ => places::compare(fs, image, *file),
+        };
+        unread.iter().try_for_each(compare)?;
+        if !unread.is_empty() {
+            known::compare_packed(image, known)?;
+        }
     }
     Content { tree: fs.tree, image, digests: &built.digests, observer }.compare_all(&read, workers)
 }
