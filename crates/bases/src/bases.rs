@@ -151,6 +151,20 @@ impl Bases {
         })
     }
 
+    /// Fails if there are more files than `most`.
+    ///
+    /// # Errors
+    /// [`BaseError::TooMany`].
+    pub fn check_count(&self, most: usize) -> Result<(), BaseError> {
+        match self.files.last() {
+            Some(last) if self.files.len() > most => {
+                let (path, found) = (last.path.clone(), self.files.len());
+                Err(BaseError::TooMany { path, found, most })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The paths of all files, in the order in which [`Self::known`] has them as devices.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.iter().map(|file| file.path.as_path())

@@ -122,6 +122,16 @@ pub enum BaseError {
         /// Bytes of the image's.
         expected: u32,
     },
+    /// An image would refer to more files than is allowed.
+    #[error("{}: with it the image would refer to {found} images, at most {most} are allowed; `lith flatten` makes one of a patch and its bases", path.display())]
+    TooMany {
+        /// The last of them.
+        path: PathBuf,
+        /// How many there would be.
+        found: usize,
+        /// How many there may be.
+        most: usize,
+    },
     /// The bases and the image together outgrow the addresses.
     #[error("{}: its blocks would be beyond the reach of 32-bit addresses", path.display())]
     TooFar {
@@ -148,6 +158,7 @@ impl BaseError {
             | Self::Unwanted { path, .. }
             | Self::Image { path, .. }
             | Self::BlockSize { path, .. }
+            | Self::TooMany { path, .. }
             | Self::TooFar { path } => path,
         }
     }

@@ -39,6 +39,8 @@ pub(crate) struct Build {
     pub(crate) search: Search,
     /// Images that the new one refers to.
     pub(crate) bases: Vec<PathBuf>,
+    /// How many images it may refer to, theirs included.
+    pub(crate) max_depth: Option<usize>,
     pub(crate) image: PathBuf,
     pub(crate) content: Content,
     /// Whether a pattern that matches nothing is an error.
@@ -321,6 +323,7 @@ impl Build {
             None => builder,
         };
         builder
+            .max_bases(self.max_depth.unwrap_or(usize::MAX))
             .offset(self.place.offset)
             .hints(Arc::clone(&self.hints))
             .on_error(content.on_error)
@@ -351,6 +354,7 @@ impl Arguments {
             strict: self.content.strict,
             search: self.content.devices.search(),
             bases: self.content.bases,
+            max_depth: self.content.max_depth,
             image: self.image,
             options,
             kernel_notes,

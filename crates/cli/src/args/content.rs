@@ -81,6 +81,10 @@ pub(super) struct ContentArguments {
     #[arg(long, value_name = "keep|drop", hide_possible_values = true)]
     whiteouts: Option<Whiteouts>,
 
+    /// Fail if the image would refer to more images than this, bases of bases included; without it, more than 8 are noted
+    #[arg(long, value_name = "N", requires = "bases")]
+    pub(super) max_depth: Option<usize>,
+
     /// Turn the whiteouts of an AUFS tar (container layers) into those of overlayfs
     #[arg(long)]
     aufs: bool,

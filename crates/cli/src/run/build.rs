@@ -35,18 +35,19 @@ use crate::{
 pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let started = Instant::now();
     let builder = request.builder();
-    let Build { image, kernel_notes, json, .. } = request;
+    let Build { image, kernel_notes, json, max_depth, .. } = request;
     let (streams, is_shown) = (image == Path::new("-"), !messages.quiet);
     // Opened first: once the image is in place, only writing this may fail.
     let mut output: Box<dyn Write> =
         if streams { Box::new(io::stderr()) } else { Box::new(output::stdout()?) };
-    let Built { report, notes, unmatched, missing, hash_tree, .. } =
+    let Built { report, notes, unmatched, missing, hash_tree, bases, .. } =
         if streams { stream(builder, is_shown)? } else { make(|| Ok(builder), &image, is_shown)? };
     let seconds = started.elapsed().as_secs_f64();
     let notes = notes.iter().map(|note| NoteLine(note).to_string());
     let unmatched = unmatched.iter().map(|pattern| harmless(&pattern.to_string()).into_owned());
     let notes =
         kernel_notes.into_iter().chain(notes).chain(unmatched).chain(missing_note(&missing));
+    let notes = notes.chain(depth_note(bases).filter(|_| max_depth.is_none()));
     if json {
         let ratio = ratio(report.image_bytes, report.content_bytes);
         let (image, notes) = (image.to_string_lossy(), notes.collect());
@@ -64,6 +65,17 @@ pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outco
     }
     output.flush()?;
     Ok(Outcome::Success)
+}
+
+/// Images that a patch refers to before it is said that they are many: each is one more that must be there to mount it.
+const MANY_BASES: usize = 8;
+
+/// That a patch refers to many images.
+fn depth_note(bases: usize) -> Option<String> {
+    let many = format!(
+        "refers to {bases} images: time for a new base, a whole image or one that `lith flatten` makes (--max-depth)"
+    );
+    (bases > MANY_BASES).then_some(many)
 }
 
 /// That profiles name paths which the source lacks.

@@ -43,6 +43,8 @@ pub struct Built {
     pub hash_tree: Option<HashTree>,
     /// Paths of profiles and lists that the source lacks.
     pub missing: Vec<Vec<u8>>,
+    /// How many files the image refers to, or was copied of: its bases, and theirs.
+    pub bases: usize,
 }
 
 /// One build of an image: by default the same as the command `lith build` makes.
@@ -119,6 +121,7 @@ impl<'a> Builder<'a> {
             adjust: Adjust::default(),
             bases: Vec::new(),
             search: Search::default(),
+            most_bases: usize::MAX,
             role: Role::Searched,
             hints: Arc::default(),
             blob: None,
@@ -239,6 +242,12 @@ impl<'a> Builder<'a> {
     /// bases, for example.
     pub const fn copied_layers(mut self) -> Self {
         self.job.role = Role::Copied;
+        self
+    }
+
+    /// Fails if the image would refer to more files than that, bases of bases included.
+    pub const fn max_bases(mut self, most: usize) -> Self {
+        self.job.most_bases = most;
         self
     }
 
@@ -378,9 +387,9 @@ impl<'a> Builder<'a> {
         let missing = Hot::new(&job.hints, &source.tree).missing;
         let mut notes = std::mem::take(&mut source.notes);
         let made = make(&mut source, (path, create), &options, &job)?;
-        let Made { report, tree: hash_tree, left_out } = made;
+        let Made { report, tree: hash_tree, left_out, bases } = made;
         notes.extend(left_out);
-        Ok(Built { report, notes, unmatched, hash_tree, missing })
+        Ok(Built { report, notes, unmatched, hash_tree, missing, bases })
     }
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct Job<'a> {
     pub(crate) bases: Vec<PathBuf>,
     /// Where their own bases are.
     pub(crate) search: Search,
+    /// How many files the image may refer to, bases of bases included.
+    pub(crate) most_bases: usize,
     /// What they are to the image.
     pub(crate) role: Role,
     /// What is read first.
@@ -89,6 +91,7 @@ pub(crate) fn make(
         Role::Searched | Role::Copied => Identity::Whole,
     };
     let bases = Bases::open(&job.bases, &job.search, identity)?;
+    bases.check_count(job.most_bases)?;
     refuse_base(path, &bases)?;
     let known = known(&bases, &source.tree, options, job)?;
     let staged = create(path).map_err(failed("create"))?;
@@ -113,7 +116,7 @@ pub(crate) fn make(
     making.blob.map_or(Ok(()), Companion::commit)?;
     making.protected.map_or(Ok(()), Protected::commit)?;
     commit(making.staged, path)?;
-    Ok(Made { left_out, ..made })
+    Ok(Made { left_out, bases: bases.paths().count(), ..made })
 }
 
 /// What became of a source.
@@ -123,6 +126,8 @@ pub(crate) struct Made {
     pub(crate) tree: Option<HashTree>,
     /// Notes about files that were left out because they can't be read.
     pub(crate) left_out: Vec<Note>,
+    /// How many files it refers to.
+    pub(crate) bases: usize,
 }
 
 /// Leaves out all files that can't be read, of which `error` is about one; or fails with all of them.
@@ -204,7 +209,7 @@ impl Making<'_> {
                 };
                 verify(verification)?;
             }
-            Ok(Made { report: built.report, tree, left_out: Vec::new() })
+            Ok(Made { report: built.report, tree, left_out: Vec::new(), bases: 0 })
         })
     }
 }
