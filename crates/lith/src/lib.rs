@@ -161,7 +161,7 @@ mod open;
 
 pub use modules::*;
 
-pub use build::{Builder, Built, Hidden, remove_hidden, temporary_directory};
+pub use build::{Builder, Built, Hidden, is_replaceable, remove_hidden, temporary_directory};
 pub use builder::{Options as BuildOptions, Preset};
 pub use deltas::{apply_delta, make_delta};
 pub use digest::{DigestFinding, DigestState, check_digests, digest_name};

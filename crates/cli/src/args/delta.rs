@@ -27,6 +27,10 @@ pub(crate) struct Delta {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
+    /// Replace a file that is neither a delta nor empty
+    #[arg(long)]
+    pub(crate) force: bool,
+
     /// Effort to make the delta small, as of Zstandard
     #[arg(long, value_name = "N", default_value = "19", value_parser = clap::value_parser!(i32).range(1..=22))]
     pub(crate) level: i32,
@@ -66,6 +70,10 @@ pub(crate) struct Apply {
     /// The image to make
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+
+    /// Replace a file that is neither an EROFS image nor empty
+    #[arg(long)]
+    pub(crate) force: bool,
 
     #[command(flatten)]
     pub(crate) workers: WorkersArgs,

@@ -49,7 +49,9 @@ pub(crate) fn run(request: &Check, messages: MessageArgs) -> anyhow::Result<Outc
 
 /// Compares all bytes of an image's bases with what it says about them.
 fn check_bases(image: &ImageArgs) -> anyhow::Result<()> {
-    for Found { path, device, base } in bases::find(&image.image, 0, &image.devices.search())? {
+    for Found { path, device, base } in
+        bases::find(&image.image, image.offset.0, &image.devices.search())?
+    {
         base.map_or(Ok(()), |base| bases::check_digest(&device, &base, &path))?;
     }
     Ok(())

@@ -13,7 +13,7 @@ use anyhow::Context;
 use lith::{
     Error,
     bases::Search,
-    delta::{Images, Options},
+    delta::{DeltaError, Header, Images, Options},
     device::ReadAt,
     observer::Progress,
 };
@@ -36,6 +36,9 @@ pub(crate) fn make(request: &Delta, messages: MessageArgs) -> anyhow::Result<Out
     let (old, new) = (open(&request.old, &search)?, open(&request.new, &search)?);
     let path = request.output.as_path();
     refuse_input(path, &[&request.old, &request.new])?;
+    if !request.force && !takes_delta(path).with_context(|| Place(path).to_string())? {
+        anyhow::bail!("{}: is no delta, and not replaced without --force", Place(path));
+    }
     let mut output = output::stdout()?;
     remove_files_on_signals();
     let progress = Arc::new(Progress::default());
@@ -71,7 +74,10 @@ pub(crate) fn make(request: &Delta, messages: MessageArgs) -> anyhow::Result<Out
 }
 
 pub(crate) fn apply(request: &Apply, messages: MessageArgs) -> anyhow::Result<Outcome> {
-    let Apply { old, delta, output: path, workers } = request;
+    let Apply { old, delta, output: path, force, workers } = request;
+    if !force && !lith::is_replaceable(path, 0).with_context(|| Place(path).to_string())? {
+        anyhow::bail!("{}: is no EROFS image, and not replaced without --force", Place(path));
+    }
     if path.metadata().is_ok_and(|found| found.file_type().is_block_device()) {
         refuse_input(path, &[old])?;
     }
@@ -88,7 +94,7 @@ pub(crate) fn apply(request: &Apply, messages: MessageArgs) -> anyhow::Result<Ou
     let _bar = Bar::new(!messages.quiet, &progress);
     let applied = lith::apply_delta(&*device, &mut reader, path, (workers.count(), &*progress));
     applied.map_err(|error| match error {
-        Error::Delta(lith::delta::DeltaError::WrongOld(_)) => about(old, error),
+        Error::Delta(DeltaError::WrongOld(_)) => about(old, error),
         error => about(delta, error),
     })?;
     Ok(Outcome::Success)
@@ -98,6 +104,18 @@ pub(crate) fn apply(request: &Apply, messages: MessageArgs) -> anyhow::Result<Ou
 fn open(path: &Path, search: &Search) -> anyhow::Result<Vec<Arc<dyn ReadAt>>> {
     let devices = subject::open_all(&Location::new(path, search.clone()))?;
     Ok(devices.into_iter().map(Arc::from).collect())
+}
+
+/// Whether a delta may replace what is at a path: nothing, an empty file, or a delta.
+fn takes_delta(path: &Path) -> io::Result<bool> {
+    match path.metadata() {
+        Ok(found) if found.is_file() && found.len() > 0 => {
+            let header = Header::read(&mut File::open(path)?);
+            Ok(!matches!(header, Err(DeltaError::Other)))
+        }
+        Ok(found) if found.is_file() => Ok(true),
+        _ => lith::is_replaceable(path, 0),
+    }
 }
 
 /// Refuses to replace what is read.

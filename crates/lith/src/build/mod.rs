@@ -16,5 +16,6 @@ mod verify;
 pub use builder::{Builder, Built};
 pub use hidden::{Hidden, remove_hidden};
 pub use protection::{HashTree, Protection, RootHashFile, TreePlace, image_bytes, protect};
+pub use replaceable::is_replaceable;
 pub(crate) use staged::Staged;
 pub use staged::temporary_directory;

@@ -13,8 +13,11 @@ use lith_format::superblock::{MAGIC, SUPERBLOCK_POSITION};
 const MARKED: usize = 128 << 10;
 
 /// Whether an image that starts at byte `offset` may replace what is at `path` from there on: nothing, an EROFS image, or
-/// a device whose beginning is all zeros.
-pub(super) fn is_replaceable(path: &Path, offset: u64) -> io::Result<bool> {
+/// a device whose beginning is all zeros. What can be no image at all, a folder for one, is left to whoever tries.
+///
+/// # Errors
+/// The error of the operating system if what is there can't be read.
+pub fn is_replaceable(path: &Path, offset: u64) -> io::Result<bool> {
     // What can't be examined can't be replaced either, which whoever tries reports.
     let Ok(metadata) = fs::metadata(path) else { return Ok(true) };
     let kind = metadata.file_type();

@@ -81,3 +81,30 @@ fn an_image_goes_to_standard_output() {
     assert_eq!((failed.status.code(), failed.stdout.len()), (Some(1), 0));
     assert!(complaint(&failed).contains("none: cannot keep the image there"));
 }
+
+#[test]
+fn deltas_and_what_they_make_replace_only_their_like() {
+    let (sample, old) = Sample::built();
+    let (new, delta) = (sample.path("new.erofs"), sample.path("1.delta"));
+    let (made, precious) = (sample.path("made.erofs"), sample.path("notes.txt"));
+    printed(args!["build", "-q", "-z", "lz4", sample.src(), new]);
+    for _ in 0..2 {
+        printed(args!["delta", "-q", old, new, "-o", delta]);
+        printed(args!["apply", "-q", old, delta, "-o", made]);
+    }
+    let apply = args!["apply", "-q", old, delta, "-o", precious];
+    let delta_of = args!["delta", "-q", old, new, "-o", precious];
+    for (arguments, what) in [(delta_of, "delta"), (apply, "EROFS image")] {
+        fs::write(&precious, "precious").unwrap();
+        let refused = lith(arguments.clone());
+        assert_eq!(refused.status.code(), Some(1), "{what}");
+        let said = complaint(&refused);
+        let expected = format!("notes.txt: is no {what}, and not replaced without --force");
+        assert!(said.ends_with(&expected), "{said}");
+        assert_eq!(fs::read(&precious).unwrap(), b"precious");
+        printed(arguments.into_iter().chain(args!["--force"]));
+        assert_ne!(fs::read(&precious).unwrap(), b"precious");
+    }
+    let refused = lith(args!["delta", "-q", old, new, "-o", made]);
+    assert!(complaint(&refused).contains("is no delta"));
+}
