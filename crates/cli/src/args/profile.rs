@@ -53,6 +53,10 @@ pub(crate) struct Show {
     /// Another image, for comparison
     #[arg(long, value_name = "IMAGE")]
     pub(crate) beside: Option<PathBuf>,
+
+    /// Print it as JSON: docs/json.md
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// A file with a weight.

@@ -1,10 +1,11 @@
 //! Merges profiles, and shows what one means for an image (`lith profile`).
 
-use std::{fs, io::Write, path::Path};
+use std::{borrow::Cow, fs, io::Write, path::Path};
 
 use anyhow::Context;
 use lith::profile::{Locations, Profile, Scatter, Weighted, merge};
 use lith_report::number::{Bytes, Count};
+use serde::Serialize;
 
 use super::subject::Subject;
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
         profile::{Merge, Show, Verb},
     },
     exit::Outcome,
-    output::{self, error::Place},
+    output::{self, error::Place, json},
 };
 
 pub(crate) fn run(verb: &Verb) -> anyhow::Result<Outcome> {
@@ -46,7 +47,9 @@ fn merge_all(request: &Merge) -> anyhow::Result<Outcome> {
 }
 
 /// What is shown of an image.
-struct Record {
+#[derive(Serialize)]
+struct Record<'a> {
+    image: Cow<'a, str>,
     image_bytes: u64,
     used_bytes: u64,
     stored_bytes: u64,
@@ -58,6 +61,12 @@ struct Record {
     missing: u64,
 }
 
+/// What `profile show --json` prints.
+#[derive(Serialize)]
+struct Shown<'a> {
+    images: &'a [Record<'a>],
+}
+
 fn show(request: &Show) -> anyhow::Result<Outcome> {
     let profile = read_profile(&request.profile).map_err(anyhow::Error::msg)?;
     let other = request.beside.clone().map(ImageArgs::new);
@@ -65,17 +74,22 @@ fn show(request: &Show) -> anyhow::Result<Outcome> {
     let records: Vec<_> =
         images.map(|image| record(image, &profile)).collect::<anyhow::Result<_>>()?;
     let mut output = output::stdout()?;
-    table(&records, &mut output)?;
+    if request.json {
+        json::write_pretty(&mut output, &Shown { images: &records })?;
+    } else {
+        table(&records, &mut output)?;
+    }
     output::finish(output)
 }
 
-fn record(image: &ImageArgs, profile: &Profile) -> anyhow::Result<Record> {
+fn record<'a>(image: &'a ImageArgs, profile: &Profile) -> anyhow::Result<Record<'a>> {
     let subject = Subject::open(image)?;
     let locations = Locations::new(&subject.image).map_err(|error| subject.failed(error))?;
     let superblock = subject.image.superblock();
     let image_bytes = superblock.blocks.saturating_mul(superblock.block.size().into());
     let found = Scatter::new(profile, &locations);
     Ok(Record {
+        image: image.image.to_string_lossy(),
         image_bytes,
         used_bytes: found.used,
         stored_bytes: found.stored,
@@ -88,8 +102,8 @@ fn record(image: &ImageArgs, profile: &Profile) -> anyhow::Result<Record> {
     })
 }
 
-fn table(records: &[Record], output: &mut dyn Write) -> anyhow::Result<()> {
-    type Row = (&'static str, fn(&Record) -> String);
+fn table(records: &[Record<'_>], output: &mut dyn Write) -> anyhow::Result<()> {
+    type Row = (&'static str, fn(&Record<'_>) -> String);
     let rows: [Row; 9] = [
         ("image", |record| Bytes(record.image_bytes).to_string()),
         ("used of files", |record| Bytes(record.used_bytes).to_string()),

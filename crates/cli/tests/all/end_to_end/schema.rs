@@ -128,6 +128,14 @@ fn all_json_conforms_to_its_schema() {
     assert_conform("stat", &lines(&printed(args!["stat", "--json", image, "**"])));
     assert_conform("map", &[json(args!["map", "--json", image, "sub/large"])]);
     assert_conform("check", &[json(args!["check", "--json", image])]);
+    let profile = sample.path("profile");
+    fs::write(&profile, "lith-profile 1\nread /hello 0+5 1 1\nread /gone 0+5 2 1\n").unwrap();
+    let shown = json(args!["profile", "show", "--json", image, profile, "--beside", image]);
+    assert_conform("profile", std::slice::from_ref(&shown));
+    assert_eq!(
+        (&shown["images"][1]["used_bytes"], &shown["images"][0]["missing"]),
+        (&5.into(), &1.into())
+    );
     assert_conform("check-rules", &lines(&printed(args!["check", "--rules", "--json"])));
     for options in [&["--superblock"][..], &[], &["--all", "--equal-files", "--presets"]] {
         let arguments = ["info", "--json"].iter().chain(options).map(Into::into);
