@@ -22,7 +22,7 @@ use super::{
     attributes::{AttributeArguments, Tables},
     content::{Content, ContentArguments},
     extended, hints,
-    order::OrderArguments,
+    order::{OrderArguments, named_files},
     protection::ProtectionArgs,
     rule::RuleArgument,
     value::{self, Compressors, Metadata, Size},
@@ -341,14 +341,20 @@ impl Build {
 
 impl Arguments {
     /// The request, or the reason why the arguments don't go together.
-    fn into_request(self) -> Result<Build, String> {
-        let (options, kernel_notes) = self.options()?;
+    fn into_request(mut self) -> Result<Build, String> {
+        if let Some(cold) = self.order.cold.take() {
+            let (compressors, pcluster) = cold.into_parts();
+            self.data.compress = Some(Compressors(compressors));
+            self.data.pcluster = pcluster.or(self.data.pcluster);
+        }
+        let hints = self.order.hints()?;
+        let (options, kernel_notes) = self.options(&hints)?;
         let mut adjust = self.attributes.adjust(super::source_date_epoch()?)?;
         adjust.overlay = self.content.overlay(self.sources.len());
         let tables = Arc::new(self.attributes.tables()?);
         let content = self.content.content(&self.sources)?;
         Ok(Build {
-            hints: self.order.hints()?,
+            hints,
             from: from(self.sources, self.content.manifest.clone())?,
             content,
             strict: self.content.strict,
@@ -372,8 +378,16 @@ impl Arguments {
     }
 
     /// What kind of image is made, and notes about the kernels that mount it.
-    fn options(&self) -> Result<(Options, Vec<String>), String> {
+    fn options(&self, hints: &[Hint]) -> Result<(Options, Vec<String>), String> {
         let mut options = self.data.options()?;
+        if let Some(hot) = &self.order.hot {
+            if hints.is_empty() {
+                return Err("--hot has no meaning without --profile or --order".into());
+            }
+            let min_saving = self.data.min_saving;
+            let default = Compression { min_saving, ..Compression::new(Compressor::Lz4) };
+            options.compression.rules.push(hot.clone().into_rule(named_files(hints), default));
+        }
         options.identity.label =
             self.attributes.label.clone().unwrap_or_default().into_encoded_bytes();
         options.identity.id = self.attributes.uuid;

@@ -1,6 +1,7 @@
 //! Defines the arguments about what is read first of an image, and reads the files that they name.
 
 use std::{
+    collections::HashSet,
     fs::File,
     io::{self, BufReader},
     path::{Path, PathBuf},
@@ -8,8 +9,12 @@ use std::{
 };
 
 use clap::Args;
-use lith::profile::{self, Hint, Profile, Weighted};
+use lith::{
+    builder::Files,
+    profile::{self, Access, Hint, Profile, Weighted},
+};
 
+use super::rule::HeatArgument;
 use crate::output::error::Place;
 
 #[derive(Args, Debug)]
@@ -28,6 +33,44 @@ pub(super) struct OrderArguments {
     /// 32767 (first); other files have 0
     #[arg(long, value_name = "FILE")]
     sort: Option<PathBuf>,
+
+    /// The compression of files of which --profile or --order names something, if it isn't that of the others: `lz4hc,12`,
+    /// `zstd,3,pcluster=16K`, `none`. A --rule that matches counts first
+    #[arg(long, value_name = "ALGORITHM[,LEVEL][,pcluster=SIZE]")]
+    pub(super) hot: Option<HeatArgument>,
+
+    /// The compression of the others, as -z and -C: `lzma,6,pcluster=1M`
+    #[arg(
+        long,
+        value_name = "ALGORITHM[,LEVEL][,pcluster=SIZE]",
+        requires = "hot",
+        conflicts_with = "compress"
+    )]
+    pub(super) cold: Option<HeatArgument>,
+}
+
+/// The files of which profiles and lists name something.
+pub(super) fn named_files(hints: &[Hint]) -> Files {
+    let mut paths: HashSet<Vec<u8>> = HashSet::new();
+    for hint in hints {
+        match hint {
+            Hint::Profile(profile) => {
+                let reads = profile
+                    .entries()
+                    .iter()
+                    .filter(|entry| matches!(entry.access, Access::Read { .. }));
+                paths.extend(reads.map(|entry| without_slashes(&entry.path)));
+            }
+            Hint::Paths(list) => paths.extend(list.iter().map(|path| without_slashes(path))),
+            Hint::Sort(_) => {}
+        }
+    }
+    Files::new(move |path| paths.contains(path))
+}
+
+fn without_slashes(path: &[u8]) -> Vec<u8> {
+    let names = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty());
+    names.collect::<Vec<_>>().join(&b'/')
 }
 
 impl OrderArguments {

@@ -42,6 +42,31 @@ impl FromStr for RuleArgument {
     }
 }
 
+/// `ALGORITHM[,LEVEL][,pcluster=SIZE]`, for files that are chosen by how they are read.
+#[derive(Clone, Debug)]
+pub(crate) struct HeatArgument(RuleArgument);
+
+impl FromStr for HeatArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        format!("*={text}").parse().map(Self)
+    }
+}
+
+impl HeatArgument {
+    /// The rule for these files, as [`RuleArgument::into_rule`] makes it.
+    pub(crate) fn into_rule(self, files: Files, default: Compression) -> Rule {
+        Rule { files, ..self.0.into_rule(default) }
+    }
+
+    /// The compressors and the pcluster size, if one is given.
+    pub(crate) fn into_parts(self) -> (Vec<Compressor>, Option<Size>) {
+        let RuleArgument { compress, second, pcluster, .. } = self.0;
+        (compress.0.into_iter().chain(second).collect(), pcluster)
+    }
+}
+
 /// Removes the pcluster size, of which there may be one, from comma-separated options.
 fn take_pcluster(text: &str, pcluster: &mut Option<Size>) -> Result<String, String> {
     let mut others = Vec::new();

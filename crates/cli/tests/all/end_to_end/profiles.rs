@@ -1,11 +1,11 @@
 //! Tests `lith record`, `lith profile` and images that are built by profiles.
 
-use std::{fs, path::Path, process::Output};
+use std::{ffi::OsString, fs, path::Path, process::Output};
 
 use super::{
     args,
     mount::{self, MountPoint, assert_shows},
-    sample::{Sample, json, lith, printed},
+    sample::{Sample, compressible, json, lith, printed},
 };
 
 /// The command reads the end of a file, a whole one, and a directory; its exit code is 3.
@@ -148,5 +148,36 @@ fn an_image_is_read_ahead_or_not() {
             drop(at);
             fs::remove_dir(sample.path("mnt")).unwrap();
         }
+    }
+}
+
+#[test]
+fn hot_and_cold_files_have_algorithms_of_their_own() {
+    let sample = Sample::new();
+    let (list, image) = (sample.path("list"), sample.path("image.erofs"));
+    fs::write(&list, "/sub/large\n").unwrap();
+    fs::write(sample.src().join("sub/cold"), compressible(200_000)).unwrap();
+    let heat = args!["--hot", "lz4hc,9,pcluster=16K", "--cold", "zstd,3"];
+    let order = args!["--kernel", "6.12", "--order", list];
+    let build = |more: Vec<OsString>| {
+        let start = args!["build", "-q", "-E", "^fragments"].into_iter();
+        lith(start.chain(more).chain(args![sample.src(), image]))
+    };
+    let output = build([&order[..], &heat].concat());
+    assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]));
+    assert_eq!(printed(args!["diff", sample.src(), image]), "");
+    let hot = printed(args!["map", image, "/sub/large"]);
+    assert!(hot.contains("lz4") && !hot.contains("zstd"), "{hot}");
+    let cold = printed(args!["map", image, "/sub/cold"]);
+    assert!(cold.contains("zstd") && !cold.contains("lz4"), "{cold}");
+    for (arguments, found) in [
+        (heat.to_vec(), "--hot has no meaning"),
+        ([&order[..], &args!["--cold", "zstd,3"]].concat(), "--hot"),
+        ([&order[..], &heat, &args!["-z", "lz4"]].concat(), "cannot be used with"),
+        ([&order[..], &args!["--hot", "lzo"]].concat(), "lzo"),
+    ] {
+        let refused = build(arguments);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && said.contains(found), "{said}");
     }
 }
