@@ -21,7 +21,7 @@ use lith::{
     source::Source,
 };
 use lith_testkit::{
-    chunks, compare, image, nasty,
+    chunks, compare, golden, image, nasty,
     nasty::Nasty,
     noise::{self, Noise, Texture},
     oracle::{kernel, tools::Tools},
@@ -241,8 +241,15 @@ fn equal_sources_make_equal_patches_whatever_the_workers() {
 #[test]
 fn images_of_erofs_utils_can_be_bases() {
     let Some(tools) = Tools::find() else { return };
-    let options =
-        ["-zlz4hc -C65536 -Efragments", "-zlzma,2 -C65536 -Eztailpacking", "-zdeflate", "-x-1"];
+    let options = [
+        "-zlz4hc -C65536 -Efragments",
+        "-zlz4 -C16384 -Eall-fragments,dedupe",
+        "-zlzma,2 -C65536 -Eztailpacking",
+        "-zdeflate",
+        "-zzstd,3 -C65536 -Efragments",
+        "--chunksize=4096",
+        "-x-1",
+    ];
     for words in options {
         let versions = Versions::new(None);
         let line = format!("{words} --quiet 0.erofs tree");
@@ -412,4 +419,175 @@ fn layers_are_merged_by_reference_and_by_copying() {
             versions.assert_is(&merged(), 1, what);
         }
     }
+}
+
+/// Golden images of which nothing can be referred to: compressed data does not end where its pcluster does, as Linux before
+/// 5.4 has it, or pclusters are no whole blocks.
+const OF_NO_USE: [&str; 3] = ["19-48bit-zstd", "40-unpadded-1.2.1", "41-unpadded-1.5"];
+
+#[test]
+fn golden_images_of_erofs_utils_can_be_bases() {
+    for golden in golden::all() {
+        let (name, files) = (&golden.name, golden.files());
+        let (folder, source) = (place::folder(), golden.open());
+        let devices = image::devices(&files[0], &files[1..]);
+        let opened = lith::reader::Image::open_with(devices, lith::reader::Options::default());
+        let block = opened.unwrap().superblock().block;
+        let options = packed(LZ4, 16 << 10).with(|o| o.layout.block = block);
+        let (full, patch) = (folder.path().join("full"), folder.path().join("patch"));
+        let builder = || image::workers(2).builder(golden.open(), &options);
+        let full = builder().build_to(full).unwrap().report;
+        let search = Search { devices: files[1..].to_vec(), ..Search::default() };
+        let built = builder().base(&files[0]).search(search).build_to(&patch).unwrap();
+        assert_eq!(built.bases, files.len(), "{name}");
+        let (data, all) = (built.report.data_bytes, full.data_bytes);
+        let is_useful = golden.tree == "data" && !OF_NO_USE.contains(&&**name);
+        assert!(!is_useful || data <= all / 2, "{name}: {data} of {all}");
+        let search = Search { directories: vec![golden::folder()], ..Search::default() };
+        let found = find(&patch, &search).unwrap();
+        let read = image::open_with(&patch, &found);
+        compare::assert_same(source.filesystem(), read.filesystem(), name);
+        if kernel::is_there() {
+            tier::ran("patches of golden images");
+            let mounted = kernel::try_mount_with(&patch, &found).unwrap();
+            compare::assert_same(source.filesystem(), mounted.tree().filesystem(), name);
+        }
+    }
+}
+
+#[test]
+fn a_chain_is_no_longer_than_allowed() {
+    let versions = Versions::new(None);
+    let options = packed(LZ4, 16 << 10);
+    versions.build(0, &options, None);
+    versions.build(1, &options, Some(0));
+    versions.build(2, &options, Some(1));
+    let build = |most| {
+        let builder = image::workers(2).builder(image::directory(&versions.tree()), &options);
+        builder.base(versions.image(2)).max_bases(most).build_to(versions.image(3))
+    };
+    let refused = build(2);
+    let is_refused =
+        matches!(refused, Err(Error::Base(BaseError::TooMany { found: 3, most: 2, .. })));
+    assert!(is_refused && !versions.image(3).exists(), "{refused:?}");
+    assert_eq!(build(3).unwrap().bases, 3);
+    versions.assert_holds(3, "a chain of four");
+}
+
+/// Two layers, and what they are merged to.
+fn merged(digests: bool) -> (Versions, [PathBuf; 2]) {
+    let versions = Versions::new(None);
+    let options = packed(LZ4, 16 << 10);
+    versions.build(0, &options, None);
+    versions.change(1);
+    versions.build(2, &options, None);
+    let layers = [versions.image(0), versions.image(2)];
+    let sources = layers.iter().map(|path| image::open(path)).collect();
+    let builder = image::workers(2).builder(lith::source::merge(sources).unwrap(), &options);
+    let builder = layers.iter().fold(builder, lith::Builder::base);
+    let builder = if digests { builder.digested_layers() } else { builder.layers() };
+    builder.build_to(versions.image(1)).unwrap();
+    (versions, layers)
+}
+
+#[test]
+fn layers_are_known_by_their_beginning_or_all_their_bytes() {
+    for digests in [false, true] {
+        let (versions, layers) = merged(digests);
+        let image = versions.image(1);
+        let search = Search::default();
+        assert_eq!(find(&image, &search).unwrap(), layers);
+        let found = bases::find(&image, 0, &search).unwrap();
+        let has_digest = |found: &bases::Found| found.base.as_ref().unwrap().has_digest();
+        assert!(found.iter().all(|found| has_digest(found) == digests));
+        let whole = fs::read(&layers[1]).unwrap();
+        let file = fs::File::options().write(true).open(&layers[1]).unwrap();
+        file.write_all_at(b"x", whole.len() as u64 / 2).unwrap();
+        let found = &bases::find(&image, 0, &search).unwrap()[1];
+        let checked = bases::check_digest(&found.device, found.base.as_ref().unwrap(), &found.path);
+        assert_eq!(matches!(checked, Err(BaseError::Changed { .. })), digests, "{checked:?}");
+        file.write_all_at(b"x", 3000).unwrap();
+        assert!(matches!(find(&image, &search), Err(BaseError::Changed { .. })));
+        fs::write(&layers[1], &whole[..whole.len() - 4096]).unwrap();
+        assert!(matches!(find(&image, &search), Err(BaseError::Length { .. })));
+        fs::rename(&layers[0], &layers[1]).unwrap();
+        assert!(matches!(find(&image, &search), Err(BaseError::Missing { .. })));
+    }
+}
+
+#[test]
+fn equal_layers_without_digests_are_not_taken_for_one() {
+    let versions = Versions::new(None);
+    let options = packed(LZ4, 16 << 10);
+    versions.build(0, &options, None);
+    fs::copy(versions.image(0), versions.image(2)).unwrap();
+    let layers = [versions.image(0), versions.image(2), versions.image(0)];
+    let sources = layers.iter().map(|path| image::open(path)).collect();
+    let builder = image::workers(2).builder(lith::source::merge(sources).unwrap(), &options);
+    let built = layers.iter().fold(builder, lith::Builder::base).layers();
+    let built = built.build_to(versions.image(1)).unwrap();
+    // The same file twice is one device.
+    assert_eq!(built.bases, 2);
+    versions.assert_holds(1, "a layer and its copy");
+}
+
+#[test]
+fn device_tables_that_lie_are_errors_and_no_panic() {
+    let versions = Versions::new(None);
+    let options = packed(LZ4, 16 << 10).with(|o| o.identity.checksum = false);
+    versions.build(0, &options, None);
+    versions.change(1);
+    versions.build(1, &options, Some(0));
+    let (image, base) = (versions.image(1), versions.image(0));
+    let bytes = fs::read(&image).unwrap();
+    let superblock = lith::format::superblock::Superblock::parse(&bytes[1024..]).unwrap();
+    let table = usize::try_from(superblock.device_table_position()).unwrap();
+    let blocks = u32::try_from(fs::metadata(&base).unwrap().len() / 4096).unwrap();
+    let mut random = Noise::new(7);
+    // Bytes 64 to 71 of a slot are its blocks and its first block in the unified address space.
+    let mut lies: Vec<[u32; 2]> = vec![
+        [0, 0],
+        [u32::MAX, u32::MAX],
+        [u32::MAX, 0],
+        [0, u32::MAX],
+        [blocks, 0],
+        [blocks, 1],
+        [1, u32::try_from(superblock.blocks).unwrap()],
+    ];
+    lies.extend((0..40).map(|_| [0; 2].map(|_| u32::try_from(random.below(1 << 31)).unwrap())));
+    for lie in lies {
+        let mut changed = bytes.clone();
+        let slot = lie.iter().flat_map(|number| number.to_le_bytes());
+        changed.splice(table + 64..table + 72, slot);
+        fs::write(&image, &changed).unwrap();
+        let devices = || image::devices(&image, std::slice::from_ref(&base));
+        let options = lith::reader::Options::default();
+        let Ok(opened) = lith::reader::Image::open_with(devices(), options) else { continue };
+        let mut wrong = 0;
+        for file in opened.files() {
+            let Ok(file) = file else { continue };
+            let Ok(content) = opened.file(&file.inode) else { continue };
+            let mut buf = vec![0; usize::try_from(content.size().min(2 << 20)).unwrap()];
+            wrong += u32::from(content.read_at(&mut buf, 0).is_err());
+        }
+        let report = check::check_devices(devices(), &check::Options::default(), &());
+        let is_found = report.as_ref().is_ok_and(|report| !report.findings.is_empty());
+        assert!(wrong > 0 || is_found || report.is_err(), "{lie:?}");
+    }
+}
+
+#[test]
+fn bases_that_refer_to_each_other_end() {
+    let versions = patch();
+    let (image, base) = (versions.image(1), versions.image(0));
+    let options = packed(LZ4, 16 << 10);
+    // A patch under the name of its own base, and the other way around: none is what the other names.
+    let other = versions.image(2);
+    versions.build(2, &options, Some(1));
+    fs::copy(&other, &base).unwrap();
+    assert!(matches!(find(&image, &Search::default()), Err(BaseError::Other { .. })));
+    assert!(matches!(find(&other, &Search::default()), Err(BaseError::Other { .. })));
+    let builder = image::builder(image::directory(&versions.tree()), &options);
+    let failed = builder.base(&other).build_to(versions.image(3));
+    assert!(matches!(failed, Err(Error::Base(BaseError::Other { .. }))), "{failed:?}");
 }
