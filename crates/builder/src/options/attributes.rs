@@ -30,8 +30,8 @@ pub struct AttributeOptions {
     /// Whether long prefixes are stored outside the packed inode even if there is one (`PLAIN_XATTR_PFX`), which only
     /// newer kernels read. Implied if the target kernel reads it.
     pub plain_xattr_prefixes: bool,
-    /// The full name of the extended attribute that holds digests of files' content, for the superblock. Linux hides it
-    /// if it has no namespace, such as `erofs.fingerprint.v1`.
+    /// The full name of the extended attribute that holds digests of files' content, for the superblock; the attributes
+    /// themselves are part of the tree. Linux hides it if it has no namespace, such as `erofs.fingerprint.v1`.
     pub digest_xattr: Option<Vec<u8>>,
     /// Bytes reserved next to the root inode for its extended attributes.
     pub root_xattr_size: usize,

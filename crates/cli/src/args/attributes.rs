@@ -52,6 +52,11 @@ pub(super) struct AttributeArguments {
     #[arg(long = "set", value_name = "GLOB:KEY=VALUE,...")]
     pub(super) settings: Vec<Setting>,
 
+    /// Record the SHA-256 of each file in an extended attribute, which --digests of `check`, `extract` and `tar` compares
+    /// [default name: erofs.fingerprint.v1, which Linux doesn't list]
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "erofs.fingerprint.v1")]
+    pub(super) digests: Option<OsString>,
+
     /// Keep only extended attributes whose names match: `user.*`; can be repeated
     #[arg(long, value_name = "GLOB")]
     xattrs_include: Vec<String>,

@@ -391,6 +391,8 @@ impl Arguments {
         options.identity.label =
             self.attributes.label.clone().unwrap_or_default().into_encoded_bytes();
         options.identity.id = self.attributes.uuid;
+        let digests = self.attributes.digests.as_ref();
+        options.attributes.digest_xattr = digests.map(|name| name.as_encoded_bytes().to_vec());
         let mut notes = Vec::new();
         if let Some(target) = &self.data.target {
             check_target(&options, target)?;

@@ -20,6 +20,7 @@ Examples:
   lith check --rules",
     mut_arg("image", |image| image.required(false).required_unless_present("rules").default_value_if("rules", "true", "-"))
 )]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Check {
     #[command(flatten)]
     pub(crate) image: ImageArgs,
@@ -32,12 +33,16 @@ pub(crate) struct Check {
     #[arg(long)]
     no_data: bool,
 
+    /// Compare the content of files with the digests that their attributes record (see `lith build --digests`)
+    #[arg(long, conflicts_with = "no_data")]
+    pub(crate) digests: bool,
+
     /// The most findings to print; all are counted
     #[arg(long, value_name = "N", default_value_t = 1000)]
     max_findings: usize,
 
     #[command(flatten)]
-    workers: WorkersArgs,
+    pub(crate) workers: WorkersArgs,
 
     /// Print JSON instead of text
     #[arg(long)]

@@ -57,6 +57,11 @@ pub(crate) struct Extract {
     #[arg(long)]
     no_xattrs: bool,
 
+    /// First compare the content of all files with the digests that their attributes record (see `lith build --digests`), and
+    /// extract nothing if one is wrong
+    #[arg(long, conflicts_with = "keep_going")]
+    pub(crate) digests: bool,
+
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,
 
@@ -65,7 +70,7 @@ pub(crate) struct Extract {
     pub(crate) json: bool,
 
     #[command(flatten)]
-    workers: WorkersArgs,
+    pub(crate) workers: WorkersArgs,
 }
 
 impl Extract {

@@ -38,6 +38,11 @@ pub(crate) struct Tar {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
+    /// First compare the content of all files with the digests that their attributes record (see `lith build --digests`), and
+    /// write nothing if one is wrong
+    #[arg(long, conflicts_with = "keep_going")]
+    pub(crate) digests: bool,
+
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,
 

@@ -11,7 +11,10 @@ use lith::{
 use lith_report::number::{Bytes, Count};
 use serde::Serialize;
 
-use super::subject;
+use super::{
+    digests::{self, Mismatch, MismatchRecord},
+    subject::{self, Subject},
+};
 use crate::{
     args::{MessageArgs, check::Check, common::ImageArgs},
     exit::Outcome,
@@ -37,14 +40,46 @@ pub(crate) fn run(request: &Check, messages: MessageArgs) -> anyhow::Result<Outc
     let report = check::check_devices(devices, &request.options(), &*progress);
     drop(bar);
     let report = report.with_context(|| Place(path).to_string())?;
+    // Of an image that is not sound, files can't be read.
+    let mismatches = match outcome(&report) {
+        Outcome::Success if request.digests => Some(mismatches(request)?),
+        _ => None,
+    };
     let mut output = output::stdout()?;
     if request.json {
-        json::write_pretty(&mut output, &CheckRecord::new(path, &report))?;
+        let wrong_digests = mismatches.as_ref();
+        let wrong_digests = wrong_digests.map(|found| found.iter().map(Mismatch::record).collect());
+        let record = CheckRecord { wrong_digests, ..CheckRecord::new(path, &report) };
+        json::write_pretty(&mut output, &record)?;
     } else if !messages.quiet {
         write_text(path, &report, &mut output)?;
+        write_mismatches(path, mismatches.as_deref(), &mut output)?;
     }
     output.flush()?;
-    Ok(outcome(&report))
+    let has_wrong = mismatches.is_some_and(|found| !found.is_empty());
+    Ok(if has_wrong { Outcome::Unsound } else { outcome(&report) })
+}
+
+/// Files whose content does not have the digest that it should have.
+fn mismatches(request: &Check) -> anyhow::Result<Vec<Mismatch>> {
+    digests::compare(&Subject::open(&request.image)?, request.workers.count())
+}
+
+fn write_mismatches(
+    path: &Path,
+    found: Option<&[Mismatch]>,
+    output: &mut Stdout,
+) -> anyhow::Result<()> {
+    let Some(found) = found else { return Ok(()) };
+    for mismatch in found {
+        writeln!(output, "{}", mismatch.text())?;
+    }
+    let verdict = match found.len() as u64 {
+        0 => "all digests of files are right".to_owned(),
+        count => Count(count, "file").to_string() + " without a right digest",
+    };
+    writeln!(output, "{}: {verdict}", Place(path))?;
+    Ok(())
 }
 
 /// Compares all bytes of an image's bases with what it says about them.
@@ -128,6 +163,8 @@ struct CheckRecord<'a> {
     by_rule: BTreeMap<&'static str, u64>,
     truncated: bool,
     findings: Vec<FindingRecord<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wrong_digests: Option<Vec<MismatchRecord<'a>>>,
 }
 
 #[derive(Serialize)]
@@ -173,6 +210,7 @@ impl<'a> CheckRecord<'a> {
             by_rule: report.by_rule.iter().map(|(rule, count)| (rule.id(), *count)).collect(),
             truncated: report.truncated,
             findings: report.findings.iter().map(FindingRecord::from).collect(),
+            wrong_digests: None,
         }
     }
 }

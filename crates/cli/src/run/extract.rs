@@ -9,6 +9,7 @@ use anyhow::Context;
 use lith::{export, tree::DisplayPath};
 
 use super::{
+    digests,
     paths::is_pattern,
     trees::{self, Opened},
 };
@@ -28,6 +29,9 @@ use crate::{
 pub(crate) fn run(request: &Extract, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let on_error = request.salvage.on_error();
     let opened = trees::open_any(&request.image, on_error)?;
+    if request.digests {
+        digests::require(&opened, request.workers.count())?;
+    }
     let mut wanted = request.paths.clone();
     let directory = match &request.directory {
         Some(directory) => directory.clone(),

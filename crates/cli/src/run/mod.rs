@@ -11,6 +11,7 @@ pub(crate) mod completions;
 pub(crate) mod delta;
 pub(crate) mod device;
 pub(crate) mod diff;
+mod digests;
 pub(crate) mod dump;
 pub(crate) mod extract;
 pub(crate) mod flatten;

@@ -11,9 +11,9 @@ use lith::{
     source::Source,
 };
 
-use super::trees;
+use super::{digests, trees};
 use crate::{
-    args::{MessageArgs, stream::Compression, tar::Tar},
+    args::{self, MessageArgs, stream::Compression, tar::Tar},
     exit::Outcome,
     output::{
         self, compress::Encoder, error::Place, exported::Exported, json, progress::Bar,
@@ -32,6 +32,9 @@ pub(crate) fn run(request: &Tar, messages: MessageArgs) -> anyhow::Result<Outcom
     let compression = compression(request, path)?;
     let on_error = request.salvage.on_error();
     let opened = trees::open_any(&request.image, on_error)?;
+    if request.digests {
+        digests::require(&opened, args::workers(None))?;
+    }
     let (paths, source) = opened.select(&request.paths, on_error)?;
     let (source, lost) = request.salvage.apply(source, &paths);
     let selection = trees::select(&source, &request.image.image, &paths)?;

@@ -14,7 +14,7 @@ use lith_format::addr::BlockBits;
 use lith_observer::Observer;
 use lith_profile::{Hint, Hot};
 use lith_source::{Note, OnError, Source};
-use lith_transform::Adjust;
+use lith_transform::{Adjust, record_digests};
 use lith_tree::{ContentError, Filesystem, Kind, Tree};
 
 use super::{
@@ -103,7 +103,8 @@ pub(crate) fn make(
     let mut left_out = Vec::new();
     let (made, written) = loop {
         making.start().map_err(failed("keep the beginning of"))?;
-        match making.attempt(source.filesystem()) {
+        let recorded = record(source, options, job.workers);
+        match recorded.and_then(|()| making.attempt(source.filesystem())) {
             Err(Error::Build(BuildError::Content(error))) => {
                 left_out.extend(without_unreadable(source, error, job)?);
             }
@@ -128,6 +129,14 @@ pub(crate) struct Made {
     pub(crate) left_out: Vec<Note>,
     /// How many files it refers to.
     pub(crate) bases: usize,
+}
+
+/// Gives files the digests of their content, if the image is to have them.
+fn record(source: &mut Source, options: &Options, workers: NonZeroUsize) -> Result<(), Error> {
+    let Some(name) = &options.attributes.digest_xattr else { return Ok(()) };
+    let Source { tree, contents, .. } = source;
+    record_digests(tree, &**contents, name, workers)
+        .map_err(|error| BuildError::Content(error).into())
 }
 
 /// Leaves out all files that can't be read, of which `error` is about one; or fails with all of them.

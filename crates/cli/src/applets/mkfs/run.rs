@@ -67,9 +67,6 @@ fn open(request: &Request) -> anyhow::Result<Source> {
         let base = image(&request.image, request.offset, &all)?;
         source = source::merge(vec![base, source])?;
     }
-    if let Some(name) = &request.options.attributes.digest_xattr {
-        lith::transform::record_digests(&mut source.tree, &*source.contents, name, read.workers)?;
-    }
     Ok(source)
 }
 

@@ -9,6 +9,7 @@ mod bench;
 mod build;
 mod depth;
 mod diff;
+mod digests;
 mod environment;
 mod errors;
 mod export;

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use serde_json::Value;
 
 use super::{
-    args,
+    args, digests,
     mount::{self, MountPoint},
     sample::{Sample, json, lith, printed},
 };
@@ -136,6 +136,11 @@ fn all_json_conforms_to_its_schema() {
         (&shown["images"][1]["used_bytes"], &shown["images"][0]["missing"]),
         (&5.into(), &1.into())
     );
+    let (_changed, wrong) = digests::changed();
+    let found =
+        String::from_utf8(lith(args!["check", "--json", "--digests", wrong]).stdout).unwrap();
+    assert!(found.contains("wrong_digests"), "{found}");
+    assert_conform("check", &[serde_json::from_str(&found).unwrap()]);
     assert_conform("check-rules", &lines(&printed(args!["check", "--rules", "--json"])));
     for options in [&["--superblock"][..], &[], &["--all", "--equal-files", "--presets"]] {
         let arguments = ["info", "--json"].iter().chain(options).map(Into::into);
