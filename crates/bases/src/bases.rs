@@ -20,7 +20,7 @@ use lith_tree::{Content, ContentError, DataRange};
 
 use crate::{
     BaseError, Search, check_digest, find,
-    identity::{bytes_of, identify, identify_by_head},
+    identity::{bytes_of, identify, identify_by_head, root_of},
 };
 
 /// The number of all packed inodes together among known contents.
@@ -101,7 +101,8 @@ impl Bases {
                 Some(base) if identity == Identity::Head => base,
                 Some(base) if base.has_digest() => {
                     check_digest(&found.device, &base, &found.path)?;
-                    base
+                    let root = root_of(&found.device, base.bytes, &found.path)?;
+                    Base { root: root.or(base.root), ..base }
                 }
                 _ => {
                     let bytes = bytes_of(&found.device, &found.path)?;

@@ -9,6 +9,7 @@ use lith_device::DeviceError;
 use lith_format::{
     bases::NoteError, device_table::DeviceError as SlotError, superblock::SuperblockError,
 };
+use lith_verity::VerityError;
 
 /// Why the bases of an image can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +30,14 @@ pub enum BaseError {
         path: PathBuf,
         /// The error of the device.
         source: DeviceError,
+    },
+    /// The root hash of a file with a hash tree can't be computed.
+    #[error("{}: cannot compute its root hash", path.display())]
+    HashTree {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: VerityError,
     },
     /// There is no image that could refer to others.
     #[error("{}: not an EROFS image", path.display())]
@@ -147,6 +156,7 @@ impl BaseError {
         match self {
             Self::Open { path, .. }
             | Self::Read { path, .. }
+            | Self::HashTree { path, .. }
             | Self::Superblock { path, .. }
             | Self::Table { path, .. }
             | Self::Note { path, .. }

@@ -1,13 +1,13 @@
-//! Tells one file from another: length, digests, and the UUID of the image in it.
+//! Tells one file from another: length, digests, the UUID of the image in it, and the root hash of the tree behind it.
 
-use std::path::Path;
+use std::{num::NonZeroUsize, path::Path};
 
 use lith_device::ReadAt;
 use lith_format::{
     bases::{Base, HEAD_SIZE},
     superblock::{SUPERBLOCK_POSITION, SUPERBLOCK_SIZE, Superblock},
 };
-use lith_verity::find_appended;
+use lith_verity::{VerityError, find_appended, format, read_superblock};
 use sha2::{Digest, Sha256};
 
 use crate::BaseError;
@@ -21,10 +21,11 @@ const STEP: usize = 1 << 20;
 /// [`BaseError::Read`].
 pub fn identify(device: &dyn ReadAt, bytes: u64, path: &Path) -> Result<Base, BaseError> {
     let base = identify_by_head(device, bytes, path)?;
-    Ok(Base { digest: digest_of(device, bytes, path)?, ..base })
+    let root = root_of(device, bytes, path)?;
+    Ok(Base { digest: digest_of(device, bytes, path)?, root, ..base })
 }
 
-/// As [`identify`], without the digest of all bytes: only the beginning is read.
+/// As [`identify`], without the digest and root hash of all bytes: only the beginning is read.
 pub(crate) fn identify_by_head(
     device: &dyn ReadAt,
     bytes: u64,
@@ -32,7 +33,29 @@ pub(crate) fn identify_by_head(
 ) -> Result<Base, BaseError> {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
     let head = head_of(device, bytes, path)?;
-    Ok(Base { uuid: uuid_of(&head), digest: [0; 32], head: sha256(&head), bytes, name })
+    let (uuid, head) = (uuid_of(&head), sha256(&head));
+    Ok(Base { uuid, digest: [0; 32], head, bytes, name, root: None })
+}
+
+/// The root hash of so many bytes with the parameters of the hash tree that follows them. `None`: none follows.
+///
+/// It is computed from the bytes, whatever the tree says: no tree of other bytes has it.
+///
+/// # Errors
+/// [`BaseError::Read`].
+pub(crate) fn root_of(
+    device: &dyn ReadAt,
+    bytes: u64,
+    path: &Path,
+) -> Result<Option<[u8; 32]>, BaseError> {
+    let compute = || -> Result<_, VerityError> {
+        let Some(position) = find_appended(device, bytes)? else { return Ok(None) };
+        let superblock = read_superblock(device, position)?;
+        let nowhere = |_: &[u8], _: u64| Ok(());
+        let root = format(device, (&superblock, position), &nowhere, NonZeroUsize::MIN)?;
+        Ok(Some(root.0))
+    };
+    compute().map_err(|source| BaseError::HashTree { path: path.to_owned(), source })
 }
 
 /// Checks that a file of the right length and beginning has all the bytes of a base, if its digest is known.

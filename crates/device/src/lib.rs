@@ -40,7 +40,7 @@ pub enum DeviceError {
         source: io::Error,
     },
     /// The bytes are others than those that a hash tree was made of.
-    #[error("{what} {block} (at byte {position}) has changed: it does not match the root hash")]
+    #[error("{what} {block} (at byte {position}){} has changed: it does not match the root hash", of(device.as_deref()))]
     Changed {
         /// `block` of data, or `hash block` of the tree.
         what: &'static str,
@@ -48,7 +48,13 @@ pub enum DeviceError {
         block: u64,
         /// Its first byte.
         position: u64,
+        /// The name of the device, if it is not the image that is read.
+        device: Option<Box<str>>,
     },
+}
+
+fn of(device: Option<&str>) -> String {
+    device.map(|name| format!(" of {name}")).unwrap_or_default()
 }
 
 /// Bytes that can be read at any position, from any thread, without a cursor.

@@ -13,9 +13,11 @@
 //! | 10 | u16 | records | | 48 | 32 | SHA-256 of its first 4096 bytes, or of all if there are fewer |
 //! | 12 | u32 | bytes of header and records | | 80 | u64 | bytes of the device |
 //! | 16 | u32 | CRC-32C of all that, with zeros here | | 88 | u16 | bytes of the name |
-//! | 20 | 12 | zeros | | 90 | 6 | zeros |
+//! | 20 | u16 | root hashes: 0, or as many as records | | 90 | 6 | zeros |
+//! | 22 | 10 | zeros | | | | |
 //!
-//! The SHA-256 of all bytes is zeros if it is not known: then length and beginning identify the device.
+//! The SHA-256 of all bytes is zeros if it is not known: then length and beginning identify the device. Behind the records are the
+//! root hashes of dm-verity of all devices, 32 bytes each; zeros for a device without hash tree.
 
 use alloc::vec::Vec;
 
@@ -30,8 +32,10 @@ pub const HEAD_SIZE: usize = 4096;
 /// Bytes of a note's header.
 pub const NOTE_HEADER_SIZE: usize = size_of::<RawHeader>();
 
-/// The most bytes of a note: each of its records can be so large, and a device table has 65535 slots.
-const MOST_RECORD: usize = size_of::<RawRecord>() + MOST_NAME;
+/// The most bytes of a note: each of its records can be so large, with its root hash, and a device table has 65535 slots.
+const MOST_RECORD: usize = size_of::<RawRecord>() + MOST_NAME + ROOT_SIZE;
+/// Bytes of a root hash.
+const ROOT_SIZE: usize = 32;
 /// The most bytes of a name.
 const MOST_NAME: usize = 256;
 
@@ -49,7 +53,8 @@ struct RawHeader {
     size: U32,
 
     checksum: U32,
-    reserved: [u8; 12],
+    roots: U16,
+    reserved: [u8; 10],
 }
 const _: () = assert!(size_of::<RawHeader>() == 32);
 
@@ -81,6 +86,8 @@ pub struct Base {
     pub bytes: u64,
     /// Its name, without a directory.
     pub name: Vec<u8>,
+    /// The root hash of the hash tree behind its bytes, if there is one.
+    pub root: Option<[u8; ROOT_SIZE]>,
 }
 
 impl Base {
@@ -130,17 +137,20 @@ pub enum NoteError {
 /// The bytes of a note with records for the slots of a device table.
 #[must_use]
 pub fn encode_note(bases: &[Base]) -> Vec<u8> {
+    let count = u16::try_from(bases.len()).unwrap_or(u16::MAX);
+    let has_roots = bases.iter().any(|base| base.root.is_some());
     let mut out = RawHeader {
         magic: MAGIC,
         version: VERSION.into(),
-        count: u16::try_from(bases.len()).unwrap_or(u16::MAX).into(),
+        count: count.into(),
         size: 0.into(),
         checksum: 0.into(),
-        reserved: [0; 12],
+        roots: if has_roots { count } else { 0 }.into(),
+        reserved: [0; 10],
     }
     .as_bytes()
     .to_vec();
-    for Base { uuid, digest, head, bytes, name } in bases {
+    for Base { uuid, digest, head, bytes, name, .. } in bases {
         let name = name.get(..MOST_NAME).unwrap_or(name);
         let raw = RawRecord {
             uuid: *uuid,
@@ -153,6 +163,10 @@ pub fn encode_note(bases: &[Base]) -> Vec<u8> {
         out.extend_from_slice(raw.as_bytes());
         out.extend_from_slice(name);
         out.resize(out.len().next_multiple_of(8), 0);
+    }
+    if has_roots {
+        let roots = bases.iter().flat_map(|base| base.root.unwrap_or([0; ROOT_SIZE]));
+        out.extend(roots);
     }
     let size = u32::try_from(out.len()).unwrap_or(u32::MAX);
     put(&mut out, 12, size);
@@ -199,7 +213,15 @@ pub fn parse_note(bytes: &[u8], slots: u16) -> Result<Option<Vec<Base>>, NoteErr
     }
     let mut rest = note.get(NOTE_HEADER_SIZE..).unwrap_or_default();
     let bases = (0..count).map(|number| take(&mut rest).ok_or(NoteError::Record(number)));
-    bases.collect::<Result<_, _>>().map(Some)
+    let mut bases = bases.collect::<Result<Vec<_>, _>>()?;
+    if header.roots.get() > 0 {
+        for (number, base) in (0..count).zip(&mut bases) {
+            let (root, after) = rest.split_first_chunk().ok_or(NoteError::Record(number))?;
+            base.root = Some(*root).filter(|root| *root != [0; ROOT_SIZE]);
+            rest = after;
+        }
+    }
+    Ok(Some(bases))
 }
 
 /// Takes a record off the front.
@@ -214,7 +236,7 @@ fn take(rest: &mut &[u8]) -> Option<Base> {
     }
     *rest = after.get(size.next_multiple_of(8)..)?;
     let RawRecord { uuid, digest, head, bytes, .. } = raw;
-    Some(Base { uuid, digest, head, bytes: bytes.get(), name: name.to_vec() })
+    Some(Base { uuid, digest, head, bytes: bytes.get(), name: name.to_vec(), root: None })
 }
 
 #[cfg(test)]
@@ -225,7 +247,24 @@ mod tests {
 
     fn base(name: &[u8]) -> Base {
         let bytes = 4096 * name.len() as u64;
-        Base { uuid: [1; 16], digest: [2; 32], head: [3; 32], bytes, name: name.to_vec() }
+        let name = name.to_vec();
+        Base { uuid: [1; 16], digest: [2; 32], head: [3; 32], bytes, name, root: None }
+    }
+
+    #[test]
+    fn root_hashes_follow_the_records() {
+        let mut bases = [base(b"old.erofs"), base(&[b'n'; 255])];
+        let without = encode_note(&bases);
+        bases[1].root = Some([4; 32]);
+        let note = encode_note(&bases);
+        assert_eq!(note.len(), without.len() + 64);
+        assert_eq!(parse_note(&note, 2), Ok(Some(bases.to_vec())));
+        for at in 0..note.len() {
+            let mut wrong = note.clone();
+            wrong[at] ^= 1;
+            assert!(!matches!(parse_note(&wrong, 2), Ok(Some(_))), "{at}");
+            let _ = parse_note(&note[..at], 2);
+        }
     }
 
     #[test]

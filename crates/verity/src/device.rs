@@ -30,6 +30,8 @@ pub struct VerifiedDevice {
     hasher: Hasher,
     root: RootHash,
     cache: Vec<Slot>,
+    /// How errors name it.
+    name: Option<Box<str>>,
 }
 
 /// A block of digests that matched, and its number. Each number has one slot that it can be in.
@@ -65,9 +67,15 @@ impl VerifiedDevice {
         let slots = blocks.min((CACHE / shape.hash_block).into());
         let cache = (0..slots).map(|_| Slot::default()).collect();
         let hasher = Hasher::new(&superblock.salt);
-        let device = Self { data, digests, superblock, shape, hasher, root, cache };
+        let device = Self { data, digests, superblock, shape, hasher, root, cache, name: None };
         device.check_top()?;
         Ok(device)
+    }
+
+    /// The same, with a name that errors have for it.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { name: Some(name.into()), ..self }
     }
 
     /// How the tree was made.
@@ -125,7 +133,7 @@ impl VerifiedDevice {
         let bytes = self.read_digests(block)?;
         if !self.matches(&bytes, level + 1, number)? {
             let position = self.shape.position(block);
-            return Err(DeviceError::Changed { what: "hash block", block, position });
+            return Err(self.changed("hash block", block, position));
         }
         *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some((block, Arc::clone(&bytes)));
         Ok(bytes)
@@ -143,6 +151,10 @@ impl VerifiedDevice {
         Ok(above.chunks_exact(DIGEST_SIZE).nth(at) == Some(&found[..]))
     }
 
+    fn changed(&self, what: &'static str, block: u64, position: u64) -> DeviceError {
+        DeviceError::Changed { what, block, position, device: self.name.clone() }
+    }
+
     /// Reads and compares whole blocks.
     fn read_blocks(&self, buf: &mut [u8], first: u64) -> Result<(), DeviceError> {
         let size = self.shape.data_block;
@@ -150,7 +162,7 @@ impl VerifiedDevice {
         for (block, bytes) in (first..).zip(buf.chunks(size as usize)) {
             if !self.matches(bytes, 0, block)? {
                 let position = block * u64::from(size);
-                return Err(DeviceError::Changed { what: "block", block, position });
+                return Err(self.changed("block", block, position));
             }
         }
         Ok(())
@@ -301,6 +313,15 @@ mod tests {
                 assert!(matches!(found, DeviceError::Changed { what: "hash block", .. }), "{at}");
             }
         }
+    }
+
+    #[test]
+    fn errors_name_the_device() {
+        let (mut bytes, root) = signed();
+        bytes[700] ^= 1;
+        let device = open(&bytes, root).unwrap().named("old.erofs");
+        let error = device.read_at(&mut [0], 600).unwrap_err().to_string();
+        assert!(error.starts_with("block 1 (at byte 512) of old.erofs has changed"), "{error}");
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Opens images whose bytes are verified whenever they are read.
 
-use std::{num::NonZeroUsize, path::Path, thread};
+use std::{num::NonZeroUsize, path::Path, sync::Arc, thread};
 
 use anyhow::Context;
 use lith::{
     bases::{self, Base, Found, check_digest},
     device::{OffsetDevice, ReadAt},
-    verity::{self, SuperblockError, VerifiedDevice, VerityError, find_appended, image_bytes},
+    verity::{
+        self, RootHash, SuperblockError, VerifiedDevice, VerityError, find_appended, image_bytes,
+    },
 };
 
 use super::device;
@@ -41,8 +43,8 @@ fn behind(image: &dyn ReadAt) -> anyhow::Result<u64> {
     Ok(found.ok_or(VerityError::Superblock(SuperblockError::Missing))?)
 }
 
-/// The bases of a verified image. All bytes of each are compared with the digest that the image has of it, and again whenever
-/// they are read.
+/// The bases of a verified image. If it has the root hash of a base, and the hash tree is there, blocks are compared when they
+/// are read; else all bytes of the base with the digest that the image has of it, and again whenever they are read.
 pub(crate) fn bases(
     image: &dyn ReadAt,
     location: &Location<'_>,
@@ -54,11 +56,32 @@ pub(crate) fn bases(
 fn verified_base(found: Found) -> anyhow::Result<Box<dyn ReadAt>> {
     let Found { path, device, base } = found;
     let place = || Place(&path).to_string();
+    let device = Arc::new(device);
+    if let Some(base) = &base
+        && let Some(verified) = by_root_hash(&device, base.bytes, base.root).with_context(place)?
+    {
+        return Ok(Box::new(verified.named(&place())));
+    }
     let Some(base) = base.filter(Base::has_digest) else {
         anyhow::bail!("{}: can't be verified: the image has no digest of it", place());
     };
     let workers = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let device = verity::in_memory(Box::new(device), workers).with_context(place)?;
     check_digest(&device, &base, Path::new(&path))?;
-    Ok(Box::new(device))
+    Ok(Box::new(device.named(&place())))
+}
+
+/// A base that is verified by the tree behind it; `None`: the image has no root hash of it, or the tree has another one.
+fn by_root_hash(
+    device: &Arc<FileDevice>,
+    bytes: u64,
+    root: Option<[u8; 32]>,
+) -> Result<Option<VerifiedDevice>, VerityError> {
+    let Some(root) = root else { return Ok(None) };
+    let Some(position) = find_appended(device, bytes)? else { return Ok(None) };
+    let own = || Box::new(Arc::clone(device));
+    match VerifiedDevice::new(own(), (own(), position), RootHash(root)) {
+        Err(VerityError::RootHash { .. }) => Ok(None),
+        verified => verified.map(Some),
+    }
 }

@@ -212,11 +212,38 @@ fn bases_are_verified_by_the_digest_in_the_patch() {
     printed(&diff);
     printed(args!["check", patch]);
     printed(args!["flatten", "-q", patch, "-o", sample.path("whole.erofs")]);
-    fs::write(&base, &bytes).unwrap();
+    fs::write(&base, &bytes[..end]).unwrap();
     flip(&base, 8192);
     let changed = lith(&diff);
     assert_eq!(changed.status.code(), Some(2));
     assert!(complaint(&changed).contains("has changed since"));
+}
+
+#[test]
+fn bases_with_a_hash_tree_are_verified_block_by_block() {
+    let (sample, base, _) = protected(&["-E", "^fragments"]);
+    fs::write(sample.src().join("new"), "new").unwrap();
+    let (patch, root_hash) = (sample.path("patch.erofs"), sample.path("patch.roothash"));
+    let build = args!["build", "-q", "--verity", "--base", base, "--root-hash-file", root_hash];
+    printed(build.into_iter().chain(args![sample.src(), patch]));
+    let cat = |name: &str| lith(args!["cat", "--root-hash", root_hash, patch, name]);
+    let map = json(args!["map", "--json", base, "sub/noise"]);
+    let block = map["extents"][0]["physical"].as_u64().unwrap() / 4096;
+    flip(&base, block * 4096 + 5);
+    // What is elsewhere is read as before: nobody has read the whole base.
+    assert_eq!(cat("hello").stdout, b"hello, world\n");
+    let changed = complaint(&cat("sub/noise"));
+    let named = format!("block {block} (at byte {}) of {}", block * 4096, base.display());
+    assert!(changed.contains(&named), "{changed}");
+    // With another hash tree, all bytes of the base are compared with their digest.
+    flip(&base, block * 4096 + 5);
+    let about = json(args!["verity", "info", "--json", base]);
+    let end = about["hash_offset"].as_u64().unwrap();
+    File::options().write(true).open(&base).unwrap().set_len(end).unwrap();
+    printed(args!["verity", "add", "-q", "--salt", "00ff", base]);
+    assert_eq!(cat("sub/noise").stdout, fs::read(sample.src().join("sub/noise")).unwrap());
+    flip(&base, block * 4096 + 5);
+    assert!(complaint(&cat("hello")).contains("has changed since"));
 }
 
 #[test]
