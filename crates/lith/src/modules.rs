@@ -160,6 +160,14 @@ pub mod mount {
     pub use lith_fuse::{ImageFile, Mounted, Options, Unmounter, is_dead, unmount, watch};
 }
 
+/// Images on web servers: a device that fetches ranges when they are read, and its cache on disk. Feature `remote`.
+#[cfg(feature = "remote")]
+pub mod remote {
+    pub use lith_remote::{
+        Address, Cache, CachedObject, Options, Pruned, RemoteDevice, RemoteError, Traffic, Verified,
+    };
+}
+
 /// Where the bytes of an image go, and how large it would be with other presets. Feature `report`, which is on by default.
 #[cfg(feature = "report")]
 pub mod report {

@@ -35,3 +35,4 @@ pub mod rules;
 pub mod synthetic;
 pub mod tarball;
 pub mod tier;
+pub mod web;

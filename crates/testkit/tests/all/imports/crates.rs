@@ -5,13 +5,14 @@ use std::fs;
 use super::{crate_names, crates_folder};
 
 /// All crates, each above those that it may depend on.
-const ORDER: [&str; 25] = [
+const ORDER: [&str; 26] = [
     "observer",
     "parallel",
     "beneath",
     "format",
     "codec",
     "device",
+    "remote",
     "verity",
     "tree",
     "transform",

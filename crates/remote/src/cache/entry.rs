@@ -1,0 +1,143 @@
+//! Defines [`Entry`]: the two files of an object in a cache.
+
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::header::Header;
+use crate::{
+    store::{RECORD, RECORDS, is_sound, read_record},
+    units::bytes_of,
+};
+
+/// The suffix of a file with the records of an object's units.
+const SUFFIX: &str = "map";
+
+/// Where an object is kept.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    records: PathBuf,
+    data: PathBuf,
+}
+
+/// An entry that nobody removes while this lives.
+#[derive(Debug)]
+pub(super) struct Locked {
+    pub(super) records: File,
+    pub(super) data: File,
+}
+
+impl Entry {
+    /// The one of this name.
+    pub(super) fn new(folder: &Path, name: &str) -> Self {
+        let records = folder.join(name).with_extension(SUFFIX);
+        let data = records.with_extension("data");
+        Self { records, data }
+    }
+
+    /// All entries of a folder whose names start with a text.
+    pub(super) fn all(folder: &Path, start: &str) -> io::Result<Vec<Self>> {
+        let entries = match fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if path.extension().is_some_and(|suffix| suffix == SUFFIX) && name.starts_with(start) {
+                found.push(Self { data: path.with_extension("data"), records: path });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Opens its files, which are made if they are missing, and locks them for use with others.
+    pub(super) fn share(&self, header: &Header) -> io::Result<Locked> {
+        loop {
+            let locked = self.open(true)?;
+            flock(&locked.records, FlockOperation::LockShared)?;
+            // Another process may have removed it in between.
+            if locked.records.metadata()?.nlink() == 0 {
+                continue;
+            }
+            if Header::read(&locked.records).as_ref() != Some(header) {
+                header.write(&locked.records)?;
+            }
+            locked.records.set_modified(SystemTime::now())?;
+            return Ok(locked);
+        }
+    }
+
+    fn open(&self, create: bool) -> io::Result<Locked> {
+        let open =
+            |path| File::options().read(true).write(true).create(create).truncate(false).open(path);
+        Ok(Locked { records: open(&self.records)?, data: open(&self.data)? })
+    }
+
+    /// Opens its files as they are.
+    pub(super) fn look(&self) -> io::Result<Locked> {
+        self.open(false)
+    }
+
+    /// Removes it unless it is in use; `false`: it is.
+    pub(super) fn remove(&self) -> io::Result<bool> {
+        let lock = File::open(&self.records)?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Ok(false);
+        }
+        fs::remove_file(&self.records)?;
+        match fs::remove_file(&self.data) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(true),
+        }
+    }
+
+    /// When it was opened last.
+    pub(super) fn last_used(&self) -> SystemTime {
+        let modified = self.records.metadata().and_then(|found| found.modified());
+        modified.unwrap_or(SystemTime::UNIX_EPOCH)
+    }
+
+    /// Bytes that it takes on disk.
+    pub(super) fn disk(&self) -> u64 {
+        let blocks = |path: &Path| path.metadata().map_or(0, |found| found.blocks());
+        (blocks(&self.data) + blocks(&self.records)).saturating_mul(512)
+    }
+}
+
+impl Locked {
+    pub(super) fn is_in_use(&self) -> bool {
+        let lock = flock(&self.records, FlockOperation::NonBlockingLockExclusive);
+        let _ = flock(&self.records, FlockOperation::Unlock);
+        lock.is_err()
+    }
+
+    /// The units that have a record, with it.
+    pub(super) fn units(&self) -> io::Result<impl Iterator<Item = (u64, u64)>> {
+        let bytes = self.records.metadata()?.len().saturating_sub(RECORDS);
+        let units = 0..bytes / RECORD;
+        Ok(units.filter_map(|unit| Some((unit, read_record(&self.records, unit)?))))
+    }
+
+    /// Bytes of the object that are here.
+    pub(super) fn present(&self, length: u64) -> io::Result<u64> {
+        let bytes =
+            self.units()?.map(|(unit, _)| bytes_of(&(unit..unit.saturating_add(1)), length));
+        Ok(bytes.map(|bytes| bytes.end - bytes.start).sum())
+    }
+
+    /// The units whose bytes are not those of their records.
+    pub(super) fn damaged(&self, length: u64) -> io::Result<Vec<u64>> {
+        let units = self.units()?;
+        let is_damaged =
+            |(unit, record): &(u64, u64)| !is_sound(&self.data, (*unit, length), *record);
+        Ok(units.filter(is_damaged).map(|(unit, _)| unit).collect())
+    }
+}

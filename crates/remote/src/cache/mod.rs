@@ -1,0 +1,202 @@
+//! Defines [`Cache`]: the folder in which fetched objects are kept.
+
+mod entry;
+mod header;
+
+use std::{
+    fmt::Write,
+    fs::DirBuilder,
+    io,
+    os::unix::fs::{DirBuilderExt, FileExt},
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use sha2::{Digest, Sha256};
+
+use crate::{
+    Address, RemoteError,
+    store::{RECORD, RECORDS, Store, failed},
+    version::Version,
+};
+use entry::Entry;
+use header::Header;
+
+/// A folder in which fetched objects are kept, shared by any number of processes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    limit: u64,
+}
+
+/// A version of an object in a cache.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct CachedObject {
+    /// Where it is from, without credentials and query.
+    pub address: String,
+    /// Bytes that it has.
+    pub length: u64,
+    /// Bytes of it that are here.
+    pub present: u64,
+    /// Bytes that it takes on disk.
+    pub disk: u64,
+    /// When it was opened last.
+    pub last_used: SystemTime,
+    /// Whether a process has it open.
+    pub in_use: bool,
+}
+
+/// What was removed from a cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Pruned {
+    /// Objects that were removed.
+    pub objects: u64,
+    /// Bytes on disk that they took.
+    pub bytes: u64,
+    /// Bytes on disk that are left.
+    pub left: u64,
+}
+
+/// What a comparison of an object with its records has found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Verified {
+    /// Where it is from, without credentials and query.
+    pub address: String,
+    /// Units of 64 KiB that were compared.
+    pub units: u64,
+    /// Those whose bytes have changed since they were kept. They count as missing from now on.
+    pub damaged: u64,
+}
+
+impl Cache {
+    /// The one in a folder, which is made when something is kept; objects that were not used for long are removed when they
+    /// take more than `limit` bytes together.
+    #[must_use]
+    pub const fn new(folder: PathBuf, limit: u64) -> Self {
+        Self { folder, limit }
+    }
+
+    /// Its folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The most bytes that objects take.
+    #[must_use]
+    pub const fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Opens what is kept of a version of an object. One that is larger than the limit isn't kept for longer than it is open.
+    pub(crate) fn open(&self, address: &Address, version: &Version) -> Result<Store, RemoteError> {
+        let length = version.length;
+        if length > self.limit {
+            return Store::temporary(length);
+        }
+        let failed = |source| failed(self.folder.clone(), source);
+        // What users read is nobody else's business.
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
+        made.map_err(failed)?;
+        let header = Header { address: address.to_string(), version: version.clone() };
+        let entry = Entry::new(&self.folder, &name(address, version));
+        let locked = entry.share(&header).map_err(failed)?;
+        self.prune_to(self.limit - length).map_err(failed)?;
+        Ok(Store::kept((locked.data, locked.records), self.folder.clone(), length))
+    }
+
+    /// The version of an object that was opened last.
+    pub(crate) fn latest(&self, address: &Address) -> Option<Version> {
+        let mut found = Entry::all(&self.folder, &digest(&address.secret_text())).ok()?;
+        found.sort_by_key(Entry::last_used);
+        let header = |entry: Entry| Header::read(&entry.look().ok()?.records);
+        found.into_iter().rev().find_map(header).map(|header| header.version)
+    }
+
+    /// What is in it, the latest used first.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn list(&self) -> io::Result<Vec<CachedObject>> {
+        let mut list = Vec::new();
+        for entry in Entry::all(&self.folder, "")? {
+            let Ok(locked) = entry.look() else { continue };
+            let Some(Header { address, version }) = Header::read(&locked.records) else { continue };
+            list.push(CachedObject {
+                address,
+                length: version.length,
+                present: locked.present(version.length)?,
+                disk: entry.disk(),
+                last_used: entry.last_used(),
+                in_use: locked.is_in_use(),
+            });
+        }
+        list.sort_by_key(|object| std::cmp::Reverse(object.last_used));
+        Ok(list)
+    }
+
+    /// Removes objects, those first that were not used for the longest time, until the others take no more than `limit`
+    /// bytes. Objects that are open stay.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn prune_to(&self, limit: u64) -> io::Result<Pruned> {
+        let mut entries = Entry::all(&self.folder, "")?;
+        entries.sort_by_key(Entry::last_used);
+        let left = entries.iter().map(Entry::disk).sum();
+        let mut pruned = Pruned { objects: 0, bytes: 0, left };
+        for entry in entries {
+            if pruned.left <= limit {
+                break;
+            }
+            let bytes = entry.disk();
+            // Another process may prune too.
+            if !matches!(entry.remove(), Ok(true)) {
+                continue;
+            }
+            pruned.objects += 1;
+            pruned.bytes += bytes;
+            pruned.left = pruned.left.saturating_sub(bytes);
+        }
+        Ok(pruned)
+    }
+
+    /// Compares all bytes with what was written down when they were kept, and forgets those that have changed.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn verify(&self) -> io::Result<Vec<Verified>> {
+        let mut all = Vec::new();
+        for entry in Entry::all(&self.folder, "")? {
+            let Ok(locked) = entry.look() else { continue };
+            let Some(Header { address, version }) = Header::read(&locked.records) else { continue };
+            let damaged = locked.damaged(version.length)?;
+            for unit in &damaged {
+                let position = RECORDS.saturating_add(unit.saturating_mul(RECORD));
+                locked.records.write_all_at(&[0; 8], position)?;
+            }
+            let units = locked.units()?.count() as u64 + damaged.len() as u64;
+            all.push(Verified { address, units, damaged: damaged.len() as u64 });
+        }
+        Ok(all)
+    }
+}
+
+/// The name of a version of an object. It starts with [`digest`] of the address.
+fn name(address: &Address, version: &Version) -> String {
+    let Version { length, etag, modified } = version;
+    let version = format!("{length}\n{etag:?}\n{modified:?}");
+    format!("{}-{}", digest(&address.secret_text()), digest(&version))
+}
+
+/// 32 hexadecimal digits.
+fn digest(text: &str) -> String {
+    let mut digits = String::new();
+    for byte in Sha256::digest(text).iter().take(16) {
+        write!(digits, "{byte:02x}").expect("a string takes what is written");
+    }
+    digits
+}

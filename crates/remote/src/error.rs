@@ -1,0 +1,107 @@
+//! Defines [`RemoteError`], why bytes of a server can't be had.
+
+use std::{io, path::PathBuf, sync::Arc, time::Duration};
+
+/// Why bytes of an object on a server can't be had. No message holds a credential.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemoteError {
+    /// The address can't be understood.
+    #[error("is no address of a web server: {0}")]
+    Address(&'static str),
+    /// No answer arrived, or not all of it.
+    #[error("cannot reach {host}")]
+    Unreachable {
+        /// The server.
+        host: String,
+        /// What happened.
+        source: Arc<io::Error>,
+    },
+    /// Certificates don't prove that the server is the right one, or there is no common protocol.
+    #[error("no trusted connection to {host}: {reason}")]
+    Untrusted {
+        /// The server.
+        host: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The server refuses the request.
+    #[error("{host} answers {status}")]
+    Refused {
+        /// The server.
+        host: String,
+        /// Status and what it means, such as `404 Not Found`.
+        status: String,
+    },
+    /// The server can't answer now.
+    #[error("{host} is busy: it answers {status}")]
+    Busy {
+        /// The server.
+        host: String,
+        /// Status and what it means, such as `503 Service Unavailable`.
+        status: String,
+        /// The time after which it wants to be asked again.
+        after: Option<Duration>,
+    },
+    /// The connection ended before the body of an answer did.
+    #[error("{host} sent {missing} bytes too few")]
+    Cut {
+        /// The server.
+        host: String,
+        /// Bytes that are missing.
+        missing: u64,
+    },
+    /// The server sends only whole objects.
+    #[error("{host} sends no ranges of it, only the whole; download it first")]
+    NoRanges {
+        /// The server.
+        host: String,
+    },
+    /// Nothing tells whether two answers are about the same version of the object.
+    #[error("{host} names no version of it (a strong ETag, or Last-Modified); download it first")]
+    NoVersion {
+        /// The server.
+        host: String,
+    },
+    /// The object on the server is another one than when it was opened.
+    #[error("it has changed on {host} since it was opened")]
+    Changed {
+        /// The server.
+        host: String,
+    },
+    /// An answer contradicts the request or itself.
+    #[error("{host} sent a wrong answer: {what}")]
+    Wrong {
+        /// The server.
+        host: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A redirection can't be followed.
+    #[error("{host} redirects {what}")]
+    Redirect {
+        /// The server.
+        host: String,
+        /// Where to.
+        what: &'static str,
+    },
+    /// What was fetched can't be stored.
+    #[error("{}: cannot keep what was fetched", path.display())]
+    Store {
+        /// The folder.
+        path: PathBuf,
+        /// The operating system's error.
+        source: Arc<io::Error>,
+    },
+}
+
+impl RemoteError {
+    /// Whether the same request may succeed later.
+    pub(crate) const fn is_temporary(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Busy { .. } | Self::Cut { .. })
+    }
+
+    pub(crate) fn wrong(host: &str, what: &'static str) -> Self {
+        Self::Wrong { host: host.to_owned(), what }
+    }
+}

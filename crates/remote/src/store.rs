@@ -1,0 +1,158 @@
+//! Defines [`Store`]: the file that holds what was fetched of one version of an object.
+
+use std::{
+    collections::HashSet,
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::{
+    RemoteError,
+    units::{UNIT, bytes_of},
+};
+
+/// Where the records of units start in their file, after its header.
+pub(crate) const RECORDS: u64 = 4096;
+/// Bytes of a record.
+pub(crate) const RECORD: u64 = 8;
+/// Units that are made durable together.
+const TOGETHER: usize = 16;
+
+/// A sparse file of units, and which of them are there.
+///
+/// In a cache each unit has a record, which is written when its bytes are durable, and is a hash of them. A unit whose bytes
+/// have another one is not there, whatever happened to the machine or to the file.
+#[derive(Debug)]
+pub(crate) struct Store {
+    data: File,
+    /// The file with the records; `None`: this process alone uses the data.
+    records: Option<File>,
+    /// The folder, for errors.
+    path: PathBuf,
+    length: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Units that this process has seen.
+    present: HashSet<u64>,
+    /// Units without a record yet, and their records.
+    fresh: Vec<(u64, u64)>,
+}
+
+impl Store {
+    /// In a file without a name.
+    pub(crate) fn temporary(length: u64) -> Result<Self, RemoteError> {
+        let path = std::env::temp_dir();
+        let data = tempfile::tempfile_in(&path);
+        let data = data.map_err(|source| failed(path.clone(), source))?;
+        Ok(Self { data, records: None, path, length, state: Mutex::default() })
+    }
+
+    /// In files of a cache.
+    pub(crate) fn kept((data, records): (File, File), path: PathBuf, length: u64) -> Self {
+        Self { data, records: Some(records), path, length, state: Mutex::default() }
+    }
+
+    pub(crate) const fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Whether a unit is there.
+    pub(crate) fn has(&self, unit: u64) -> bool {
+        if self.state().present.contains(&unit) {
+            return true;
+        }
+        let is_there = self.is_recorded(unit);
+        if is_there {
+            self.state().present.insert(unit);
+        }
+        is_there
+    }
+
+    fn is_recorded(&self, unit: u64) -> bool {
+        let record = self.records.as_ref().and_then(|file| read_record(file, unit));
+        record.is_some_and(|record| is_sound(&self.data, (unit, self.length), record))
+    }
+
+    /// Keeps a unit.
+    pub(crate) fn keep(&self, unit: u64, bytes: &[u8]) -> Result<(), RemoteError> {
+        let position = unit.saturating_mul(UNIT);
+        self.data.write_all_at(bytes, position).map_err(|source| self.failed(source))?;
+        let is_enough = {
+            let mut state = self.state();
+            state.present.insert(unit);
+            if self.records.is_some() {
+                state.fresh.push((unit, hash(unit, bytes)));
+            }
+            state.fresh.len() >= TOGETHER
+        };
+        if is_enough { self.flush() } else { Ok(()) }
+    }
+
+    /// Makes what is kept durable, and then writes that it is there.
+    pub(crate) fn flush(&self) -> Result<(), RemoteError> {
+        let fresh = std::mem::take(&mut self.state().fresh);
+        let Some(records) = self.records.as_ref().filter(|_| !fresh.is_empty()) else {
+            return Ok(());
+        };
+        self.data.sync_data().map_err(|source| self.failed(source))?;
+        for (unit, record) in fresh {
+            let position = RECORDS.saturating_add(unit.saturating_mul(RECORD));
+            let written = records.write_all_at(&record.to_le_bytes(), position);
+            written.map_err(|source| self.failed(source))?;
+        }
+        Ok(())
+    }
+
+    /// Reads bytes whose units are there.
+    pub(crate) fn read(&self, buf: &mut [u8], position: u64) -> io::Result<()> {
+        self.data.read_exact_at(buf, position)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn failed(&self, source: io::Error) -> RemoteError {
+        failed(self.path.clone(), source)
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // What has no record is fetched again.
+        let _ = self.flush();
+    }
+}
+
+pub(crate) fn failed(path: PathBuf, source: io::Error) -> RemoteError {
+    RemoteError::Store { path, source: Arc::new(source) }
+}
+
+/// The record of a unit, if it has one.
+pub(crate) fn read_record(records: &File, unit: u64) -> Option<u64> {
+    let mut bytes = [0; 8];
+    let position = RECORDS.checked_add(unit.checked_mul(RECORD)?)?;
+    records.read_exact_at(&mut bytes, position).ok()?;
+    Some(u64::from_le_bytes(bytes)).filter(|record| *record != 0)
+}
+
+/// Whether the bytes of a unit, of an object of this length, are those of its record.
+pub(crate) fn is_sound(data: &File, (unit, length): (u64, u64), record: u64) -> bool {
+    let bytes = bytes_of(&(unit..unit.saturating_add(1)), length);
+    let Ok(size) = usize::try_from(bytes.end - bytes.start) else { return false };
+    let mut found = vec![0; size];
+    size > 0 && data.read_exact_at(&mut found, bytes.start).is_ok() && hash(unit, &found) == record
+}
+
+/// The record of a unit with these bytes; 0 stands for none.
+fn hash(unit: u64, bytes: &[u8]) -> u64 {
+    xxh3_64_with_seed(bytes, unit).max(1)
+}

@@ -1,0 +1,61 @@
+//! Defines [`Version`]: which version of an object an answer is about.
+
+use ureq::http::{
+    HeaderMap, HeaderName,
+    header::{ETAG, IF_MATCH, IF_UNMODIFIED_SINCE, LAST_MODIFIED},
+};
+
+use crate::RemoteError;
+
+/// A version of an object. Answers whose versions are equal are about the same bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Version {
+    /// Bytes of the whole object.
+    pub(crate) length: u64,
+    pub(crate) etag: Option<String>,
+    pub(crate) modified: Option<String>,
+}
+
+impl Version {
+    /// The version that an answer names, of an object of this length.
+    pub(crate) fn of(headers: &HeaderMap, length: u64, host: &str) -> Result<Self, RemoteError> {
+        let text =
+            |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let version = Self { length, etag: text(ETAG), modified: text(LAST_MODIFIED) };
+        match version.condition() {
+            Some(_) => Ok(version),
+            None => Err(RemoteError::NoVersion { host: host.to_owned() }),
+        }
+    }
+
+    /// The header that makes a server refuse a request about another version. `None`: there is no way to tell.
+    pub(crate) fn condition(&self) -> Option<(HeaderName, &str)> {
+        // A weak one is kept through changes of bytes.
+        let strong = self.etag.as_deref().filter(|etag| !etag.starts_with("W/"));
+        let by_tag = strong.map(|etag| (IF_MATCH, etag));
+        by_tag.or_else(|| Some((IF_UNMODIFIED_SINCE, self.modified.as_deref()?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(headers: &[(HeaderName, &'static str)]) -> Result<Version, RemoteError> {
+        let headers = headers.iter().map(|(name, value)| (name.clone(), value.parse().unwrap()));
+        Version::of(&headers.collect(), 5, "host")
+    }
+
+    #[test]
+    fn a_strong_tag_or_a_time_names_a_version() {
+        let date = (LAST_MODIFIED, "Sun, 22 Nov 2026 10:00:00 GMT");
+        let strong = version(&[(ETAG, "\"a\""), date.clone()]).unwrap();
+        assert_eq!(strong.condition(), Some((IF_MATCH, "\"a\"")));
+        let weak = version(&[(ETAG, "W/\"a\""), date.clone()]).unwrap();
+        assert_eq!(weak.condition(), Some((IF_UNMODIFIED_SINCE, date.1)));
+        assert_ne!(strong, weak);
+        for nothing in [&[][..], &[(ETAG, "W/\"a\"")]] {
+            assert!(matches!(version(nothing), Err(RemoteError::NoVersion { .. })));
+        }
+    }
+}
