@@ -74,6 +74,8 @@ fn run(verb: Verb, messages: MessageArgs) -> anyhow::Result<Outcome> {
         Verb::Diff(request) => run::diff::run(&request, messages),
         Verb::Dump(request) => run::dump::run(&request, messages),
         Verb::Verity(request) => run::verity::run(&request, messages),
+        #[cfg(feature = "remote")]
+        Verb::Cache(request) => run::cache::run(&request),
         Verb::Bench(request) => run::bench::run(&request).map(|never| match never {}),
         Verb::Applets(request) => run::applets::run(&request, applets::names()),
         Verb::Completions(request) => run::completions::run(&request),

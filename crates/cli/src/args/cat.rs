@@ -15,7 +15,8 @@ Examples:
   lith cat image.erofs /boot/vmlinuz > vmlinuz
   lith cat image.erofs '/etc/apt/**/*.list'
   lith cat image.erofs --files-from names
-  lith cat image.squashfs /etc/fstab",
+  lith cat image.squashfs /etc/fstab
+  lith cat https://host/image.erofs /etc/os-release",
     mut_arg("image", common::any_file),
     mut_arg("paths", |paths| paths.required_unless_present("files_from"))
 )]

@@ -7,6 +7,7 @@ use lith::{bases::Search, tree::Timestamp};
 
 use super::{
     location::Location,
+    remote::RemoteArgs,
     trust::TrustArgs,
     value::{self, Size},
 };
@@ -14,7 +15,7 @@ use super::{
 /// An image, its start within the file, and its further devices.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ImageArgs {
-    /// The EROFS image; `-`: the file that is standard input
+    /// The EROFS image, also at http:// or https://; `-`: the file that is standard input
     pub(crate) image: PathBuf,
 
     /// Byte offset of the image within its file, as of one that follows a program
@@ -30,6 +31,9 @@ pub(crate) struct ImageArgs {
 
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
+
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
 }
 
 /// The further devices of images.
@@ -65,8 +69,8 @@ pub(crate) struct SalvageArgs {
 /// Makes the argument of an image that of a tree in a file of any kind.
 pub(super) fn any_file(argument: clap::Arg) -> clap::Arg {
     argument.help(
-        "An EROFS, SquashFS or container image (oci:DIR[:TAG]), or a tar; `-`: the image in the file that is standard \
-        input",
+        "An EROFS, SquashFS or container image (oci:DIR[:TAG]), also at http:// or https://, or a tar; `-`: the image in \
+        the file that is standard input",
     )
 }
 
@@ -79,7 +83,10 @@ pub(super) fn last(argument: clap::Arg) -> clap::Arg {
 pub(super) fn any_tree(argument: clap::Arg) -> clap::Arg {
     argument
         .value_name("SOURCE")
-        .help("A directory, a tar (`-`: standard input), an EROFS, SquashFS or container image (oci:DIR[:TAG])")
+        .help(
+            "A directory, a tar (`-`: standard input), an EROFS or SquashFS image, also at http:// or https://, or a \
+            container image (oci:DIR[:TAG])",
+        )
 }
 
 /// The number of threads.
@@ -94,7 +101,8 @@ impl ImageArgs {
     /// Where the image is.
     pub(crate) fn location(&self) -> Location<'_> {
         let (search, trust) = (self.devices.search(), self.trust.trust());
-        Location { path: &self.image, offset: self.offset.0, search, trust }
+        let keep = self.remote.keep();
+        Location { path: &self.image, offset: self.offset.0, search, trust, keep }
     }
 
     /// An image that is the whole of a file.
@@ -105,6 +113,7 @@ impl ImageArgs {
             devices: DeviceArgs::default(),
             ignore_checksum: false,
             trust: TrustArgs::default(),
+            remote: RemoteArgs::default(),
         }
     }
 }

@@ -12,6 +12,7 @@ use lith::{
 use super::{
     common::{DeviceArgs, WorkersArgs},
     location::Location,
+    remote::RemoteArgs,
     trust::{self, Trust},
     value::Size,
 };
@@ -30,7 +31,7 @@ Examples:
   lith diff -q a.erofs b.erofs && echo equal"
 )]
 pub(crate) struct Diff {
-    /// A directory, a tar (`-`: standard input), an EROFS or SquashFS image
+    /// A directory, a tar (`-`: standard input), an EROFS or SquashFS image, also at http:// or https://
     pub(crate) a: PathBuf,
 
     /// Another one
@@ -71,6 +72,9 @@ pub(crate) struct Diff {
     /// Read images also if the checksum of their superblock is wrong
     #[arg(long)]
     pub(crate) ignore_checksum: bool,
+
+    #[command(flatten)]
+    remote: RemoteArgs,
 
     #[command(flatten)]
     workers: WorkersArgs,
@@ -122,12 +126,14 @@ impl Diff {
                 offset: self.offset_a.0,
                 search: of_a.clone(),
                 trust: trust(self.root_hash_a, &self.verity_a),
+                keep: self.remote.keep(),
             },
             Location {
                 path: &self.b,
                 offset: self.offset_b.0,
                 search: of_b.clone(),
                 trust: trust(self.root_hash_b, &self.verity_b),
+                keep: self.remote.keep(),
             },
         ]
     }

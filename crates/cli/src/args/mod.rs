@@ -7,6 +7,8 @@ pub(crate) mod attributes;
 pub(crate) mod bench;
 pub(crate) mod build;
 pub(crate) mod c_number;
+#[cfg(feature = "remote")]
+pub(crate) mod cache;
 pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod common;
@@ -32,6 +34,7 @@ pub(crate) mod paths;
 pub(crate) mod profile;
 pub(crate) mod protection;
 pub(crate) mod record;
+pub(crate) mod remote;
 pub(crate) mod report;
 mod rule;
 pub(crate) mod stat;
@@ -106,6 +109,8 @@ pub(crate) enum Verb {
     Diff(diff::Diff),
     Dump(dump::Dump),
     Verity(verity::Verity),
+    #[cfg(feature = "remote")]
+    Cache(cache::Cache),
     Bench(bench::Bench),
     Applets(applets::Applets),
     Completions(completions::Completions),

@@ -26,6 +26,7 @@ Examples:
   lith mount -f -o uid=1000,gid=1000,offset=4096 app.bin dir
   lith mount -o timeout=60 image.erofs dir    unmount after a minute without access
   lith mount --fuse --record app.profile image.erofs dir
+  lith mount https://host/image.erofs /mnt        by FUSE, fetched as it is read
   lith umount /mnt
 
 Mount options (-o):
@@ -263,6 +264,7 @@ impl Mount {
             offset: settings.offset,
             search: settings.devices.clone(),
             trust: self.image.trust.trust(),
+            keep: self.image.remote.keep(),
         }
     }
 
@@ -283,6 +285,7 @@ impl Mount {
         add("--root-hash", trust.root_hash.map(|hash| hash.to_string().into()));
         add("--verity", trust.verity.as_ref().map(Into::into));
         add("--hash-offset", trust.hash_offset.map(|offset| offset.0.to_string().into()));
+        add("--cache-dir", self.image.remote.cache_dir.as_ref().map(Into::into));
         add("--timeout", settings.timeout.map(|seconds| seconds.to_string().into()));
         for device in &settings.devices.devices {
             add("--device", Some(device.into()));
@@ -292,6 +295,9 @@ impl Mount {
         }
         for option in settings.options() {
             add("-o", Some(option.into()));
+        }
+        if self.image.remote.no_cache {
+            arguments.push("--no-cache".into());
         }
         if self.image.ignore_checksum {
             arguments.push("--ignore-checksum".into());

@@ -13,6 +13,7 @@ use clap::builder::styling::Style;
 use lith::{export::TarError, reader, tree::DisplayPath};
 
 use super::{
+    address::shown,
     check_open,
     color::{self, Painted},
     signals::end_if_signalled,
@@ -111,12 +112,12 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     if escaped == text { Cow::Borrowed(text) } else { Cow::Owned(escaped) }
 }
 
-/// A path outside of images, with control characters escaped.
+/// A path outside of images, with control characters escaped, or an address without its secrets.
 pub(crate) struct Place<'a>(pub(crate) &'a Path);
 
 impl Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        DisplayPath(self.0.as_os_str().as_encoded_bytes()).fmt(f)
+        DisplayPath(shown(self.0).as_os_str().as_encoded_bytes()).fmt(f)
     }
 }
 

@@ -1,5 +1,6 @@
 //! How are results shown, to people and to programs? Holds their text and JSON forms, errors, progress and output files.
 
+pub(crate) mod address;
 pub(crate) mod attributes;
 mod closed;
 pub(crate) mod color;

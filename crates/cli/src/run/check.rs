@@ -6,6 +6,7 @@ use anyhow::Context;
 use lith::{
     bases::{self, Found},
     check::{self, Finding, Report, Severity},
+    device::ReadAt,
     observer::Progress,
 };
 use lith_report::number::{Bytes, Count};
@@ -19,7 +20,9 @@ use crate::{
     args::{MessageArgs, check::Check, common::ImageArgs},
     exit::Outcome,
     output::{
-        self, Stdout, color,
+        self, Stdout,
+        address::shown,
+        color,
         error::{Place, harmless},
         json,
         progress::Bar,
@@ -33,7 +36,7 @@ pub(crate) fn run(request: &Check, messages: MessageArgs) -> anyhow::Result<Outc
     let path = request.image.image.as_path();
     let devices = subject::devices(&request.image)?;
     if request.image.trust.root_hash.is_none() {
-        check_bases(&request.image)?;
+        check_bases(&request.image, &devices)?;
     }
     let progress = Arc::new(Progress::default());
     let bar = Bar::new(!messages.quiet, &progress);
@@ -83,9 +86,10 @@ fn write_mismatches(
 }
 
 /// Compares all bytes of an image's bases with what it says about them.
-fn check_bases(image: &ImageArgs) -> anyhow::Result<()> {
+fn check_bases(image: &ImageArgs, devices: &[Box<dyn ReadAt>]) -> anyhow::Result<()> {
+    let Some(primary) = devices.first() else { return Ok(()) };
     for Found { path, device, base } in
-        bases::find(&image.image, image.offset.0, &image.devices.search())?
+        bases::find_for(&**primary, &image.image, &image.devices.search())?
     {
         base.map_or(Ok(()), |base| bases::check_digest(&device, &base, &path))?;
     }
@@ -194,7 +198,7 @@ impl<'a> CheckRecord<'a> {
     fn new(path: &'a Path, report: &'a Report) -> Self {
         let counts = report.counts;
         Self {
-            image: path.to_string_lossy(),
+            image: shown(path).to_string_lossy().into_owned().into(),
             sound: report.is_sound(),
             errors: report.errors(),
             unsupported: report.unsupported(),

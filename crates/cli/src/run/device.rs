@@ -5,10 +5,22 @@ use std::{fs, io, os::fd::AsFd, path::Path};
 use anyhow::Context;
 use lith::device::{FileDevice, ReadAt};
 
-use crate::output::error::Place;
+use super::remote;
+use crate::{
+    args::remote::Keep,
+    output::{address::is_address, error::Place},
+};
 
 /// Opens a file or block device for reading; `-` is the file that is standard input.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Box<dyn ReadAt>> {
+    open_keeping(path, &Keep::Usual)
+}
+
+/// As [`open`]; of a web server what is fetched is kept.
+pub(super) fn open_keeping(path: &Path, keep: &Keep) -> anyhow::Result<Box<dyn ReadAt>> {
+    if is_address(path) {
+        return remote::open(path, keep);
+    }
     let place = || format!("{}: cannot open", Place(path));
     if path == Path::new("-") {
         let device = standard_input().and_then(FileDevice::new);

@@ -18,6 +18,7 @@ use crate::{
     exit::Outcome,
     output::{
         self,
+        address::shown,
         error::{Place, tell},
         exported::Exported,
         json,
@@ -36,7 +37,7 @@ pub(crate) fn run(request: &Extract, messages: MessageArgs) -> anyhow::Result<Ou
     let directory = match &request.directory {
         Some(directory) => directory.clone(),
         None if names_destination(request, &opened)? => PathBuf::from(wanted.paths.remove(0)),
-        None => default_directory(&request.image.image)?,
+        None => default_directory(&shown(&request.image.image))?,
     };
     let (paths, source) = opened.select(&wanted, on_error)?;
     let (source, lost) = request.salvage.apply(source, &paths);

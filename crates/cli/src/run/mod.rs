@@ -5,6 +5,8 @@
 pub(crate) mod applets;
 pub(crate) mod bench;
 pub(crate) mod build;
+#[cfg(feature = "remote")]
+pub(crate) mod cache;
 pub(crate) mod cat;
 pub(crate) mod check;
 pub(crate) mod completions;
@@ -27,6 +29,7 @@ mod paths;
 mod presets;
 pub(crate) mod profile;
 pub(crate) mod record;
+mod remote;
 pub(crate) mod report;
 mod salvage;
 pub(crate) mod stat;

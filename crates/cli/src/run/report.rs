@@ -21,7 +21,9 @@ use crate::{
     args::{MessageArgs, report::Report},
     exit::Outcome,
     output::{
-        self, directory_of,
+        self,
+        address::shown,
+        directory_of,
         error::{Place, one_line, tell},
         json,
         progress::{Bar, Position},
@@ -46,6 +48,7 @@ pub(crate) fn run(request: &Report, messages: MessageArgs) -> anyhow::Result<Out
     }
     let facts = facts(request, messages, output.as_deref())?;
     let image = request.image.image.as_path();
+    let image = shown(image);
     let name = image.file_name().unwrap_or(image.as_os_str());
     let page = page(name.as_encoded_bytes(), &facts)?;
     let Some(path) = output else {
@@ -69,7 +72,8 @@ fn output(request: &Report) -> anyhow::Result<Option<PathBuf>> {
     if let Some(path) = &request.output {
         return Ok((path.as_os_str() != "-").then(|| path.clone()));
     }
-    let name = request.image.image.file_name();
+    let image = shown(&request.image.image);
+    let name = image.file_name();
     let name = name.with_context(|| format!("{}: not a file", Place(&request.image.image)))?;
     let path = Path::new(name).with_extension("html");
     if is_other(&path) {

@@ -152,7 +152,7 @@ pub(crate) fn devices(args: &ImageArgs) -> anyhow::Result<Vec<Box<dyn ReadAt>>> 
 /// The devices of an image: that of its file, and the further ones.
 pub(crate) fn open_all(location: &Location<'_>) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
     let Some(trust) = &location.trust else {
-        let primary = primary(location.path, location.offset)?;
+        let primary = primary(location)?;
         return with_further(primary, location);
     };
     let primary = verified::open(location, trust)?;
@@ -166,32 +166,32 @@ pub(crate) fn with_further(
     primary: Box<dyn ReadAt>,
     location: &Location<'_>,
 ) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
-    let Location { path, offset, search, .. } = location;
+    let Location { path, search, .. } = location;
     if *path == Path::new("-") {
         let further = search.devices.iter().map(|path| device::open(path));
         return iter::once(Ok(primary)).chain(further).collect();
     }
-    let further = bases::find(path, *offset, search)?;
+    let further = bases::find_for(&*primary, path, search)?;
     let further = further.into_iter().map(|found| Box::new(found.device) as Box<dyn ReadAt>);
     Ok(iter::once(primary).chain(further).collect())
 }
 
-/// The device that starts so many bytes into a file, which is refused if it is known to be something else than an image.
-pub(crate) fn primary(path: &Path, offset: u64) -> anyhow::Result<Box<dyn ReadAt>> {
-    let (device, start) = device_and_start(path, offset)?;
-    refuse_other(path, &start)?;
+/// The primary device, which is refused if it is known to be something else than an image.
+pub(crate) fn primary(location: &Location<'_>) -> anyhow::Result<Box<dyn ReadAt>> {
+    let (device, start) = device_and_start(location)?;
+    refuse_other(location.path, &start)?;
     Ok(device)
 }
 
-/// The device that starts so many bytes into a file, with its first bytes, by which its type is detected.
+/// The primary device with its first bytes, by which its type is detected.
 pub(super) fn device_and_start(
-    path: &Path,
-    offset: u64,
+    location: &Location<'_>,
 ) -> anyhow::Result<(Box<dyn ReadAt>, Vec<u8>)> {
-    let device = device::open(path)?;
-    let device: Box<dyn ReadAt> = match offset {
+    let path = location.path;
+    let device = device::open_keeping(path, &location.keep)?;
+    let device: Box<dyn ReadAt> = match location.offset {
         0 => device,
-        _ => Box::new(OffsetDevice::new(device, offset)),
+        offset => Box::new(OffsetDevice::new(device, offset)),
     };
     let start = start(path, &*device)?;
     Ok((device, start))

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     args::{common::ImageArgs, location::Location, paths::PathArgs},
-    output::error::Place,
+    output::{address::is_address, error::Place},
 };
 
 /// Opens the directory, tar or image at a path; only an image can have further devices.
@@ -39,8 +39,8 @@ pub(crate) fn open_with(
     options: &Options,
     reader: reader::Options,
 ) -> anyhow::Result<Source> {
-    let Location { path, offset, search, trust } = location;
-    if *offset == 0 && trust.is_none() {
+    let Location { path, offset, search, trust, .. } = location;
+    if *offset == 0 && trust.is_none() && !is_address(path) {
         let opened = lith::open(path, search, options, reader)?;
         if matches!(opened, lith::Opened::Tree(_)) && !search.devices.is_empty() {
             anyhow::bail!("{}: only an image can have further devices", Place(path));
@@ -50,7 +50,7 @@ pub(crate) fn open_with(
     let devices = if trust.is_some() {
         subject::open_all(location)?
     } else {
-        let (device, start) = subject::device_and_start(path, *offset)?;
+        let (device, start) = subject::device_and_start(location)?;
         if source::is_squashfs(&start) {
             return Ok(source::squashfs(device, path, options)?);
         }
@@ -85,10 +85,10 @@ pub(crate) fn open_any(args: &ImageArgs, on_error: OnError) -> anyhow::Result<Op
     if source::is_container(path) {
         return Ok(Opened::Tree(TreeSubject { source: open(path, search, &options)?, path }));
     }
-    let (device, start) = subject::device_and_start(path, offset)?;
+    let (device, start) = subject::device_and_start(&location)?;
     let source = if source::is_squashfs(&start) {
         source::squashfs(device, path, &options)?
-    } else if offset == 0 && path != Path::new("-") && source::is_tar(&start) {
+    } else if offset == 0 && path != Path::new("-") && !is_address(path) && source::is_tar(&start) {
         open(path, search, &options)?
     } else {
         subject::refuse_other(path, &start)?;

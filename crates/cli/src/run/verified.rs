@@ -21,10 +21,13 @@ use crate::{
 pub(crate) fn open(location: &Location<'_>, trust: &Trust) -> anyhow::Result<VerifiedDevice> {
     let path = location.path;
     let image = || -> anyhow::Result<Box<dyn ReadAt>> {
-        Ok(Box::new(OffsetDevice::new(device::open(path)?, location.offset)))
+        Ok(Box::new(OffsetDevice::new(
+            device::open_keeping(path, &location.keep)?,
+            location.offset,
+        )))
     };
     let (tree, usual, at) = match &trust.tree {
-        Some(tree) => (device::open(tree)?, None, tree.as_path()),
+        Some(tree) => (device::open_keeping(tree, &location.keep)?, None, tree.as_path()),
         None => (image()?, Some(image()?), path),
     };
     let place = || Place(at).to_string();

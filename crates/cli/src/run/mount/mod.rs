@@ -17,6 +17,7 @@ use crate::{
     exit::Outcome,
     output::{
         self,
+        address::{is_address, shown},
         error::{Place, tell},
         json,
     },
@@ -41,10 +42,13 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
         // The server finds them in what it has verified.
         Vec::new()
     } else {
-        subject::primary(image, settings.offset)?;
+        let primary = subject::primary(&request.location(&settings))?;
         // The kernel takes them in the order of the device table, and doesn't look whether they are the right ones.
-        bases::find(image, settings.offset, &settings.devices)?
+        bases::find_for(&*primary, image, &settings.devices)?
     };
+    if settings.passthrough && is_address(image) {
+        anyhow::bail!("{}: passthrough is for images in files", Place(image));
+    }
     if present::is_mounted(image, &request.directory) {
         anyhow::bail!("{}: {} is mounted there already", Place(&request.directory), Place(image));
     }
@@ -103,6 +107,9 @@ fn by_kernel(request: &Mount, settings: &Settings, ahead: bool) -> anyhow::Resul
         None if request.image.trust.root_hash.is_some() => {
             "the kernel's driver verifies nothing".to_owned()
         }
+        None if is_address(&request.image.image) => {
+            "the kernel's driver reads no image on a web server yet".to_owned()
+        }
         None if !rustix::process::geteuid().is_root() => {
             "only root mounts by the kernel".to_owned()
         }
@@ -142,6 +149,7 @@ fn show(request: &Mount, driver: &'static str, how: &str) -> anyhow::Result<Outc
         return Ok(Outcome::Success);
     }
     let (image, directory) = (&request.image.image, &request.directory);
+    let image = shown(image);
     let (image, directory) = (image.to_string_lossy(), directory.to_string_lossy());
     let mut output = output::stdout()?;
     json::write_pretty(&mut output, &Record { image, directory, driver, how })?;

@@ -59,10 +59,16 @@ fn ranges(request: &Mount, settings: &Settings) -> anyhow::Result<Vec<Range<u64>
     }
     let devices = subject::open_all(&request.location(settings))?;
     let image = Image::open_with(devices, lith::reader::Options::default())?;
-    Ok(match request.prefetch {
+    Ok(ranges_of(&image, request.prefetch))
+}
+
+/// The ranges of an open image, in bytes of it.
+pub(super) fn ranges_of(image: &Image, prefetch: Prefetch) -> Vec<Range<u64>> {
+    match prefetch {
+        Prefetch::None => Vec::new(),
+        Prefetch::Auto | Prefetch::Hot => image.read_first(),
         Prefetch::All => iter::once(0..image.device_size(0)).collect(),
-        _ => image.read_first(),
-    })
+    }
 }
 
 /// The steps of all ranges in the order of their use: each range is in that order itself, and all are used at the same time.

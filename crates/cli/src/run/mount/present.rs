@@ -7,11 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::output::address::{is_address, shown};
+
 /// Whether what was mounted last at `directory` is this image.
 pub(super) fn is_mounted(image: &Path, directory: &Path) -> bool {
-    let (Ok(image), Some(directory)) = (image.canonicalize(), absolute(directory)) else {
-        return false;
-    };
+    let image = if is_address(image) { Ok(shown(image).into()) } else { image.canonicalize() };
+    let (Ok(image), Some(directory)) = (image, absolute(directory)) else { return false };
     let Ok(list) = fs::read_to_string("/proc/self/mountinfo") else { return false };
     let mut mounts = list.lines().filter_map(Line::of);
     let top = mounts.rfind(|mount| mount.place == directory);

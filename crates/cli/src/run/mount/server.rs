@@ -24,11 +24,15 @@ use signal_hook::{
     iterator::Signals,
 };
 
+use super::prefetch;
 use crate::{
     args::mount::{DecodeWay, Mount, Settings},
     exit::{self, Outcome},
-    output::error::Place,
-    run::{log::Log, subject},
+    output::{
+        address::{is_address, shown},
+        error::Place,
+    },
+    run::{log::Log, remote, subject},
 };
 
 /// Mounts an image and serves it until it is unmounted.
@@ -132,7 +136,11 @@ fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
     options.way = request.decode.map(DecodeWay::way);
     options.whole_again = true;
     options.any_checksum = request.image.ignore_checksum;
-    Image::open_with(devices, options).with_context(|| Place(place).to_string())
+    let image = Image::open_with(devices, options).with_context(|| Place(place).to_string())?;
+    if is_address(place) {
+        remote::read_ahead(place, settings.offset, prefetch::ranges_of(&image, request.prefetch));
+    }
+    Ok(image)
 }
 
 /// Divides `cache` bytes between metadata and decoded data. A server of a large tree needs more metadata than the library's
@@ -146,7 +154,9 @@ fn limits(cache: usize) -> Limits {
 }
 
 fn options(request: &Mount, settings: &Settings) -> lith_fuse::Options {
-    let image = request.image.image.canonicalize().ok();
+    let image = &request.image.image;
+    let image =
+        if is_address(image) { Some(shown(image).into()) } else { image.canonicalize().ok() };
     let name = image.as_deref().and_then(Path::to_str);
     let name = name.map(ToOwned::to_owned);
     let mut options = lith_fuse::Options::default();

@@ -19,6 +19,7 @@ mod inspect;
 mod mount;
 mod overwrite;
 mod profiles;
+mod remote;
 mod report;
 mod salvage;
 mod sample;
