@@ -134,7 +134,7 @@ impl ReadAt for RemoteDevice {
         let Some(end) = end else {
             return Err(DeviceError::PastEnd { position, length, size });
         };
-        let read = self.object.obtain(&units_of(position..end)).map_err(io::Error::other);
+        let read = self.object.obtain(&units_of(position..end), u64::MAX).map_err(io::Error::other);
         let read = read.and_then(|()| self.object.store.read(buf, position));
         read.map_err(|source| DeviceError::Io { position, length, source })
     }
@@ -161,7 +161,7 @@ fn fetch_ahead(object: &Weak<Object>, wanted: &Receiver<Range<u64>>) {
             let Some(object) = object.upgrade() else { return };
             let end = start.saturating_add(MOST).min(units.end);
             // A reader that needs them is told why they can't be had.
-            if object.obtain(&(start..end)).is_err() {
+            if object.obtain(&(start..end), units.end).is_err() {
                 break;
             }
             start = end;
@@ -170,10 +170,10 @@ fn fetch_ahead(object: &Weak<Object>, wanted: &Receiver<Range<u64>>) {
 }
 
 impl Object {
-    /// Fetches those units that are missing.
-    fn obtain(&self, units: &Range<u64>) -> Result<(), RemoteError> {
+    /// Fetches those units that are missing, and what may be read next, but nothing from the unit `limit` on.
+    fn obtain(&self, units: &Range<u64>, limit: u64) -> Result<(), RemoteError> {
         loop {
-            let flight = match self.step(units) {
+            let flight = match self.step(units, limit) {
                 Step::Done => return Ok(()),
                 Step::Wait(flight) => {
                     self.wait(&flight, units)?;
@@ -192,7 +192,7 @@ impl Object {
     }
 
     /// Decides about the first unit that is missing.
-    fn step(&self, units: &Range<u64>) -> Step {
+    fn step(&self, units: &Range<u64>, limit: u64) -> Step {
         let mut state = self.state();
         let Some(first) = units.clone().find(|unit| !self.store.has(*unit)) else {
             return Step::Done;
@@ -201,7 +201,8 @@ impl Object {
             return Step::Wait(flight);
         }
         let window = state.windows.at(first).max(units.end - first);
-        let end = self.end(&state.flights, first, first.saturating_add(window));
+        let limit = first.saturating_add(window).min(limit);
+        let end = self.end(&state.flights, first, limit);
         state.windows.note(end, window);
         Step::Fetch(state.flights.start(first..end))
     }

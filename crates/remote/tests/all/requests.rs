@@ -60,6 +60,11 @@ fn what_is_needed_soon_comes_by_itself() {
     assert_eq!(read(&device, 8 * MIB, 8 * MIB).unwrap(), bytes[8 * MIB..16 * MIB]);
     assert!(device.traffic().bytes <= (8 << 20) + (128 << 10), "{:?}", device.traffic());
     assert!(device.traffic().requests <= 5, "{:?}", device.traffic());
+    // Nothing but that, although it goes on.
+    let before = device.traffic().bytes;
+    device.will_need(20 << 20, 200 << 10);
+    assert_eq!(read(&device, 20 * MIB + 1, 1).unwrap(), bytes[20 * MIB + 1..][..1]);
+    assert!(device.traffic().bytes <= before + (256 << 10), "{:?}", device.traffic());
 }
 
 #[test]
