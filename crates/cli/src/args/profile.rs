@@ -26,7 +26,7 @@ pub(crate) struct Profile {
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Verb {
     Merge(Merge),
-    Show(Show),
+    Show(Box<Show>),
 }
 
 /// Merge profiles: what they have in common stands where it does on average

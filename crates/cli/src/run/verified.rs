@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, path::Path, sync::Arc, thread};
 use anyhow::Context;
 use lith::{
     bases::{self, Base, Found, check_digest},
-    device::{OffsetDevice, ReadAt},
+    device::{FileDevice, OffsetDevice, ReadAt},
     verity::{
         self, RootHash, SuperblockError, VerifiedDevice, VerityError, find_appended, image_bytes,
     },
