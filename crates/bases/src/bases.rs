@@ -26,7 +26,7 @@ use crate::{
 /// The number of all packed inodes together among known contents.
 pub(crate) const ALL_PACKED: u32 = u32::MAX;
 
-/// What of bases an image records, by which they are told from other files.
+/// What an image records of its bases, to identify them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Identity {
     /// The digest of all their bytes, which are read, and compared with digests that are recorded already.

@@ -1,4 +1,4 @@
-//! Tells one file from another: length, digests, the UUID of the image in it, and the root hash of the tree behind it.
+//! Identifies a base: length, digests, the UUID of the image in it, and the root hash of the tree that follows it.
 
 use std::{num::NonZeroUsize, path::Path};
 

@@ -81,7 +81,7 @@ impl RemoteDevice {
         let given = options.authorization.clone().map(crate::address::Credentials);
         let client = Client::new(address.clone(), own.or(given), options);
         let latest = options.cache.as_ref().and_then(|cache| cache.latest(&address));
-        // A byte tells whether it is still the same.
+        // One byte is enough to compare the version.
         let bytes = if latest.is_some() { 1 } else { FIRST * UNIT };
         let (version, start, unreachable) = match (client.first(bytes, latest.is_some()), latest) {
             (Ok((version, start)), _) => (version, start, None),
@@ -160,7 +160,7 @@ fn fetch_ahead(object: &Weak<Object>, wanted: &Receiver<Range<u64>>) {
         while start < units.end {
             let Some(object) = object.upgrade() else { return };
             let end = start.saturating_add(MOST).min(units.end);
-            // A reader that needs them is told why they can't be had.
+            // A reader that needs them gets the error.
             if object.obtain(&(start..end), units.end).is_err() {
                 break;
             }

@@ -40,7 +40,7 @@ pub enum RemoteError {
         host: String,
         /// Status and what it means, such as `503 Service Unavailable`.
         status: String,
-        /// The time after which it wants to be asked again.
+        /// The time after which it wants the next request.
         after: Option<Duration>,
     },
     /// The connection ended before the body of an answer did.
@@ -57,7 +57,7 @@ pub enum RemoteError {
         /// The server.
         host: String,
     },
-    /// Nothing tells whether two answers are about the same version of the object.
+    /// Neither a strong ETag nor a date identifies the version of the object.
     #[error("{host} names no version of it (a strong ETag, or Last-Modified); download it first")]
     NoVersion {
         /// The server.

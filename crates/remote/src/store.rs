@@ -152,7 +152,7 @@ pub(crate) fn is_sound(data: &File, (unit, length): (u64, u64), record: u64) -> 
     size > 0 && data.read_exact_at(&mut found, bytes.start).is_ok() && hash(unit, &found) == record
 }
 
-/// The record of a unit with these bytes; 0 stands for none.
+/// The record of a unit with these bytes, never 0: that is no record.
 fn hash(unit: u64, bytes: &[u8]) -> u64 {
     xxh3_64_with_seed(bytes, unit).max(1)
 }

@@ -50,7 +50,7 @@ impl Metadata<'_> {
         hasher.update(&plan.xattrs.prefixes.encode());
         hasher.update(plan.xattrs.prefixes.digest_number().as_slice());
         hasher.update(&plan.xattrs.shared_area);
-        // It tells apart what is not read on other devices.
+        // Identifies content on other devices that is not read.
         hasher.update(&self.geometry.input.known.note);
         for mut sized in inodes {
             sized.set_content_start(content_start);

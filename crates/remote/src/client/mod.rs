@@ -295,7 +295,7 @@ fn text(response: &Response<Body>, name: HeaderName) -> Option<&str> {
     response.headers().get(name)?.to_str().ok()
 }
 
-/// When a server wants to be asked again.
+/// After how long a server wants the next request.
 fn after(response: &Response<Body>) -> Option<Duration> {
     text(response, RETRY_AFTER)?.trim().parse().ok().map(Duration::from_secs)
 }
@@ -309,7 +309,7 @@ fn is_gone(status: StatusCode) -> bool {
     [400, 401, 403, 404, 410].contains(&status.as_u16())
 }
 
-/// Why no answer arrived. Errors that may hold an address are told in other words.
+/// Why no answer arrived. Errors that may hold an address are replaced by a fixed text.
 fn failure(error: ureq::Error, host: &str) -> RemoteError {
     let host = host.to_owned();
     let unreachable =

@@ -18,7 +18,7 @@ use crate::{
     run::subject,
 };
 
-/// Bytes that are read at once. A device does what it is asked for in order: a program that reads something else waits for
+/// Bytes that are read at once. A device serves requests in order: a program that reads something else waits for
 /// no more than one step.
 const STEP: u64 = 512 << 10;
 
