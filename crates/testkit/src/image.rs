@@ -16,7 +16,8 @@ use lith::{
     format::{addr::BlockBits, kernel::KernelVersion},
     reader::{self, Image},
     source::{self, Source},
-    tree::Filesystem,
+    transform::record_digests,
+    tree::{Contents, Filesystem, Tree},
 };
 use lith_builder::Context;
 use sha2::{Digest, Sha256};
@@ -176,6 +177,14 @@ pub fn build_directory(folder: &Path, image: &Path, options: &Options) -> Report
 /// A build of a source as users do it.
 pub fn builder(source: Source, options: &Options) -> Builder<'static> {
     Means::default().builder(source, options)
+}
+
+/// Gives the files of a tree the digests that an image with these options shows.
+pub fn add_digests(tree: &mut Tree, contents: &dyn Contents, options: &Options) {
+    let Some(name) = &options.attributes.digest_xattr else { return };
+    if name.starts_with(b"user.") {
+        record_digests(tree, contents, name, NonZeroUsize::new(2).unwrap()).unwrap();
+    }
 }
 
 /// The tree in a directory.

@@ -78,7 +78,8 @@ fn any_profile_leaves_the_content_as_it_is() {
     let path = folder.path().join("image");
     let mut random = fastrand::Rng::with_seed(16);
     for (seed, (name, options)) in (1..).zip(layouts::kinds()) {
-        let made = mixed(seed);
+        let mut made = mixed(seed);
+        image::add_digests(&mut made.0, &made.1, &options);
         let profile = random_profile(&made.0, &mut random);
         let what = format!("{name}\n{profile}");
         build(&path, &made, &options, Hint::Profile(profile.clone()), 3);
