@@ -111,15 +111,15 @@ pub mod reader {
     };
 }
 
-/// Reading trees from directories, tars and images of EROFS and SquashFS.
+/// Reading trees from directories, tars, cpio archives and images of EROFS and SquashFS.
 pub mod source {
     pub use lith_source::{
-        Damage, Data, ExcludeError, Excludes, ImageError, Loss, Losses, LostRanges,
-        ManifestProblem, NoPlatform, Note, NoteKind, OciError, OnError, Opened, Options, Part,
-        Platform, ReadBytes, Refusal, Source, SourceError, SquashFsError, TYPE_BYTES, TarEnd,
-        TarError, directory, foreign_type, image, image_below, image_file, is_container,
-        is_squashfs, is_tar, manifest, merge, open, read_what_is_there, salvage, squashfs, tar,
-        tar_stream,
+        CpioDamage, CpioError, Damage, Data, ExcludeError, Excludes, ImageError, Loss, Losses,
+        LostRanges, ManifestProblem, NoPlatform, Note, NoteKind, OciError, OnError, Opened,
+        Options, Part, Platform, ReadBytes, Refusal, Source, SourceError, SquashFsError,
+        TYPE_BYTES, TarEnd, TarError, archive, archive_stream, directory, foreign_type, image,
+        image_below, image_file, is_archive, is_container, is_squashfs, manifest, merge, open,
+        read_what_is_there, salvage, squashfs, tar, tar_stream,
     };
 }
 

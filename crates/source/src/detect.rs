@@ -35,8 +35,10 @@ impl Compression {
 pub(crate) enum Looks {
     /// A tar's first header, or the zeros of an empty tar.
     Tar,
-    /// A compressed stream, presumably of a tar.
+    /// A compressed stream, presumably of a tar or a cpio archive.
     Compressed(Compression),
+    /// A cpio archive of the formats newc or crc.
+    Cpio,
     /// An EROFS image.
     Image,
     /// A SquashFS image.
@@ -61,16 +63,22 @@ const COMPRESSIONS: [(&[u8], Compression); 4] = [
     (b"BZh", Compression::Bzip2),
 ];
 
+/// The formats newc, and crc, which has checksums.
+const CPIO: [&[u8]; 2] = [b"070701", b"070702"];
+
 /// Other types that users are likely to try, with their names in the error.
-const OTHERS: [(&[u8], &str); 9] = [
+const OTHERS: [(&[u8], &str); 12] = [
     (b"PK\x03\x04", "a zip archive"),
     (b"sqsh", "a SquashFS image of big-endian byte order"),
     (b"\x04\x22\x4d\x18", "LZ4-compressed data"),
+    (b"\x02\x21\x4c\x18", "LZ4-compressed data"),
     (b"LZIP", "lzip-compressed data"),
     (b"\x1f\x9d", "compress-compressed data"),
     (b"\x5d\0\0", "LZMA-compressed data"),
     (b"7z\xbc\xaf", "a 7-Zip archive"),
-    (b"0707", "a cpio archive"),
+    (b"070707", "a cpio archive of an old format (odc), not newc"),
+    (b"\xc7\x71", "a cpio archive of an old format (bin), not newc"),
+    (b"\x71\xc7", "a cpio archive of an old format (bin), not newc"),
     (b"\x7fELF", "a program"),
 ];
 
@@ -85,6 +93,9 @@ pub(crate) fn detect(start: &[u8]) -> Looks {
     }
     if start.get(EROFS.0..).is_some_and(|at| at.starts_with(EROFS.1)) {
         return Looks::Image;
+    }
+    if CPIO.iter().any(|magic| start.starts_with(magic)) {
+        return Looks::Cpio;
     }
     if start.starts_with(&lith_squashfs::MAGIC) {
         return Looks::SquashFs;
@@ -119,6 +130,7 @@ pub fn foreign_type(start: &[u8]) -> Option<&'static str> {
         Looks::Compressed(Compression::Xz) => Some("xz-compressed data"),
         Looks::Compressed(Compression::Zstd) => Some("zstd-compressed data"),
         Looks::Compressed(Compression::Bzip2) => Some("bzip2-compressed data"),
+        Looks::Cpio => Some("a cpio archive"),
         Looks::SquashFs => Some("a SquashFS image"),
         Looks::Image => None,
         Looks::Other("empty") => Some("empty"),
@@ -132,13 +144,14 @@ pub fn is_squashfs(start: &[u8]) -> bool {
     detect(start) == Looks::SquashFs
 }
 
-/// Whether a file is a tar that has members, or compressed as one may be, by its first [`NEEDED`] bytes, or all if it has fewer.
+/// Whether a file is a tar that has members, a cpio archive, or compressed as one may be, by its first [`NEEDED`] bytes, or all if
+/// it has fewer.
 #[must_use]
-pub fn is_tar(start: &[u8]) -> bool {
+pub fn is_archive(start: &[u8]) -> bool {
     let is_zero = || start.iter().take(512).all(|byte| *byte == 0);
     match detect(start) {
         Looks::Tar => !is_zero(),
-        Looks::Compressed(_) => true,
+        Looks::Cpio | Looks::Compressed(_) => true,
         Looks::Image | Looks::SquashFs | Looks::Other(_) => false,
     }
 }
@@ -158,13 +171,15 @@ mod tests {
         image[1024..1028].copy_from_slice(EROFS.1);
         assert_eq!(detect(&image), Looks::Image);
         assert_eq!(detect(&[0; 1024]), Looks::Tar);
-        let cases: [(&[u8], Looks); 7] = [
+        let cases: [(&[u8], Looks); 9] = [
             (b"\x1f\x8b\x08", Looks::Compressed(Compression::Gzip)),
             (b"\xfd7zXZ\0", Looks::Compressed(Compression::Xz)),
             (b"BZh9", Looks::Compressed(Compression::Bzip2)),
             (b"\x5a\x2a\x4d\x18\0", Looks::Compressed(Compression::Zstd)),
             (b"", Looks::Other("empty")),
             (b"hsqs...", Looks::SquashFs),
+            (b"070701", Looks::Cpio),
+            (b"070702", Looks::Cpio),
             (b"hello", Looks::Other("something else")),
         ];
         for (start, expected) in cases {

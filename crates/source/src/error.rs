@@ -7,7 +7,7 @@ use std::{
 
 use lith_tree::{NameError, TreeError};
 
-use crate::{ManifestProblem, OciError, SquashFsError, TarError};
+use crate::{CpioError, ManifestProblem, OciError, SquashFsError, TarError};
 
 /// Why a source can't be read as a tree.
 #[derive(Debug, thiserror::Error)]
@@ -55,8 +55,8 @@ pub enum SourceError {
         /// What is wrong.
         source: ManifestProblem,
     },
-    /// It is neither a directory nor a tar nor an image.
-    #[error("{}: is {found}; expected a directory, an EROFS image, a SquashFS image or a tar (plain, or compressed with gzip, xz, zstd or bzip2)", path.display())]
+    /// It is neither a directory nor an archive nor an image.
+    #[error("{}: is {found}; expected a directory, an EROFS image, a SquashFS image, a tar or a cpio archive (newc; plain, or compressed with gzip, xz, zstd or bzip2)", path.display())]
     Unknown {
         /// The file.
         path: PathBuf,
@@ -80,6 +80,14 @@ pub enum SourceError {
         path: PathBuf,
         /// What is wrong and where.
         source: TarError,
+    },
+    /// A cpio archive is corrupt, truncated, or has a member that can't be part of a tree.
+    #[error("{}", path.display())]
+    Cpio {
+        /// The archive.
+        path: PathBuf,
+        /// What is wrong and where.
+        source: CpioError,
     },
     /// A SquashFS image is damaged, or a file in it can't be part of a tree.
     #[error("{}", path.display())]
@@ -108,7 +116,7 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// The path of the file concerned; for [`Self::Tar`] and [`Self::SquashFs`] that of the tar or image, for [`Self::Several`] the first one.
+    /// The path of the file concerned; for [`Self::Tar`], [`Self::Cpio`] and [`Self::SquashFs`] that of the archive or image, for [`Self::Several`] the first one.
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
@@ -119,6 +127,7 @@ impl SourceError {
             | Self::Unknown { path, .. }
             | Self::Compressed { path, .. }
             | Self::Tar { path, .. }
+            | Self::Cpio { path, .. }
             | Self::SquashFs { path, .. }
             | Self::Oci { path, .. }
             | Self::Manifest { path, .. }

@@ -1,11 +1,13 @@
-//! How does a directory, a tar, an image, a SquashFS image or a list of files become a tree?
+//! How does a directory, a tar, a cpio archive, an image, a SquashFS image or a list of files become a tree?
 //!
 //! Each function returns a [`Source`]: a [`Tree`] whose inodes are numbered in the order of its walk, and the [`Contents`] that read
-//! the bytes of its files. The bytes stay where they are stored, except for tars that can be read only once: the
+//! the bytes of its files. The bytes stay where they are stored, except for archives that can be read only once: the
 //! data of their members are copied to a spool.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod archive;
+mod cpio;
 mod detect;
 mod directory;
 mod error;
@@ -29,7 +31,9 @@ use std::fmt;
 
 use lith_tree::{Contents, Filesystem, Tree};
 
-pub use detect::{NEEDED as TYPE_BYTES, foreign_type, is_squashfs, is_tar};
+pub use archive::{archive, archive_stream};
+pub use cpio::{CpioDamage, CpioError};
+pub use detect::{NEEDED as TYPE_BYTES, foreign_type, is_archive, is_squashfs};
 pub use directory::directory;
 pub use error::SourceError;
 pub use image::{ImageError, image, image_below, image_file};

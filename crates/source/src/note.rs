@@ -35,9 +35,9 @@ pub enum NoteKind {
     MemberAsFile(u8),
     /// AUFS' own bookkeeping (names that start with `.wh..wh.`).
     AufsBookkeeping,
-    /// Data after a tar's end marker were not read: perhaps another tar.
+    /// Data after an archive's end marker were not read: perhaps another tar.
     TrailingData,
-    /// A tar has no end marker.
+    /// An archive has no end marker.
     NoEndMarker,
 }
 

@@ -1,11 +1,11 @@
-//! Opens a path of any type: a directory, a tar, a SquashFS image or an image.
+//! Opens a path of any type: a directory, an archive, a SquashFS image or an image.
 
 use std::{fs::File, io, os::fd::AsFd, os::unix::fs::FileTypeExt, path::Path};
 
 use lith_device::FileDevice;
 
 use crate::{
-    Options, Source, SourceError,
+    Options, Source, SourceError, archive,
     detect::{self, Looks, detect},
     directory,
     error::cannot,
@@ -15,13 +15,13 @@ use crate::{
 /// What is at a path.
 #[derive(Debug)]
 pub enum Opened {
-    /// A directory, tar or SquashFS image, read.
+    /// A directory, tar, cpio archive or SquashFS image, read.
     Source(Source),
     /// A file that starts as an EROFS image does, not read yet.
     Image(File),
 }
 
-/// Reads the directory, tar or SquashFS image at `path`, or returns the image there. `-` is a tar on standard input;
+/// Reads the directory, tar, cpio archive or SquashFS image at `path`, or returns the image there. `-` is an archive on standard input;
 /// `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]` and `docker-archive:FILE[:TAG]` are container images.
 ///
 /// # Errors
@@ -32,7 +32,7 @@ pub fn open(path: &Path, options: &Options) -> Result<Opened, SourceError> {
     }
     if path == Path::new("-") {
         let file = standard_input().map_err(cannot("open", path))?;
-        return tar(file, path, options).map(Opened::Source);
+        return archive(file, path, options).map(Opened::Source);
     }
     // Opening a FIFO waits for a writer, so the type is determined without opening.
     let metadata = path.metadata().map_err(cannot("open", path))?;
@@ -51,7 +51,7 @@ pub fn open(path: &Path, options: &Options) -> Result<Opened, SourceError> {
             _ => {}
         }
     }
-    tar(file, path, options).map(Opened::Source)
+    archive(file, path, options).map(Opened::Source)
 }
 
 fn standard_input() -> io::Result<File> {

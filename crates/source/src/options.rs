@@ -29,7 +29,7 @@ pub enum OnError {
     Skip,
 }
 
-/// Where a tar may end.
+/// Where a tar or a cpio archive may end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TarEnd {
     /// After its end marker only, because a tar without one may be truncated.
@@ -59,7 +59,7 @@ pub struct Options {
     pub aufs: bool,
     /// Where an image is to store the bytes of files in a tar or an image.
     pub data: Data,
-    /// Where a tar may end.
+    /// Where a tar or a cpio archive may end.
     pub tar_end: TarEnd,
     /// The file to which a tar is copied while it is read, decompressed.
     pub raw_copy: Option<PathBuf>,

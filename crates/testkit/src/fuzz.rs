@@ -195,7 +195,7 @@ fn touch_file(fs: Filesystem<'_>, (inode, size): (InodeIndex, u64), left: &mut u
     }
 }
 
-/// Reads a tar, compressed or not, with all its contents.
+/// Reads a tar or a cpio archive, compressed or not, with all its contents.
 pub fn tar_source(bytes: &[u8]) {
     let aufs = bytes.len() % 2 == 1;
     let options = source::Options::with(|options| {
@@ -203,7 +203,7 @@ pub fn tar_source(bytes: &[u8]) {
         options.dereference_hard_links = bytes.len() % 3 == 1;
         options.spool_dir = std::env::temp_dir();
     });
-    if let Ok(source) = source::tar_stream(Cursor::new(bytes), Path::new("tar"), &options) {
+    if let Ok(source) = source::archive_stream(Cursor::new(bytes), Path::new("tar"), &options) {
         touch(&source);
     }
 }

@@ -64,7 +64,7 @@ pub(crate) struct Build {
 /// What an image is made of.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum From {
-    /// Directories, tars and images, each on top of the one before.
+    /// Directories, archives and images, each on top of the one before.
     Layers(Vec<PathBuf>),
     /// A list of files, and the directory with their content.
     Manifest(PathBuf, PathBuf),
@@ -93,11 +93,11 @@ pub(crate) struct Work {
     pub(crate) force: bool,
 }
 
-/// Make an image of a directory, a tar or another image
+/// Make an image of a directory, an archive or another image
 #[derive(Args, Debug)]
 #[command(
     long_about = format!(
-        "Makes an EROFS image of a directory, a tar or another image.\n\n\
+        "Makes an EROFS image of a directory, a tar or cpio archive, or another image.\n\n\
         Without options the image is small, quick to read, and mounts on Linux {} and later. It is read back \
         and compared with the source before it replaces the file at its path; after any failure that file is \
         unchanged. The same source and options give the same bytes, on any machine and with any number of \
@@ -111,6 +111,7 @@ Examples:
   docker export box | lith build --all-root - box.erofs
   lith build rootfs - | ssh box 'cat > rootfs.erofs'
   lith build -z none --kernel 5.4 initrd initrd.erofs
+  lith build /boot/initrd.img initrd.erofs
   lith build base.tar.zst overlay/ rootfs.erofs
   lith build oci:layout:v1 rootfs.erofs
   lith build --platform linux/arm64 oci-archive:image.tar rootfs.erofs
@@ -121,8 +122,8 @@ Examples:
   SOURCE_DATE_EPOCH=1700000000 lith build rootfs rootfs.erofs"
 )]
 struct Arguments {
-    /// A directory, a tar (plain, gzip, xz, zstd or bzip2; `-`: standard input), an image of EROFS or SquashFS, or a container
-    /// image (`oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`). Of several, each is a layer on top of the
+    /// A directory, a tar or cpio archive (plain, gzip, xz, zstd or bzip2; `-`: standard input), an image of EROFS or SquashFS,
+    /// or a container image (`oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`). Of several, each is a layer on top of the
     /// one before, as overlayfs has them
     #[arg(value_name = "SOURCE", required_unless_present = "manifest")]
     sources: Vec<PathBuf>,

@@ -69,7 +69,7 @@ pub(crate) struct SalvageArgs {
 /// Makes the argument of an image that of a tree in a file of any kind.
 pub(super) fn any_file(argument: clap::Arg) -> clap::Arg {
     argument.help(
-        "An EROFS, SquashFS or container image (oci:DIR[:TAG]), also at http:// or https://, or a tar; `-`: the image in \
+        "An EROFS, SquashFS or container image (oci:DIR[:TAG]), also at http:// or https://, or a tar or cpio archive; `-`: the image in \
         the file that is standard input",
     )
 }
@@ -84,7 +84,7 @@ pub(super) fn any_tree(argument: clap::Arg) -> clap::Arg {
     argument
         .value_name("SOURCE")
         .help(
-            "A directory, a tar (`-`: standard input), an EROFS or SquashFS image, also at http:// or https://, or a \
+            "A directory, a tar or cpio archive (`-`: standard input), an EROFS or SquashFS image, also at http:// or https://, or a \
             container image (oci:DIR[:TAG])",
         )
 }

@@ -20,7 +20,7 @@ use super::{
 /// Compare two trees
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Compares two trees, each a directory, a tar or an image of EROFS or SquashFS, by content, mode, owner, time, \
+    long_about = "Compares two trees, each a directory, a tar or cpio archive, or an image of EROFS or SquashFS, by content, mode, owner, time, \
         links, device number and extended attributes, and prints each difference with its path; with --json as one \
         object per line.\n\n\
         Exit codes are those of diff(1): 0 no differences, 1 differences, 2 failure or wrong usage.",
@@ -31,7 +31,7 @@ Examples:
   lith diff -q a.erofs b.erofs && echo equal"
 )]
 pub(crate) struct Diff {
-    /// A directory, a tar (`-`: standard input), an EROFS or SquashFS image, also at http:// or https://
+    /// A directory, a tar or cpio archive (`-`: standard input), an EROFS or SquashFS image, also at http:// or https://
     pub(crate) a: PathBuf,
 
     /// Another one

@@ -20,7 +20,7 @@ Examples:
   lith ls -ld image.erofs '/usr/lib/*.d' directories themselves
   lith ls -R0 image.erofs | xargs -0n1   all paths, for other programs
   lith ls -R --json image.erofs | jq -r 'select(.size > 1000000).path'
-  lith ls -lR rootfs.tar.zst             also tars and SquashFS images",
+  lith ls -lR rootfs.tar.zst             also tars, cpio archives and SquashFS images",
     mut_arg("image", common::any_file),
     mut_arg("paths", common::last),
     disable_help_flag = true

@@ -38,8 +38,8 @@ impl fmt::Display for NoteLine<'_> {
                 write!(f, "tar member of type {} taken as a regular file", DisplayPath(&kind))?;
             }
             NoteKind::AufsBookkeeping => f.write_str("internal file of AUFS omitted")?,
-            NoteKind::TrailingData => f.write_str("data after the end of the tar omitted")?,
-            NoteKind::NoEndMarker => f.write_str("the tar has no end marker")?,
+            NoteKind::TrailingData => f.write_str("data after the end of the archive omitted")?,
+            NoteKind::NoEndMarker => f.write_str("the archive has no end marker")?,
         }
         match count.saturating_sub(1) {
             0 => Ok(()),

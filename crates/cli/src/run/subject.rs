@@ -210,7 +210,9 @@ fn start(path: &Path, device: &dyn ReadAt) -> anyhow::Result<Vec<u8>> {
 pub(super) fn refuse_other(path: &Path, start: &[u8]) -> anyhow::Result<()> {
     if let Some(found) = source::foreign_type(start) {
         let remedy = match found {
-            "a tar" | "a SquashFS image" => "; `lith build` makes one of it, `lith ls` lists it",
+            "a tar" | "a cpio archive" | "a SquashFS image" => {
+                "; `lith build` makes one of it, `lith ls` lists it"
+            }
             "a program" => "; --offset names where an image within it starts",
             _ => "",
         };

@@ -1,4 +1,4 @@
-//! Opens directories, tars and images of both kinds as trees.
+//! Opens directories, archives and images of both kinds as trees.
 
 use std::{path::Path, sync::Arc};
 
@@ -22,7 +22,7 @@ use crate::{
     output::{address::is_address, error::Place},
 };
 
-/// Opens the directory, tar or image at a path; only an image can have further devices.
+/// Opens the directory, archive or image at a path; only an image can have further devices.
 pub(crate) fn open(path: &Path, search: &Search, options: &Options) -> anyhow::Result<Source> {
     open_with(&Location::new(path, search.clone()), options, reader::Options::default())
 }
@@ -68,7 +68,7 @@ pub(crate) enum Opened<'a> {
     Tree(TreeSubject<'a>),
 }
 
-/// Opens the image, tar or SquashFS image that the arguments name.
+/// Opens the image, archive or SquashFS image that the arguments name.
 pub(crate) fn open_any(args: &ImageArgs, on_error: OnError) -> anyhow::Result<Opened<'_>> {
     let location = args.location();
     let Location { path, offset, ref search, .. } = location;
@@ -88,7 +88,11 @@ pub(crate) fn open_any(args: &ImageArgs, on_error: OnError) -> anyhow::Result<Op
     let (device, start) = subject::device_and_start(&location)?;
     let source = if source::is_squashfs(&start) {
         source::squashfs(device, path, &options)?
-    } else if offset == 0 && path != Path::new("-") && !is_address(path) && source::is_tar(&start) {
+    } else if offset == 0
+        && path != Path::new("-")
+        && !is_address(path)
+        && source::is_archive(&start)
+    {
         open(path, search, &options)?
     } else {
         subject::refuse_other(path, &start)?;

@@ -36,6 +36,7 @@ pub(super) fn read(
         (Looks::Tar | Looks::Other("empty"), blob) => stream(store, layer, (&blob, None), options),
         (Looks::Image, _) => Err(SourceError::Unknown { path, found: "an EROFS image" }),
         (Looks::SquashFs, _) => Err(SourceError::Unknown { path, found: "a SquashFS image" }),
+        (Looks::Cpio, _) => Err(SourceError::Unknown { path, found: "a cpio archive" }),
         (Looks::Other(found), _) => Err(SourceError::Unknown { path, found }),
     }
 }

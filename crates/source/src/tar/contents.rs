@@ -93,7 +93,7 @@ impl MemberContent<'_> {
         self.store.read_at(buf, at).map_err(|source| match source.kind() {
             io::ErrorKind::UnexpectedEof => ContentError::Changed {
                 path: self.path.clone(),
-                what: "the tar has become shorter".to_owned(),
+                what: "the archive has become shorter".to_owned(),
             },
             _ => self.io_error("read", source),
         })

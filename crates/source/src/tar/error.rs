@@ -40,7 +40,7 @@ pub enum TarError {
     },
 }
 
-/// A part of a tar.
+/// A part of a tar or a cpio archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// A header, or an extended header, of a member whose name is unknown.
@@ -49,12 +49,12 @@ pub enum Part {
     Header,
     /// The data of a member.
     Data,
-    /// The two blocks of zeros at the end.
+    /// What is after the last member: two blocks of zeros in a tar.
     EndMarker,
 }
 
 /// Prints a part and its member, or the member before it.
-struct In<'a>(Part, &'a [u8]);
+pub(crate) struct In<'a>(pub(crate) Part, pub(crate) &'a [u8]);
 
 impl fmt::Display for In<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

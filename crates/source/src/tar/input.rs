@@ -2,7 +2,8 @@
 
 use std::{
     fs::File,
-    io::{self, BufReader, Read, Seek, SeekFrom},
+    io::{self, BufReader, Cursor, Read, Seek, SeekFrom},
+    mem,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
@@ -10,6 +11,7 @@ use std::{
 use rustix::fs::fstat;
 
 use super::{
+    decompress::decoder,
     header::{BLOCK, Block},
     spool::{Spool, SpoolError, fill},
 };
@@ -26,16 +28,16 @@ const WINDOW: usize = 4096;
 /// Bytes read at once from a stream.
 const SKIP: usize = 64 << 10;
 
-/// Why bytes of a tar can't be read.
-pub(super) enum InputError {
+/// Why bytes of an archive can't be read.
+pub(crate) enum InputError {
     /// It has no more.
     Ended,
     /// They can't be read or stored.
     Source(SourceError),
 }
 
-/// A tar that is read from start to end.
-pub(super) struct Input<'a> {
+/// A tar, or another archive, that is read from start to end.
+pub(crate) struct Input<'a> {
     path: &'a Path,
     position: u64,
     from: From<'a>,
@@ -47,12 +49,12 @@ enum From<'a> {
 }
 
 /// Where the data of members are after the tar was read.
-pub(super) enum Store {
-    /// In the tar itself.
+pub(crate) enum Store {
+    /// In the archive itself.
     File(FileStore),
     /// In a spool.
     Spool(Spool),
-    /// In a tar that can't be read again.
+    /// In an archive that can't be read again.
     Gone,
 }
 
@@ -93,7 +95,7 @@ impl Read for RegionReader<'_> {
     }
 }
 
-pub(super) struct FileStore {
+pub(crate) struct FileStore {
     /// Where the tar is.
     region: Region,
     path: PathBuf,
@@ -103,8 +105,8 @@ pub(super) struct FileStore {
 }
 
 impl<'a> Input<'a> {
-    /// A tar in a part of a regular file, whose current position changes.
-    pub(super) fn file(path: &'a Path, mut region: Region) -> Result<Self, SourceError> {
+    /// A part of a regular file, whose current position changes.
+    pub(crate) fn file(path: &'a Path, mut region: Region) -> Result<Self, SourceError> {
         let sought = region.file.seek(SeekFrom::Start(region.start));
         sought.map_err(cannot("read", path))?;
         let attributes = fstat(&region.file).map_err(io::Error::from);
@@ -121,7 +123,7 @@ impl<'a> Input<'a> {
     }
 
     /// A stream that is read once; the data of its members are stored in `spool`, or skipped.
-    pub(super) fn stream(
+    pub(crate) fn stream(
         path: &'a Path,
         reader: Box<dyn Read + 'a>,
         compression: Option<Compression>,
@@ -136,7 +138,7 @@ impl<'a> Input<'a> {
     }
 
     /// The number of bytes read or skipped.
-    pub(super) const fn position(&self) -> u64 {
+    pub(crate) const fn position(&self) -> u64 {
         self.position
     }
 
@@ -170,9 +172,16 @@ impl<'a> Input<'a> {
 
     /// Stores the next `length` bytes, skips the rest of their last block, and returns where they are in the store.
     pub(super) fn store(&mut self, length: u64) -> Result<u64, InputError> {
+        let at = self.keep(length)?;
+        self.pad(length)?;
+        Ok(at)
+    }
+
+    /// Stores the next `length` bytes, and returns where they are in the store.
+    pub(crate) fn keep(&mut self, length: u64) -> Result<u64, InputError> {
         let From::Stream { reader, compression, spool: Some(spool) } = &mut self.from else {
             let at = self.position;
-            self.skip(length)?;
+            self.pass(length)?;
             return Ok(at);
         };
         let at = spool.end();
@@ -186,8 +195,17 @@ impl<'a> Input<'a> {
         if taken < length {
             return Err(InputError::Ended);
         }
-        self.pad(length)?;
         Ok(at)
+    }
+
+    /// Reads what was stored at a position before.
+    pub(crate) fn read_back(&self, buf: &mut [u8], at: u64) -> Result<(), InputError> {
+        let read = match &self.from {
+            From::File { store, .. } => store.read_at(buf, at),
+            From::Stream { spool: Some(spool), .. } => spool.read_at(buf, at),
+            From::Stream { spool: None, .. } => Err(io::ErrorKind::NotSeekable.into()),
+        };
+        read.map_err(|source| InputError::Source(cannot("read", self.path)(source)))
     }
 
     /// Skips `length` bytes and the rest of their last block.
@@ -200,7 +218,8 @@ impl<'a> Input<'a> {
         self.pass(length.wrapping_neg() % BLOCK as u64)
     }
 
-    fn pass(&mut self, length: u64) -> Result<(), InputError> {
+    /// Skips `length` bytes.
+    pub(crate) fn pass(&mut self, length: u64) -> Result<(), InputError> {
         if let From::File { store, reader } = &mut self.from {
             let left = store.length() - self.position;
             let skipped = length.min(left);
@@ -223,7 +242,7 @@ impl<'a> Input<'a> {
 
     /// Reads to the end, so that the writer of a pipe can finish and the checksum of a compressed stream is verified. Returns
     /// whether anything but zeros was left.
-    pub(super) fn drain(&mut self) -> Result<bool, InputError> {
+    pub(crate) fn drain(&mut self) -> Result<bool, InputError> {
         let mut buffer = vec![0; SKIP];
         let mut found = false;
         loop {
@@ -236,8 +255,47 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// Skips zeros, and returns the byte after them; `None`: the archive ends there.
+    pub(crate) fn after_zeros(&mut self) -> Result<Option<u8>, InputError> {
+        loop {
+            let mut byte = [0];
+            match (self.take(&mut byte)?, byte) {
+                (0, _) => return Ok(None),
+                (_, [0]) => {}
+                (_, [byte]) => return Ok(Some(byte)),
+            }
+        }
+    }
+
+    /// How the stream is compressed; `None`: it isn't, or it is a file.
+    pub(crate) const fn compression(&self) -> Option<Compression> {
+        match &self.from {
+            From::File { .. } => None,
+            From::Stream { compression, .. } => *compression,
+        }
+    }
+
+    /// Decompresses what follows, whose first bytes were read already. Returns whether that was possible: in a file it isn't,
+    /// because its data are to stay there.
+    pub(crate) fn decompress(
+        &mut self,
+        format: Compression,
+        start: Vec<u8>,
+    ) -> Result<bool, InputError> {
+        let From::Stream { reader, compression, .. } = &mut self.from else {
+            return Ok(false);
+        };
+        let rest = mem::replace(reader, Box::new(io::empty()));
+        let decoder = decoder(format, Cursor::new(start).chain(rest));
+        let decoder = decoder
+            .map_err(|source| InputError::Source(cannot("decompress", self.path)(source)))?;
+        *reader = Box::new(BufReader::new(decoder));
+        *compression = Some(format);
+        Ok(true)
+    }
+
     /// Fills `buf` and returns how many bytes there were.
-    fn take(&mut self, buf: &mut [u8]) -> Result<usize, InputError> {
+    pub(crate) fn take(&mut self, buf: &mut [u8]) -> Result<usize, InputError> {
         let (got, compression) = match &mut self.from {
             From::File { store, reader } => {
                 let left = usize::try_from(store.length() - self.position);
@@ -253,7 +311,7 @@ impl<'a> Input<'a> {
     }
 
     /// Where the data of members are, and the length of the tar, which was read to its end.
-    pub(super) fn into_store(self) -> (Store, u64) {
+    pub(crate) fn into_store(self) -> (Store, u64) {
         match self.from {
             From::File { store, .. } => {
                 let length = store.length();
@@ -275,15 +333,17 @@ impl FileStore {
     const fn length(&self) -> u64 {
         self.region.length
     }
+
+    fn read_at(&self, buf: &mut [u8], position: u64) -> io::Result<()> {
+        self.region.file.read_exact_at(buf, self.region.start + position)
+    }
 }
 
 impl Store {
     /// Fills `buf` with data of members.
     pub(super) fn read_at(&self, buf: &mut [u8], position: u64) -> io::Result<()> {
         match self {
-            Self::File(store) => {
-                store.region.file.read_exact_at(buf, store.region.start + position)
-            }
+            Self::File(store) => store.read_at(buf, position),
             Self::Spool(spool) => spool.read_at(buf, position),
             Self::Gone => Err(io::ErrorKind::NotSeekable.into()),
         }
@@ -300,7 +360,12 @@ impl Store {
     }
 }
 
-fn cannot_read(path: &Path, compression: Option<Compression>, source: io::Error) -> SourceError {
+/// Makes the error for bytes that can't be read, or not be decompressed.
+pub(crate) fn cannot_read(
+    path: &Path,
+    compression: Option<Compression>,
+    source: io::Error,
+) -> SourceError {
     match compression {
         None => cannot("read", path)(source),
         Some(compression) => {

@@ -23,18 +23,20 @@ use crate::{
     namespace::{ACL_ACCESS, ACL_DEFAULT},
 };
 
+/// A file in an archive.
 #[derive(Debug)]
-pub(super) struct Member {
-    /// As it is in the tar.
-    pub(super) path: Vec<u8>,
-    pub(super) kind: MemberKind,
+pub(crate) struct Member {
+    /// As it is in the archive.
+    pub(crate) path: Vec<u8>,
+    pub(crate) kind: MemberKind,
     /// Without its extended attributes.
-    pub(super) metadata: Metadata,
-    pub(super) xattrs: Vec<Xattr>,
+    pub(crate) metadata: Metadata,
+    pub(crate) xattrs: Vec<Xattr>,
 }
 
+/// What a member is.
 #[derive(Debug)]
-pub(super) enum MemberKind {
+pub(crate) enum MemberKind {
     Directory,
     Regular {
         size: u64,
@@ -427,7 +429,7 @@ fn metadata(header: &MemberHeader, overrides: &Overrides) -> Result<Metadata, Da
 }
 
 /// Checks the target of a symbolic link.
-fn target(target: Vec<u8>) -> Result<Box<[u8]>, Refusal> {
+pub(crate) fn target(target: Vec<u8>) -> Result<Box<[u8]>, Refusal> {
     if target.is_empty() || target.contains(&0) {
         return Err(Refusal::SymlinkTarget(target.into()));
     }

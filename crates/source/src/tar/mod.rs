@@ -26,7 +26,7 @@ mod xattr;
 use std::{
     fs::File,
     io::{self, Cursor, Read, Seek, SeekFrom},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use lith_tree::InodeIndex;
@@ -40,15 +40,16 @@ use crate::{
 };
 use canonical::Canonical;
 use contents::TarContents;
-use input::Input;
 use member::{End, Members};
-use place::Placer;
-use spool::Spool;
 
 pub(crate) use decompress::decoder;
+pub(crate) use error::In;
 pub use error::{Damage, Part, Refusal, TarError};
 pub(crate) use header::is_header;
-pub(crate) use input::Region;
+pub(crate) use input::{Input, InputError, Region, Store, cannot_read};
+pub(crate) use member::{Member, MemberKind, target};
+pub(crate) use place::Placer;
+pub(crate) use spool::{Spool, fill};
 
 /// Reads a tar from a file, compressed or not. The data of an uncompressed tar in a regular file stay there; those of all others,
 /// pipes included, are copied to a spool.
@@ -107,6 +108,7 @@ fn compression(head: &[u8], path: &Path) -> Result<Option<Compression>, SourceEr
         Looks::Compressed(compression) => return Ok(Some(compression)),
         Looks::Image => "an EROFS image, which can't be read as a tar",
         Looks::SquashFs => "a SquashFS image, which can't be read from a pipe",
+        Looks::Cpio => "a cpio archive, which can't be read as a tar",
         Looks::Other(found) => found,
     };
     let path = path.to_owned();
@@ -119,12 +121,22 @@ fn stream(
     path: &Path,
     options: &Options,
 ) -> Result<Source, SourceError> {
-    let spool = (options.data == Data::Take)
-        .then(|| Spool::new(options.spool_dir.clone(), options.spool_memory));
-    let mut reader: Box<dyn Read + '_> = match compression {
+    let reader: Box<dyn Read + '_> = match compression {
         None => Box::new(reader),
         Some(compression) => decoder(compression, reader).map_err(cannot("decompress", path))?,
     };
+    decoded(reader, compression, path, options)
+}
+
+/// Reads a tar from a stream that is decompressed already.
+pub(crate) fn decoded<'a>(
+    mut reader: Box<dyn Read + 'a>,
+    compression: Option<Compression>,
+    path: &'a Path,
+    options: &'a Options,
+) -> Result<Source, SourceError> {
+    let spool = (options.data == Data::Take)
+        .then(|| Spool::new(options.spool_dir.clone(), options.spool_memory));
     if let Some(copy) = &options.raw_copy {
         let file = File::create(copy).map_err(cannot("create", copy))?;
         reader = Box::new(raw_copy::copying(reader, file, copy));
@@ -176,21 +188,29 @@ fn read(
     if unmarked {
         placer.notes.add(NoteKind::NoEndMarker, b"");
     }
-    placer.finish().map_err(|(member, refusal)| refused(member, refusal))?;
+    let referred = (options.data == Data::Refer).then_some(length);
+    let layer = finish(placer, store, referred);
+    let layer = layer.map_err(|(member, refusal)| refused(member, refusal))?;
+    Ok(Layer { name: path.to_owned(), ..layer })
+}
+
+/// Makes a layer without a name of all members of an archive, whose data are in `store`; `referred` is the length of the archive if
+/// an image is to refer to it.
+pub(crate) fn finish(
+    mut placer: Placer<'_>,
+    store: Store,
+    referred: Option<u64>,
+) -> Result<Layer, (Vec<u8>, Refusal)> {
+    placer.finish()?;
     let Canonical { tree, stored, numbers } =
-        canonical::canonical(&placer.tree, &placer.stored, options)
-            .map_err(|(member, error)| refused(member, Refusal::Tree(error)))?;
-    let contents = Box::new(TarContents {
-        store,
-        stored,
-        maps: placer.maps,
-        referred: (options.data == Data::Refer).then_some(length),
-    });
+        canonical::canonical(&placer.tree, &placer.stored, placer.options)
+            .map_err(|(member, error)| (member, Refusal::Tree(error)))?;
+    let contents = Box::new(TarContents { store, stored, maps: placer.maps, referred });
     let number = |inode: InodeIndex| numbers.get(inode.index()).copied().flatten();
     Ok(Layer {
         source: Source { tree, contents, notes: placer.notes.into_vec() },
         borrowed: placer.borrowed.renumbered(number),
         has_opaque_root: true,
-        name: path.to_owned(),
+        name: PathBuf::new(),
     })
 }

@@ -1,4 +1,4 @@
-//! Adds the members of a tar to a tree.
+//! Adds the members of an archive to a tree.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -36,13 +36,13 @@ const IMPLIED: Metadata = Metadata {
 };
 
 /// A tree to which members are added.
-pub(super) struct Placer<'a> {
+pub(crate) struct Placer<'a> {
     pub(super) options: &'a Options,
     pub(super) tree: Tree,
     /// Where the data are, by inode.
     pub(super) stored: Vec<Stored>,
     pub(super) maps: Vec<SparseData>,
-    pub(super) notes: Notes,
+    pub(crate) notes: Notes,
     /// Hard links whose target has not been read yet: the link's path, the target's.
     waiting: BTreeMap<Vec<u8>, Vec<u8>>,
     /// The paths of hidden files, with the attributes of the AUFS whiteouts.
@@ -57,7 +57,7 @@ pub(super) struct Placer<'a> {
 type Refused = (Vec<u8>, Refusal);
 
 impl<'a> Placer<'a> {
-    pub(super) fn new(options: &'a Options) -> Self {
+    pub(crate) fn new(options: &'a Options) -> Self {
         Self {
             options,
             tree: Tree::new(IMPLIED),
@@ -78,7 +78,7 @@ impl<'a> Placer<'a> {
     }
 
     /// Adds a member. It replaces an earlier one of the same path.
-    pub(super) fn place(&mut self, member: Member) -> Result<(), Refusal> {
+    pub(crate) fn place(&mut self, member: Member) -> Result<(), Refusal> {
         let path = normal(&member.path)?;
         let xattrs = self.kept(member.xattrs, &path);
         let metadata = Metadata { xattrs: self.tree.xattrs.intern(xattrs), ..member.metadata };
@@ -102,6 +102,37 @@ impl<'a> Placer<'a> {
         };
         self.waiting.remove(&path);
         self.replace(&path, metadata, kind, stored).map(|_inode| ())
+    }
+
+    /// What is at a member's path.
+    pub(crate) fn find(&self, path: &[u8]) -> Option<InodeIndex> {
+        normal(path).ok().and_then(|path| self.tree.find(&path))
+    }
+
+    /// Whether an inode that was placed can be the file that a member is another name of.
+    pub(crate) fn is_same_file(&self, inode: InodeIndex, member: &Member) -> bool {
+        let known = self.tree.get(inode);
+        let is_same = match (&known.kind, &member.kind) {
+            (Kind::Regular { .. }, MemberKind::Regular { .. }) => true,
+            (known, MemberKind::Special(kind)) => is_same_special(known, kind),
+            _ => false,
+        };
+        is_same && known.nlink() > 0
+    }
+
+    /// Adds a member as another name of an inode, which gets its attributes, and its data if it has any.
+    pub(crate) fn place_again(&mut self, member: Member, inode: InodeIndex) -> Result<(), Refusal> {
+        let path = normal(&member.path)?;
+        self.link(&path, &path, inode)?;
+        self.tree.get_mut(inode).metadata = member.metadata;
+        if let MemberKind::Regular { size: size @ 1.., at, map, .. } = member.kind {
+            self.tree.get_mut(inode).kind = Kind::Regular { size };
+            let place = self.stored_at(at, map);
+            if let Some(stored) = self.stored.get_mut(inode.index()) {
+                *stored = place;
+            }
+        }
+        Ok(())
     }
 
     /// The attributes that the format can store.
@@ -255,7 +286,7 @@ impl<'a> Placer<'a> {
     }
 
     /// Adds links, whiteouts and opaque marks, which need all other members.
-    pub(super) fn finish(&mut self) -> Result<(), Refused> {
+    pub(crate) fn finish(&mut self) -> Result<(), Refused> {
         while let Some((path, target)) = self.waiting.pop_first() {
             self.resolve(path, target)?;
         }
@@ -314,6 +345,17 @@ fn normal(path: &[u8]) -> Result<Vec<u8>, Refusal> {
         }
     }
     Ok(normal)
+}
+
+/// Whether two files without data are the same, as far as their kinds say.
+fn is_same_special(one: &Kind, other: &Kind) -> bool {
+    match (one, other) {
+        (Kind::Symlink(one), Kind::Symlink(other)) => one == other,
+        (Kind::CharDevice(one), Kind::CharDevice(other))
+        | (Kind::BlockDevice(one), Kind::BlockDevice(other)) => one == other,
+        (Kind::Fifo, Kind::Fifo) | (Kind::Socket, Kind::Socket) => true,
+        _ => false,
+    }
 }
 
 /// The directory of a path, and its last name.

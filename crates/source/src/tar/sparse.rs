@@ -27,7 +27,7 @@ impl Stretch {
 
 /// A sparse file's stretches in ascending order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct SparseMap {
+pub(crate) struct SparseMap {
     pub(super) stretches: Vec<Stretch>,
     end: u64,
     stored: u64,

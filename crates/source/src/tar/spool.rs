@@ -13,7 +13,7 @@ use crate::SourceError;
 const BUFFER: usize = 128 << 10;
 
 /// Bytes in memory up to a budget, all further ones in a file without a name, which is removed with the spool.
-pub(super) struct Spool {
+pub(crate) struct Spool {
     dir: PathBuf,
     budget: usize,
     memory: Vec<u8>,
@@ -31,7 +31,7 @@ pub(super) enum SpoolError {
 }
 
 impl Spool {
-    pub(super) const fn new(dir: PathBuf, budget: usize) -> Self {
+    pub(crate) const fn new(dir: PathBuf, budget: usize) -> Self {
         Self { dir, budget, memory: Vec::new(), file: None, in_file: 0, buffer: Vec::new() }
     }
 
@@ -111,7 +111,7 @@ impl Spool {
 }
 
 /// Reads until `buf` is full or the reader ends; returns how many bytes there were.
-pub(super) fn fill(reader: &mut dyn Read, buf: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn fill(reader: &mut dyn Read, buf: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while let Some(rest) = buf.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match reader.read(rest) {

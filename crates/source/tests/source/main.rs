@@ -1,4 +1,4 @@
-//! Are directories and tars read as they are, and is all that is wrong with them told?
+//! Are directories and archives read as they are, and is all that is wrong with them told?
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -10,6 +10,7 @@
 
 mod common;
 mod containers;
+mod cpio;
 mod directory;
 mod squashfs;
 mod tar_equals_directory;
