@@ -57,7 +57,7 @@ pub enum RemoteError {
         /// The server.
         host: String,
     },
-    /// Neither a strong ETag nor a date identifies the version of the object.
+    /// Neither a strong `ETag` nor a date identifies the version of the object.
     #[error("{host} names no version of it (a strong ETag, or Last-Modified); download it first")]
     NoVersion {
         /// The server.
