@@ -86,7 +86,7 @@ pub struct Base {
     pub bytes: u64,
     /// Its name, without a directory.
     pub name: Vec<u8>,
-    /// The root hash of the hash tree behind its bytes, if there is one.
+    /// The root hash of the hash tree appended to its bytes, if there is one.
     pub root: Option<[u8; ROOT_SIZE]>,
 }
 

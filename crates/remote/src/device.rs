@@ -75,7 +75,7 @@ impl RemoteDevice {
     /// only the bytes in the cache.
     ///
     /// # Errors
-    /// [`RemoteError`] if nothing is there, or the server can't tell versions apart or send ranges.
+    /// [`RemoteError`] if nothing is there, or the server can't identify versions or send ranges.
     pub fn open(address: &str, options: &Options) -> Result<Self, RemoteError> {
         let (address, own) = Address::with_credentials(address)?;
         let given = options.authorization.clone().map(crate::address::Credentials);

@@ -28,7 +28,7 @@ impl Version {
         }
     }
 
-    /// The header that makes a server refuse a request about another version. `None`: there is no way to tell.
+    /// The header that makes a server refuse a request about another version. `None`: there is none.
     pub(crate) fn condition(&self) -> Option<(HeaderName, &str)> {
         // A weak one is kept through changes of bytes.
         let strong = self.etag.as_deref().filter(|etag| !etag.starts_with("W/"));

@@ -74,7 +74,7 @@ fn verified_base(found: Found) -> anyhow::Result<Box<dyn ReadAt>> {
     Ok(Box::new(device.named(&place())))
 }
 
-/// A base that is verified by the tree behind it; `None`: the image has no root hash of it, or the tree has another one.
+/// A base that is verified by its appended hash tree; `None`: the image has no root hash of it, or the tree has another one.
 fn by_root_hash(
     device: &Arc<FileDevice>,
     bytes: u64,

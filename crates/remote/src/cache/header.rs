@@ -16,7 +16,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Lines of text, with zeros behind them.
+    /// Lines of text, followed by zeros.
     fn encode(&self) -> Option<Vec<u8>> {
         let Self { address, version: Version { length, etag, modified } } = self;
         let [etag, modified] = [etag, modified].map(|field| field.as_deref().unwrap_or_default());

@@ -11,7 +11,7 @@ use std::time::Duration;
 use lith_device::{DeviceError, ReadAt};
 use lith_remote::{Options, RemoteDevice, RemoteError};
 
-/// Bytes of which every few tell where they are.
+/// Bytes that depend on their positions.
 fn object(length: usize) -> Vec<u8> {
     let words = (0_u64..).flat_map(|word| (word.wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_le_bytes());
     words.take(length).collect()

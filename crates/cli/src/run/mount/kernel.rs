@@ -15,7 +15,7 @@ use crate::args::mount::{Mount, Prefetch, Settings};
 /// What [`mount`] returns if the kernel reads the file itself.
 pub(in crate::run) const FROM_FILE: &str = "from the file";
 
-/// Whether the kernel can take what is in memory of the image's file: not if it reads the device behind.
+/// Whether the kernel can take what is in memory of the image's file: not if it reads the device below.
 pub(super) fn reads_memory(request: &Mount, settings: &Settings) -> bool {
     let is_direct = settings.kernel.iter().any(|option| option == "directio");
     let is_device = is_block_device(&request.image.image).unwrap_or(false);
