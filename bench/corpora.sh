@@ -115,7 +115,8 @@ make_node() {
     command -v npm >/dev/null || die "node: npm is not installed"
     (
         cd "$1"
-        npm init -y >/dev/null
+        # npm init refuses the name of this folder.
+        echo '{"name": "corpus", "private": true}' >package.json
         npm install --silent --ignore-scripts --legacy-peer-deps next react typescript webpack eslint @babel/core \
             @babel/preset-env vite playwright-core antd lodash rxjs @mui/material @mui/icons-material three d3 \
             date-fns >&2
