@@ -3,12 +3,8 @@
 use std::{
     fs::File,
     io::{self, Seek, SeekFrom},
-    num::NonZeroU64,
-    os::unix::fs::FileExt,
     path::Path,
 };
-
-use rustix::fs::{Advice, fadvise};
 
 use crate::{DeviceError, ReadAt};
 
@@ -41,11 +37,13 @@ impl FileDevice {
 impl ReadAt for FileDevice {
     fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), DeviceError> {
         let length = buf.len() as u64;
-        self.file.read_exact_at(buf, position).map_err(|source| match source.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                DeviceError::PastEnd { position, length, size: self.size }
+        lith_system::read_exact_at(&self.file, buf, position).map_err(|source| {
+            match source.kind() {
+                io::ErrorKind::UnexpectedEof => {
+                    DeviceError::PastEnd { position, length, size: self.size }
+                }
+                _ => DeviceError::Io { position, length, source },
             }
-            _ => DeviceError::Io { position, length, source },
         })
     }
 
@@ -54,8 +52,7 @@ impl ReadAt for FileDevice {
     }
 
     fn will_need(&self, position: u64, length: u64) {
-        // Only a hint: what it doesn't fetch is read when it is requested.
-        let _ = fadvise(&self.file, position, NonZeroU64::new(length), Advice::WillNeed);
+        lith_system::will_need(&self.file, position, length);
     }
 }
 

@@ -161,6 +161,11 @@ mod open;
 
 pub use modules::*;
 
+/// The code of the guide's page, which is compiled and run with that of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guide/library.md")]
+struct Guide;
+
 pub use build::{Builder, Built, Hidden, is_replaceable, remove_hidden, temporary_directory};
 pub use builder::{Options as BuildOptions, Preset};
 pub use deltas::{apply_delta, make_delta};

@@ -1,9 +1,7 @@
 //! Defines the errors of reading, by what the caller can do about them.
 
 use std::{
-    ffi::OsStr,
     io,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -20,6 +18,7 @@ use lith_format::{
     xattr::XattrError,
     zmap::{ExtentError, HeaderError, IndexError, MapDamage, MapError},
 };
+use lith_system::errno;
 
 /// Why something can't be read from an image.
 #[derive(Debug, thiserror::Error)]
@@ -323,15 +322,15 @@ impl Error {
         match self {
             Self::Open { source, .. } => source.errno(),
             Self::File { source, .. } => source.errno(),
-            Self::Corrupt { .. } => libc::EUCLEAN,
-            Self::Unsupported { .. } => libc::EOPNOTSUPP,
-            Self::Device { .. } => libc::EIO,
-            Self::NotFound { .. } => libc::ENOENT,
-            Self::NotADirectory { .. } => libc::ENOTDIR,
+            Self::Corrupt { .. } => errno::EUCLEAN,
+            Self::Unsupported { .. } => errno::EOPNOTSUPP,
+            Self::Device { .. } => errno::EIO,
+            Self::NotFound { .. } => errno::ENOENT,
+            Self::NotADirectory { .. } => errno::ENOTDIR,
             Self::NotASymlink { .. } | Self::NoContent { .. } | Self::BeyondEnd { .. } => {
-                libc::EINVAL
+                errno::EINVAL
             }
-            Self::TooManySymlinks { .. } => libc::ELOOP,
+            Self::TooManySymlinks { .. } => errno::ELOOP,
         }
     }
 
@@ -342,7 +341,7 @@ impl Error {
             Self::Open { path, .. } => path.as_deref(),
             Self::File { path, .. }
             | Self::NotFound { path }
-            | Self::TooManySymlinks { path, .. } => Some(Path::new(OsStr::from_bytes(path))),
+            | Self::TooManySymlinks { path, .. } => Some(lith_system::path(path)),
             _ => None,
         }
     }
@@ -383,14 +382,14 @@ fn after_space(path: Option<&Path>) -> String {
 impl OpenError {
     fn errno(&self) -> i32 {
         match self {
-            Self::File(source) => source.raw_os_error().unwrap_or(libc::EIO),
+            Self::File(source) => source.raw_os_error().unwrap_or(errno::EIO),
             Self::Inode(source) => source.errno(),
-            Self::Device(_) => libc::EIO,
-            Self::Superblock(SuperblockError::Checksum { .. }) => libc::EBADMSG,
-            Self::Superblock(SuperblockError::Magic { .. }) => libc::EINVAL,
-            Self::Superblock(source) if source.is_unsupported() => libc::EOPNOTSUPP,
-            Self::DeviceCount { .. } => libc::ENODEV,
-            _ => libc::EUCLEAN,
+            Self::Device(_) => errno::EIO,
+            Self::Superblock(SuperblockError::Checksum { .. }) => errno::EBADMSG,
+            Self::Superblock(SuperblockError::Magic { .. }) => errno::EINVAL,
+            Self::Superblock(source) if source.is_unsupported() => errno::EOPNOTSUPP,
+            Self::DeviceCount { .. } => errno::ENODEV,
+            _ => errno::EUCLEAN,
         }
     }
 }

@@ -8,12 +8,12 @@ use std::{
     collections::VecDeque,
     env,
     fs::File,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, OnceLock},
 };
 
 use lith_format::zmap::MAX_EXTENT_LEN;
+use lith_system::{read_exact_at, write_all_at};
 
 use crate::{error::Fault, lock::lock};
 
@@ -134,7 +134,7 @@ impl Fragments {
         let (len, skip) = (extent.len(), position - extent.start);
         let mut state = lock(&extent.state);
         if let Stored::InFile(start) = state.bytes
-            && self.file().is_some_and(|file| file.read_exact_at(buf, start + skip).is_ok())
+            && self.file().is_some_and(|file| read_exact_at(file, buf, start + skip).is_ok())
         {
             return Ok(());
         }
@@ -177,7 +177,7 @@ impl Fragments {
             let Stored::InMemory(bytes) = &state.bytes else { continue };
             let place = self.kept().remove(bytes.len());
             let write =
-                |at: &u64| self.file().is_some_and(|file| file.write_all_at(bytes, *at).is_ok());
+                |at: &u64| self.file().is_some_and(|file| write_all_at(file, bytes, *at).is_ok());
             let written = place.filter(write);
             if written.is_none() {
                 // A full disk is not filled further.

@@ -2,8 +2,6 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    ffi::OsStr,
-    os::unix::ffi::OsStrExt,
     path::PathBuf,
 };
 
@@ -98,7 +96,7 @@ static EMPTY: BTreeMap<u64, Box<[u8]>> = BTreeMap::new();
 
 impl Contents for MemoryContents {
     fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
-        let path = PathBuf::from(OsStr::from_bytes(&tree.path(inode)));
+        let path = lith_system::path(&tree.path(inode)).to_owned();
         let Kind::Regular { size } = tree.get(inode).kind else {
             let source = MemoryError::NotRegular.into();
             return Err(ContentError::Damaged { path, source });

@@ -2,4 +2,5 @@
 
 mod browser;
 mod conformance;
+mod documents;
 mod end_to_end;

@@ -31,3 +31,4 @@ mod verity;
 mod ways_out;
 
 use sample::args;
+pub(crate) use sample::command;
