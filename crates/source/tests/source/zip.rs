@@ -8,9 +8,11 @@ use lith_source::{Opened, Options, Source, SourceError, ZipError, open};
 /// Writes an archive by a program of Python, whose folder is the current one, and reads it.
 fn made(program: &str) -> Result<Source, SourceError> {
     let folder = tempfile::tempdir().unwrap();
-    let text = format!("import zipfile, struct, zlib\nfrom zipfile import *\nz = ZipFile('x.zip', 'w')\n{program}\nz.close()\n");
-    let python = Command::new("python3").args(["-c", &text]).current_dir(folder.path());
-    let output = { python }.output().unwrap();
+    let text = format!(
+        "import zipfile, struct, zlib\nfrom zipfile import *\nz = ZipFile('x.zip', 'w')\n{program}\nz.close()\n"
+    );
+    let mut python = Command::new("python3");
+    let output = python.args(["-c", &text]).current_dir(folder.path()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     read(&folder.path().join("x.zip"))
 }
@@ -62,8 +64,16 @@ put('pipe', '', 0o10600)",
     )
     .unwrap();
     let expected = [
-        "d 755 ", "d 755 a", "f 644 a/b", "d 711 bin", "f 4755 bin/run", "f 644 gr\u{fc}\u{df}",
-        "l 777 link", "f 644 packed", "p 600 pipe", "f 600 stored",
+        "d 755 ",
+        "d 755 a",
+        "f 644 a/b",
+        "d 711 bin",
+        "f 4755 bin/run",
+        "f 644 gr\u{fc}\u{df}",
+        "l 777 link",
+        "f 644 packed",
+        "p 600 pipe",
+        "f 600 stored",
     ];
     assert_eq!(listed(&source), expected);
     let rows = rows(&source);
@@ -121,9 +131,13 @@ fn hostile_members_are_refused_by_name() {
     assert!(problem(link).contains("out/passwd is refused"), "nothing is written through a link");
     let long = "i = ZipInfo('l'); i.create_system = 3; i.external_attr = 0o120777 << 16\nz.writestr(i, 'x' * 5000)";
     assert!(problem(long).contains("l is refused"));
-    let device = "i = ZipInfo('d'); i.create_system = 3; i.external_attr = 0o20666 << 16\nz.writestr(i, '')";
+    let device =
+        "i = ZipInfo('d'); i.create_system = 3; i.external_attr = 0o20666 << 16\nz.writestr(i, '')";
     assert!(problem(device).contains("its type is that of no file"));
-    assert_eq!(listed(&made("z.writestr('/etc/x', 'y')").unwrap()), ["d 755 ", "d 755 etc", "f 644 etc/x"]);
+    assert_eq!(
+        listed(&made("z.writestr('/etc/x', 'y')").unwrap()),
+        ["d 755 ", "d 755 etc", "f 644 etc/x"]
+    );
 }
 
 /// An archive of one member of 100,000 bytes, as bytes.
@@ -155,7 +169,16 @@ fn damage_is_an_error_and_never_a_panic() {
     for (size, what) in [(99_999_u32, "less"), (100_001, "more"), (u32::MAX - 1, "much more")] {
         let mut bad = good.clone();
         bad[directory + 24..directory + 28].copy_from_slice(&size.to_le_bytes());
-        assert!(matches!(read_bytes(&bad), Err(SourceError::Zip { source: ZipError::Length { .. } | ZipError::Member { .. }, .. })), "{what}");
+        assert!(
+            matches!(
+                read_bytes(&bad),
+                Err(SourceError::Zip {
+                    source: ZipError::Length { .. } | ZipError::Member { .. },
+                    ..
+                })
+            ),
+            "{what}"
+        );
     }
     for length in (4..good.len()).step_by(97) {
         assert!(read_bytes(&good[..length]).is_err(), "{length}");
@@ -184,6 +207,11 @@ fn what_is_encrypted_or_of_another_method_is_named() {
     let directory = encrypted.windows(4).rposition(|bytes| bytes == b"PK\x01\x02").unwrap();
     (encrypted[6], encrypted[directory + 8]) = (1, 1);
     let Err(error) = read_bytes(&encrypted) else { panic!("it is read") };
-    assert!(std::error::Error::source(&error).unwrap().to_string().contains("name can't be read: it is encrypted"));
+    assert!(
+        std::error::Error::source(&error)
+            .unwrap()
+            .to_string()
+            .contains("name can't be read: it is encrypted")
+    );
     assert!(problem("z.writestr('a', 'x' * 100, ZIP_LZMA)").contains("a can't be read"));
 }

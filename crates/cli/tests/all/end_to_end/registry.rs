@@ -128,7 +128,8 @@ fn an_image_in_a_registry_is_mounted_by_fuse() {
 
 #[test]
 fn logins_are_used_and_never_printed() {
-    let ((sample, image), server) = (Sample::built(), Registry::start(Demand::Token(Some(LOGIN.to_owned()))));
+    let ((sample, image), server) =
+        (Sample::built(), Registry::start(Demand::Token(Some(LOGIN.to_owned()))));
     let name = format!("oci://{}/box:1", server.host());
     let refused = run(&sample, args!["push", image, name]);
     assert!(complaint(&refused).contains("401"), "{refused:?}");
@@ -147,7 +148,8 @@ fn logins_are_used_and_never_printed() {
     for Output { stdout, stderr, .. } in all {
         for text in [stdout, stderr] {
             let text = String::from_utf8_lossy(&text);
-            let is_clean = !text.contains("secret") && !text.contains("bWU6") && !text.contains("token-");
+            let is_clean =
+                !text.contains("secret") && !text.contains("bWU6") && !text.contains("token-");
             assert!(is_clean, "{text}");
         }
     }
@@ -155,7 +157,8 @@ fn logins_are_used_and_never_printed() {
 
 /// Puts a container image of two layers into a registry: its manifest's name is `box:1`.
 fn put_container(server: &Registry, layers: &[Vec<u8>], diff_ids: &[String]) {
-    let blob = |bytes: &[u8]| json!({ "mediaType": "x/y", "digest": digest(bytes), "size": bytes.len() });
+    let blob =
+        |bytes: &[u8]| json!({ "mediaType": "x/y", "digest": digest(bytes), "size": bytes.len() });
     let config = json!({
         "os": "linux", "architecture": "amd64", "config": { "Cmd": ["sh"] },
         "rootfs": { "type": "layers", "diff_ids": diff_ids },
@@ -181,8 +184,8 @@ fn tar_of(folder: &Path) -> Vec<u8> {
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("x"), bytes).unwrap();
-    let packed = Command::new("gzip").arg("-c").arg(folder.path().join("x")).stdin(Stdio::null());
-    packed.output().unwrap().stdout
+    let mut gzip = Command::new("gzip");
+    gzip.arg("-c").arg(folder.path().join("x")).stdin(Stdio::null()).output().unwrap().stdout
 }
 
 #[test]
@@ -197,7 +200,10 @@ fn a_container_image_of_a_registry_is_built_with_its_whiteouts() {
     put_container(&server, &[gzip(&tars[0]), tars[1].clone()], &diff_ids);
     let (name, image) = (format!("docker://{}/box:1", server.host()), sample.path("box.erofs"));
     let config = sample.path("box.json");
-    printed(&sample, args!["build", "-q", "--platform", "linux/amd64", "--config-file", config, name, image]);
+    printed(
+        &sample,
+        args!["build", "-q", "--platform", "linux/amd64", "--config-file", config, name, image],
+    );
     assert_eq!(printed(&sample, args!["cat", image, "/added"]), "added\n");
     assert_eq!(run(&sample, args!["stat", image, "/sub/noise"]).status.code(), Some(1));
     assert_eq!(printed(&sample, args!["diff", name, image]), "");
