@@ -252,7 +252,12 @@ impl Client {
                 return Ok((response, at));
             }
             let redirect = |what| RemoteError::Redirect { host: at.host().to_owned(), what };
-            let location = text(&response, LOCATION).ok_or_else(|| redirect("to nowhere"))?;
+            let Some(location) = text(&response, LOCATION) else {
+                return Err(match refusal(&response, at.host()) {
+                    region @ RemoteError::Region { .. } => region,
+                    _ => redirect("to nowhere"),
+                });
+            };
             let next = at.join(location).map_err(|_error| redirect("to no web address"))?;
             if at.is_encrypted() && !next.is_encrypted() {
                 return Err(redirect("to an address without encryption"));

@@ -29,7 +29,9 @@ fn reference(registry: &registry::Registry) -> Reference {
 fn with_login(folder: &Path, host: &str) -> Options {
     let file = folder.join("auth.json");
     fs::write(&file, format!(r#"{{"auths": {{"{host}": {{"auth": "bWU6c2VjcmV0"}}}}}}"#)).unwrap();
-    Options { logins: vec![file], ..hasty() }
+    let mut options = hasty();
+    options.logins = vec![file];
+    options
 }
 
 fn upload(registry: &Registry, bytes: &[u8]) -> Result<Upload, RemoteError> {

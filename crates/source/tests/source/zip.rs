@@ -66,7 +66,7 @@ put('pipe', '', 0o10600)",
     let expected = [
         "d 755 ",
         "d 755 a",
-        "f 644 a/b",
+        "f 600 a/b",
         "d 711 bin",
         "f 4755 bin/run",
         "f 644 gr\u{fc}\u{df}",
@@ -89,12 +89,13 @@ put('pipe', '', 0o10600)",
 fn old_names_and_attributes_of_windows_are_understood() {
     // A name in code page 437, without the flag of UTF-8.
     let source = made(
-        "i = ZipInfo('n\\u00e9'); i.create_system = 0
-i._encodeFilenameFlags = lambda: (b'n\\x82', 0)
-z.writestr(i, 'x')
-j = ZipInfo('q'); j.create_system = 0
-j._encodeFilenameFlags = lambda: (b'dir\\\\file', 0)
-z.writestr(j, 'y')",
+        "class Raw(ZipInfo):
+    def _encodeFilenameFlags(self): return (self.raw, 0)
+def put(name, raw):
+    i = Raw(name); i.create_system = 0; i.raw = raw
+    z.writestr(i, 'x')
+put('n', b'n\\x82')
+put('q', b'dir\\\\file')",
     )
     .unwrap();
     assert_eq!(listed(&source), ["d 755 ", "d 755 dir", "f 644 dir/file", "f 644 n\u{e9}"]);
@@ -143,7 +144,7 @@ fn hostile_members_are_refused_by_name() {
 /// An archive of one member of 100,000 bytes, as bytes.
 fn bytes() -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
-    let text = "from zipfile import *\nz = ZipFile('x.zip', 'w', ZIP_DEFLATED)\nz.writestr('name', bytes(i * i % 251 for i in range(100000)))\nz.close()";
+    let text = "import random\nfrom zipfile import *\nz = ZipFile('x.zip', 'w', ZIP_DEFLATED)\nz.writestr('name', random.Random(1).randbytes(100000))\nz.close()";
     let python = Command::new("python3").args(["-c", text]).current_dir(folder.path()).status();
     assert!(python.unwrap().success());
     fs::read(folder.path().join("x.zip")).unwrap()
@@ -180,10 +181,10 @@ fn damage_is_an_error_and_never_a_panic() {
             "{what}"
         );
     }
-    for length in (4..good.len()).step_by(97) {
+    for length in (4..good.len()).step_by(997) {
         assert!(read_bytes(&good[..length]).is_err(), "{length}");
     }
-    for at in (0..good.len()).step_by(13).chain(directory..good.len()) {
+    for at in (0..good.len()).step_by(131).chain(directory..good.len()) {
         let mut changed = good.clone();
         changed[at] = changed[at].wrapping_add(0x41);
         let _ = read_bytes(&changed);
