@@ -34,9 +34,11 @@ const BUFFER: usize = 1 << 20;
 
 pub(crate) fn run(request: &Pull, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let Pull { reference, image, force } = request;
-    let name = Reference::parse(reference).with_context(|| reference.clone())?;
+    let name =
+        Reference::parse(reference).with_context(|| Place(Path::new(reference)).to_string())?;
     let options = remote::options(&Keep::Nowhere)?;
-    let registry = Registry::open(&name, &options).with_context(|| reference.clone())?;
+    let registry =
+        Registry::open(&name, &options).with_context(|| Place(Path::new(reference)).to_string())?;
     let artifact = registry.artifact().with_context(|| name.to_string())?;
     let files = files(&artifact, image)?;
     if !force && !lith::is_replaceable(image, 0).with_context(|| Place(image).to_string())? {

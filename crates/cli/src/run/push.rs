@@ -36,9 +36,10 @@ const BUFFER: usize = 1 << 20;
 pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let Push { image, reference, config_file, devices } = request;
     let place = || Place(image).to_string();
-    let name = Reference::parse(reference).with_context(|| reference.clone())?;
+    let name =
+        Reference::parse(reference).with_context(|| Place(Path::new(reference)).to_string())?;
     let registry = Registry::open_for_sending(&name, &remote::options(&Keep::Nowhere)?)
-        .with_context(|| reference.clone())?;
+        .with_context(|| Place(Path::new(reference)).to_string())?;
     let location = Location::new(image, devices.search());
     let primary = subject::primary(&location)?;
     let further = bases::find_for(&*primary, image, &location.search)?;

@@ -137,7 +137,7 @@ fn hostile_members_are_refused_by_name() {
     assert!(problem(device).contains("its type is that of no file"));
     assert_eq!(
         listed(&made("z.writestr('/etc/x', 'y')").unwrap()),
-        ["d 755 ", "d 755 etc", "f 644 etc/x"]
+        ["d 755 ", "d 755 etc", "f 600 etc/x"]
     );
 }
 
