@@ -75,6 +75,10 @@ fn run(verb: Verb, messages: MessageArgs) -> anyhow::Result<Outcome> {
         Verb::Dump(request) => run::dump::run(&request, messages),
         Verb::Verity(request) => run::verity::run(&request, messages),
         #[cfg(feature = "remote")]
+        Verb::Push(request) => run::push::run(&request, messages),
+        #[cfg(feature = "remote")]
+        Verb::Pull(request) => run::pull::run(&request, messages),
+        #[cfg(feature = "remote")]
         Verb::Cache(request) => run::cache::run(&request),
         Verb::Bench(request) => run::bench::run(&request).map(|never| match never {}),
         Verb::Applets(request) => run::applets::run(&request, applets::names()),

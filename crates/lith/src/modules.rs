@@ -111,15 +111,15 @@ pub mod reader {
     };
 }
 
-/// Reading trees from directories, tars, cpio archives and images of EROFS and SquashFS.
+/// Reading trees from directories, tars, cpio and zip archives, and images of EROFS and SquashFS.
 pub mod source {
     pub use lith_source::{
         CpioDamage, CpioError, Damage, Data, ExcludeError, Excludes, ImageError, Loss, Losses,
         LostRanges, ManifestProblem, NoPlatform, Note, NoteKind, OciError, OnError, Opened,
         Options, Part, Platform, ReadBytes, Refusal, Source, SourceError, SquashFsError,
-        TYPE_BYTES, TarEnd, TarError, archive, archive_stream, directory, foreign_type, image,
-        image_below, image_file, is_archive, is_container, is_squashfs, manifest, merge, open,
-        read_what_is_there, salvage, squashfs, tar, tar_stream,
+        TYPE_BYTES, TarEnd, TarError, ZipError, archive, archive_stream, directory, foreign_type,
+        image, image_below, image_file, is_archive, is_container, is_squashfs, manifest, merge,
+        open, read_what_is_there, salvage, squashfs, tar, tar_stream,
     };
 }
 
@@ -160,11 +160,14 @@ pub mod mount {
     pub use lith_fuse::{ImageFile, Mounted, Options, Unmounter, is_dead, unmount, watch};
 }
 
-/// Images on web servers: a device that fetches ranges when they are read, and its cache on disk. Feature `remote`.
+/// Images on web servers, in object stores and registries: a device that fetches ranges when they are read, and its cache on disk.
+/// Feature `remote`.
 #[cfg(feature = "remote")]
 pub mod remote {
     pub use lith_remote::{
-        Address, Cache, CachedObject, Options, Pruned, RemoteDevice, RemoteError, Traffic, Verified,
+        Address, Artifact, Cache, CachedObject, Document, EROFS, Layer, ObjectReader, Options,
+        Pruned, Reference, Registry, RemoteDevice, RemoteError, S3Account, Traffic, Upload,
+        Verified, Verifying, is_address, is_reference, sha256_of, shown, usual_login_files,
     };
 }
 

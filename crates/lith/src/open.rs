@@ -29,12 +29,22 @@ pub fn open(
     read: &lith_source::Options,
     reader: lith_reader::Options,
 ) -> Result<Opened, Error> {
-    let file = match lith_source::open(path, read)? {
+    #[cfg(feature = "remote")]
+    let shown = lith_remote::shown(&path.to_string_lossy());
+    let primary = match lith_source::open(path, read)? {
         lith_source::Opened::Source(source) => return Ok(Opened::Tree(source)),
-        lith_source::Opened::Image(file) => file,
+        lith_source::Opened::Image(file) => device(path, FileDevice::new(file))?,
+        #[cfg(feature = "remote")]
+        lith_source::Opened::RemoteImage(device) => Box::new(device),
     };
-    let mut all = vec![device(path, FileDevice::new(file))?];
-    let further = lith_bases::find(path, 0, search).map_err(|error| about(path, error))?;
+    // There may be a signature in an address.
+    #[cfg(feature = "remote")]
+    let is_address = lith_remote::is_address(path.as_os_str().as_encoded_bytes());
+    #[cfg(feature = "remote")]
+    let path = if is_address { Path::new(&shown) } else { path };
+    let further = lith_bases::find_for(&*primary, path, search);
+    let mut all = vec![primary];
+    let further = further.map_err(|error| about(path, error))?;
     all.extend(further.into_iter().map(|found| Box::new(found.device) as Box<dyn ReadAt>));
     let image = Image::open_with(all, reader).map_err(|error| about(path, error))?;
     Ok(Opened::Image(Box::new(image)))

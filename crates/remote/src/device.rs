@@ -1,4 +1,4 @@
-//! Defines [`RemoteDevice`], which reads an object on a web server.
+//! Defines [`RemoteDevice`], which reads an object on a server.
 
 use std::{
     io,
@@ -14,7 +14,10 @@ use crate::{
     Address, Options, RemoteError,
     client::Client,
     flights::{Flight, Flights},
+    place::find,
+    registry::{Layer, Registry},
     store::Store,
+    target::Target,
     units::{Cutter, UNIT, bytes_of, units_of},
     version::Version,
     windows::{FIRST, MOST, NEAR, Windows},
@@ -25,7 +28,7 @@ const AHEAD: usize = 2;
 /// Ranges that wait for being fetched ahead; further ones are fetched when they are read.
 const WAITING: usize = 64;
 
-/// A version of an object on a web server, read by ranges.
+/// A version of an object on a server, read by ranges.
 #[derive(Debug)]
 pub struct RemoteDevice {
     object: Arc<Object>,
@@ -77,9 +80,25 @@ impl RemoteDevice {
     /// # Errors
     /// [`RemoteError`] if nothing is there, or the server can't identify versions or send ranges.
     pub fn open(address: &str, options: &Options) -> Result<Self, RemoteError> {
-        let (address, own) = Address::with_credentials(address)?;
-        let given = options.authorization.clone().map(crate::address::Credentials);
-        let client = Client::new(address.clone(), own.or(given), options);
+        Self::at(find(address, options)?, options)
+    }
+
+    /// Opens an image or a further device of one in a registry.
+    ///
+    /// # Errors
+    /// [`RemoteError::Artifact`] if it is compressed as a whole, or others if it can't be kept.
+    pub fn of_layer(registry: &Registry, layer: &Layer) -> Result<Self, RemoteError> {
+        layer.check_readable(registry.host())?;
+        Self::at(registry.target(&layer.digest, layer.size)?, registry.options())
+    }
+
+    /// As [`Self::open`], of what is found already.
+    pub(crate) fn at(target: Target, options: &Options) -> Result<Self, RemoteError> {
+        let (address, pinned) = (target.address.clone(), target.pinned.clone());
+        let client = Client::new(target, options);
+        if let Some(version) = pinned {
+            return Self::new(client, &address, (version, None, &[]), options);
+        }
         let latest = options.cache.as_ref().and_then(|cache| cache.latest(&address));
         // One byte is enough to compare the version.
         let bytes = if latest.is_some() { 1 } else { FIRST * UNIT };
@@ -88,12 +107,22 @@ impl RemoteDevice {
             (Err(error), Some(latest)) if error.is_temporary() => (latest, Vec::new(), Some(error)),
             (Err(error), _) => return Err(error),
         };
+        Self::new(client, &address, (version, unreachable, &start), options)
+    }
+
+    /// A version, of which the first bytes may be here.
+    fn new(
+        client: Client,
+        address: &Address,
+        (version, unreachable, start): (Version, Option<RemoteError>, &[u8]),
+        options: &Options,
+    ) -> Result<Self, RemoteError> {
         let store = match &options.cache {
-            Some(cache) => cache.open(&address, &version)?,
+            Some(cache) => cache.open(address, &version)?,
             None => Store::temporary(version.length)?,
         };
         let mut cutter = Cutter::new(0, version.length);
-        cutter.push(&start, |unit, bytes| store.keep(unit, bytes))?;
+        cutter.push(start, |unit, bytes| store.keep(unit, bytes))?;
         let (state, arrived) = (Mutex::default(), Condvar::new());
         let object = Arc::new(Object { client, version, store, unreachable, state, arrived });
         let (ahead, wanted) = bounded(WAITING);

@@ -7,7 +7,7 @@ use std::{io, path::PathBuf, sync::Arc, time::Duration};
 #[non_exhaustive]
 pub enum RemoteError {
     /// The address can't be understood.
-    #[error("is no address of a web server: {0}")]
+    #[error("is no address: {0}")]
     Address(&'static str),
     /// No answer arrived, or not all of it.
     #[error("cannot reach {host}")]
@@ -42,6 +42,43 @@ pub enum RemoteError {
         status: String,
         /// The time after which it wants the next request.
         after: Option<Duration>,
+    },
+    /// The bucket is in another region.
+    #[error("{host}: the bucket is in the region {region}: set AWS_REGION={region}")]
+    Region {
+        /// The server.
+        host: String,
+        /// The region.
+        region: String,
+    },
+    /// What a registry has under a name is not what is expected.
+    #[error("{host}: {what}")]
+    Artifact {
+        /// The registry.
+        host: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Bytes are not those of their digest.
+    #[error("{host} sent bytes with the digest {found}, not {expected}")]
+    Mismatch {
+        /// The registry.
+        host: String,
+        /// The digest of the bytes.
+        found: String,
+        /// That by which they were requested.
+        expected: String,
+    },
+    /// A local file can't be read.
+    #[error("cannot read what is to be sent")]
+    Local(#[source] Arc<io::Error>),
+    /// A file with the user's logins can't be used.
+    #[error("{}: {what}", path.display())]
+    Logins {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
     },
     /// The connection ended before the body of an answer did.
     #[error("{host} sent {missing} bytes too few")]

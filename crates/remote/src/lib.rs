@@ -1,19 +1,28 @@
-//! Where do the bytes of an image on a web server come from?
+//! Where do the bytes of an image on a server come from?
 //!
-//! [`RemoteDevice`] reads an object at an `http://` or `https://` address by ranges. What was fetched is kept in a [`Cache`] on
-//! disk that several processes share, or in a temporary file. All bytes of a device are those of one version of the object:
-//! when that changes on the server, what isn't here yet is refused.
+//! [`RemoteDevice`] reads an object at an `http://`, `https://`, `s3://`, `gs://` or `oci://` address by ranges. What was fetched is
+//! kept in a [`Cache`] on disk that several processes share, or in a temporary file. All bytes of a device are those of one
+//! version of the object: when that changes on the server, what isn't here yet is refused.
+//!
+//! [`Registry`] fetches and sends what a registry of containers has. All requests are made by one HTTP client ([`mod@client`]).
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod access;
 mod address;
 mod cache;
 mod client;
 mod device;
+mod digest;
 mod error;
 mod flights;
 mod options;
+mod place;
+mod reader;
+mod registry;
+mod s3;
 mod store;
+mod target;
 mod units;
 mod version;
 mod windows;
@@ -21,5 +30,12 @@ mod windows;
 pub use address::Address;
 pub use cache::{Cache, CachedObject, Pruned, Verified};
 pub use device::{RemoteDevice, Traffic};
+pub use digest::{Verifying, sha256_of};
 pub use error::RemoteError;
 pub use options::Options;
+pub use place::{is_address, shown};
+pub use reader::ObjectReader;
+pub use registry::{
+    Artifact, Document, EROFS, Layer, Reference, Registry, Upload, is_reference, usual_login_files,
+};
+pub use s3::S3Account;

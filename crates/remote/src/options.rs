@@ -1,8 +1,8 @@
 //! Defines [`Options`]: how objects are fetched and kept.
 
-use std::time::Duration;
+use std::{fmt, path::PathBuf, time::Duration};
 
-use crate::Cache;
+use crate::{Cache, S3Account, registry::usual_login_files};
 
 /// How objects are fetched, and where they are kept.
 #[derive(Clone)]
@@ -11,6 +11,13 @@ pub struct Options {
     /// The value of the header `Authorization`, for the server of the address only. What an address names itself
     /// (`https://user:password@host/`) comes first.
     pub authorization: Option<String>,
+    /// Where buckets of S3 are, and who reads them.
+    pub s3: S3Account,
+    /// Files with logins for registries, as `docker login` and `podman login` write them. The first one that has one for a
+    /// registry counts.
+    pub logins: Vec<PathBuf>,
+    /// Registries to which connections are not encrypted, by `HOST` or `HOST:PORT`, beside those on this machine.
+    pub plain_registries: Vec<String>,
     /// Where fetched bytes are kept; `None`: in a temporary file, as long as the device is open.
     pub cache: Option<Cache>,
     /// The longest time for a connection, and without a byte on one.
@@ -27,6 +34,9 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             authorization: None,
+            s3: S3Account::default(),
+            logins: Vec::new(),
+            plain_registries: Vec::new(),
             cache: None,
             timeout: Duration::from_secs(20),
             tries: 6,
@@ -36,7 +46,27 @@ impl Default for Options {
     }
 }
 
+/// Without what may be secret.
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { s3, logins, plain_registries, cache, .. } = self;
+        f.debug_struct("Options")
+            .field("s3", s3)
+            .field("logins", logins)
+            .field("plain_registries", plain_registries)
+            .field("cache", cache)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Options {
+    /// The default with what the environment says of accounts: [`S3Account::of_environment`], and the files of logins that
+    /// docker and podman use.
+    #[must_use]
+    pub fn of_environment() -> Self {
+        Self { s3: S3Account::of_environment(), logins: usual_login_files(), ..Self::default() }
+    }
+
     /// The default with some changes.
     #[must_use]
     pub fn with(change: impl FnOnce(&mut Self)) -> Self {

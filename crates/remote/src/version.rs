@@ -17,6 +17,11 @@ pub(crate) struct Version {
 }
 
 impl Version {
+    /// That of an object which its digest names.
+    pub(crate) fn pinned(digest: &str, length: u64) -> Self {
+        Self { length, etag: Some(digest.to_owned()), modified: None }
+    }
+
     /// The version that an answer names, of an object of this length.
     pub(crate) fn of(headers: &HeaderMap, length: u64, host: &str) -> Result<Self, RemoteError> {
         let text =

@@ -10,11 +10,11 @@ use crate::{
     Data, Options, Source, SourceError, cpio,
     detect::{self, Compression, Looks, detect},
     error::cannot,
-    tar,
+    tar, zip,
 };
 
-/// Reads a tar or a cpio archive from a file, compressed or not. The data of an uncompressed archive in a regular file stay there;
-/// those of all others, pipes included, are copied to a spool.
+/// Reads a tar or a cpio archive from a file, compressed or not, or a zip archive. The data of an uncompressed tar or cpio archive in a
+/// regular file stay there; those of all others, pipes included, are copied to a spool.
 ///
 /// `path` is only the archive's name in errors.
 ///
@@ -31,6 +31,7 @@ pub fn archive(file: File, path: &Path, options: &Options) -> Result<Source, Sou
     let start = tar::first_bytes(&file, detect::NEEDED).map_err(cannot("read", path))?;
     match detect(&start) {
         Looks::Cpio => cpio::file(file, path, options),
+        Looks::Zip => zip::file(file, path, options),
         Looks::Compressed(compression) => compressed(file, compression, path, options),
         _ => tar(file, path, options),
     }

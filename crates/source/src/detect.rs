@@ -39,6 +39,8 @@ pub(crate) enum Looks {
     Compressed(Compression),
     /// A cpio archive of the formats newc or crc.
     Cpio,
+    /// A zip archive.
+    Zip,
     /// An EROFS image.
     Image,
     /// A SquashFS image.
@@ -66,9 +68,11 @@ const COMPRESSIONS: [(&[u8], Compression); 4] = [
 /// The formats newc, and crc, which has checksums.
 const CPIO: [&[u8]; 2] = [b"070701", b"070702"];
 
+/// The first member of a zip archive, and the end of one without members.
+const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+
 /// Other types that users are likely to try, with their names in the error.
-const OTHERS: [(&[u8], &str); 12] = [
-    (b"PK\x03\x04", "a zip archive"),
+const OTHERS: [(&[u8], &str); 11] = [
     (b"sqsh", "a SquashFS image of big-endian byte order"),
     (b"\x04\x22\x4d\x18", "LZ4-compressed data"),
     (b"\x02\x21\x4c\x18", "LZ4-compressed data"),
@@ -96,6 +100,9 @@ pub(crate) fn detect(start: &[u8]) -> Looks {
     }
     if CPIO.iter().any(|magic| start.starts_with(magic)) {
         return Looks::Cpio;
+    }
+    if ZIP.iter().any(|magic| start.starts_with(magic)) {
+        return Looks::Zip;
     }
     if start.starts_with(&lith_squashfs::MAGIC) {
         return Looks::SquashFs;
@@ -131,6 +138,7 @@ pub fn foreign_type(start: &[u8]) -> Option<&'static str> {
         Looks::Compressed(Compression::Zstd) => Some("zstd-compressed data"),
         Looks::Compressed(Compression::Bzip2) => Some("bzip2-compressed data"),
         Looks::Cpio => Some("a cpio archive"),
+        Looks::Zip => Some("a zip archive"),
         Looks::SquashFs => Some("a SquashFS image"),
         Looks::Image => None,
         Looks::Other("empty") => Some("empty"),
@@ -144,14 +152,14 @@ pub fn is_squashfs(start: &[u8]) -> bool {
     detect(start) == Looks::SquashFs
 }
 
-/// Whether a file is a tar that has members, a cpio archive, or compressed as one may be, by its first [`NEEDED`] bytes, or all if
+/// Whether a file is a tar that has members, a cpio or zip archive, or compressed as one may be, by its first [`NEEDED`] bytes, or all if
 /// it has fewer.
 #[must_use]
 pub fn is_archive(start: &[u8]) -> bool {
     let is_zero = || start.iter().take(512).all(|byte| *byte == 0);
     match detect(start) {
         Looks::Tar => !is_zero(),
-        Looks::Cpio | Looks::Compressed(_) => true,
+        Looks::Cpio | Looks::Zip | Looks::Compressed(_) => true,
         Looks::Image | Looks::SquashFs | Looks::Other(_) => false,
     }
 }
@@ -171,7 +179,7 @@ mod tests {
         image[1024..1028].copy_from_slice(EROFS.1);
         assert_eq!(detect(&image), Looks::Image);
         assert_eq!(detect(&[0; 1024]), Looks::Tar);
-        let cases: [(&[u8], Looks); 9] = [
+        let cases: [(&[u8], Looks); 11] = [
             (b"\x1f\x8b\x08", Looks::Compressed(Compression::Gzip)),
             (b"\xfd7zXZ\0", Looks::Compressed(Compression::Xz)),
             (b"BZh9", Looks::Compressed(Compression::Bzip2)),
@@ -180,6 +188,8 @@ mod tests {
             (b"hsqs...", Looks::SquashFs),
             (b"070701", Looks::Cpio),
             (b"070702", Looks::Cpio),
+            (b"PK\x03\x04", Looks::Zip),
+            (b"PK\x05\x06", Looks::Zip),
             (b"hello", Looks::Other("something else")),
         ];
         for (start, expected) in cases {

@@ -7,7 +7,7 @@ use std::{
 
 use lith_tree::{NameError, TreeError};
 
-use crate::{CpioError, ManifestProblem, OciError, SquashFsError, TarError};
+use crate::{CpioError, ManifestProblem, OciError, SquashFsError, TarError, ZipError};
 
 /// Why a source can't be read as a tree.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +56,7 @@ pub enum SourceError {
         source: ManifestProblem,
     },
     /// It is neither a directory nor an archive nor an image.
-    #[error("{}: is {found}; expected a directory, an EROFS image, a SquashFS image, a tar or a cpio archive (newc; plain, or compressed with gzip, xz, zstd or bzip2)", path.display())]
+    #[error("{}: is {found}; expected a directory, an EROFS image, a SquashFS image, a tar or a cpio archive (newc; plain, or compressed with gzip, xz, zstd or bzip2), or a zip archive", path.display())]
     Unknown {
         /// The file.
         path: PathBuf,
@@ -89,6 +89,14 @@ pub enum SourceError {
         /// What is wrong and where.
         source: CpioError,
     },
+    /// A zip archive is damaged, or has a member that can't be part of a tree.
+    #[error("{}", path.display())]
+    Zip {
+        /// The archive.
+        path: PathBuf,
+        /// What is wrong.
+        source: ZipError,
+    },
     /// A SquashFS image is damaged, or a file in it can't be part of a tree.
     #[error("{}", path.display())]
     SquashFs {
@@ -116,7 +124,7 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// The path of the file concerned; for [`Self::Tar`], [`Self::Cpio`] and [`Self::SquashFs`] that of the archive or image, for [`Self::Several`] the first one.
+    /// The path of the file concerned; for [`Self::Tar`], [`Self::Cpio`], [`Self::Zip`] and [`Self::SquashFs`] that of the archive or image, for [`Self::Several`] the first one.
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
@@ -128,6 +136,7 @@ impl SourceError {
             | Self::Compressed { path, .. }
             | Self::Tar { path, .. }
             | Self::Cpio { path, .. }
+            | Self::Zip { path, .. }
             | Self::SquashFs { path, .. }
             | Self::Oci { path, .. }
             | Self::Manifest { path, .. }

@@ -1,4 +1,4 @@
-//! How does a directory, a tar, a cpio archive, an image, a SquashFS image or a list of files become a tree?
+//! How does a directory, a tar, a cpio or zip archive, an image, a SquashFS image or a list of files become a tree?
 //!
 //! Each function returns a [`Source`]: a [`Tree`] whose inodes are numbered in the order of its walk, and the [`Contents`] that read
 //! the bytes of its files. The bytes stay where they are stored, except for archives that can be read only once: the
@@ -22,10 +22,13 @@ mod oci;
 mod open;
 mod options;
 mod prune;
+#[cfg(feature = "remote")]
+mod remote;
 mod salvage;
 mod seen;
 mod squashfs;
 mod tar;
+mod zip;
 
 use std::fmt;
 
@@ -47,6 +50,7 @@ pub use options::{Data, OnError, Options, TarEnd};
 pub use salvage::{Loss, Losses, LostRanges, ReadBytes, read_what_is_there, salvage};
 pub use squashfs::{SquashFsError, squashfs};
 pub use tar::{Damage, Part, Refusal, TarError, tar, tar_stream};
+pub use zip::ZipError;
 
 /// A tree, the bytes of its files, and what of the original it lacks.
 pub struct Source {

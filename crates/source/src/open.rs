@@ -4,6 +4,8 @@ use std::{fs::File, io, os::fd::AsFd, os::unix::fs::FileTypeExt, path::Path};
 
 use lith_device::FileDevice;
 
+#[cfg(feature = "remote")]
+use crate::remote;
 use crate::{
     Options, Source, SourceError, archive,
     detect::{self, Looks, detect},
@@ -19,16 +21,27 @@ pub enum Opened {
     Source(Source),
     /// A file that starts as an EROFS image does, not read yet.
     Image(File),
+    /// The same on a server.
+    #[cfg(feature = "remote")]
+    RemoteImage(lith_remote::RemoteDevice),
 }
 
 /// Reads the directory, tar, cpio archive or SquashFS image at `path`, or returns the image there. `-` is an archive on standard input;
-/// `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]` and `docker-archive:FILE[:TAG]` are container images.
+/// `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]` and `docker://HOST/REPOSITORY:TAG` are container images. With the feature
+/// `remote`, addresses are opened too.
 ///
 /// # Errors
 /// [`SourceError`] names the file that can't be read, and the cause.
 pub fn open(path: &Path, options: &Options) -> Result<Opened, SourceError> {
     if let Some(read) = oci::container(path, options) {
         return read.map(Opened::Source);
+    }
+    #[cfg(feature = "remote")]
+    if lith_remote::is_address(path.as_os_str().as_encoded_bytes()) {
+        return Ok(match remote::open(path, options)? {
+            remote::Fetched::Source(source) => Opened::Source(source),
+            remote::Fetched::Image(device) => Opened::RemoteImage(device),
+        });
     }
     if path == Path::new("-") {
         let file = standard_input().map_err(cannot("open", path))?;

@@ -67,6 +67,9 @@ pub struct Options {
     pub platform: Option<Platform>,
     /// The file to which the configuration of a container image is copied.
     pub config_copy: Option<PathBuf>,
+    /// How sources on servers are fetched.
+    #[cfg(feature = "remote")]
+    pub remote: lith_remote::Options,
     /// Files that are about to be made or replaced. A directory that contains them is read without them.
     pub outputs: Vec<PathBuf>,
     /// The directory for temporary data; best that of the output.
@@ -101,6 +104,8 @@ impl Default for Options {
             raw_copy: None,
             platform: None,
             config_copy: None,
+            #[cfg(feature = "remote")]
+            remote: lith_remote::Options::default(),
             outputs: Vec::new(),
             spool_dir: PathBuf::from("."),
             spool_memory: 32 << 20,

@@ -12,13 +12,20 @@ use std::{
     time::Duration,
 };
 
+/// The largest body of a request.
+const BODY: usize = 64 << 20;
+
 /// A request.
 #[derive(Clone, Debug)]
 pub struct Request {
+    /// Its method.
+    pub method: String,
     /// Path and query.
     pub path: String,
     /// Names in lower case, and values.
     pub headers: Vec<(String, String)>,
+    /// What it brings; of more than 64 MiB nothing.
+    pub body: Vec<u8>,
 }
 
 /// An answer.
@@ -110,13 +117,23 @@ impl Reply {
         self.with("content-length", &length)
     }
 
-    fn write(&self, stream: &mut TcpStream) -> io::Result<()> {
+    /// The same with a body of a type.
+    #[must_use]
+    pub fn holding(mut self, kind: &str, body: Vec<u8>) -> Self {
+        self.body = body;
+        self.measured().with("content-type", kind)
+    }
+
+    fn write(&self, stream: &mut TcpStream, is_head: bool) -> io::Result<()> {
         thread::sleep(self.delay);
         let mut head = format!("HTTP/1.1 {} Status\r\n", self.status);
         for (name, value) in &self.headers {
             head += &[name, ": ", value, "\r\n"].concat();
         }
         stream.write_all((head + "\r\n").as_bytes())?;
+        if is_head {
+            return Ok(());
+        }
         let sent = self.cut.unwrap_or(self.body.len()).min(self.body.len());
         stream.write_all(self.body.get(..sent).unwrap_or_default())?;
         if self.cut.is_some() {
@@ -191,19 +208,20 @@ impl Shared {
                 return stream.shutdown(Shutdown::Both);
             }
             self.requests.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
-            (self.answer)(&request).write(&mut stream)?;
+            (self.answer)(&request).write(&mut stream, request.method == "HEAD")?;
         }
         Ok(())
     }
 }
 
-/// Reads the head of a request; `None`: the client has closed the connection.
+/// Reads a request; `None`: the client has closed the connection.
 fn read_request(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Request>> {
     let mut line = String::new();
     if reader.by_ref().take(1 << 16).read_line(&mut line)? == 0 {
         return Ok(None);
     }
-    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+    let mut words = line.split(' ').map(str::to_owned);
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let mut headers = Vec::new();
     loop {
         line.clear();
@@ -211,5 +229,11 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Request>
         let Some((name, value)) = line.trim_end().split_once(':') else { break };
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    Ok(Some(Request { path, headers }))
+    let mut request = Request { method, path, headers, body: Vec::new() };
+    let length = request.header("content-length").and_then(|length| length.parse().ok());
+    if let Some(length @ 0..=BODY) = length {
+        request.body.resize(length, 0);
+        reader.read_exact(&mut request.body)?;
+    }
+    Ok(Some(request))
 }

@@ -97,7 +97,7 @@ pub(crate) struct Work {
 #[derive(Args, Debug)]
 #[command(
     long_about = format!(
-        "Makes an EROFS image of a directory, a tar or cpio archive, or another image.\n\n\
+        "Makes an EROFS image of a directory, a tar, cpio or zip archive, a container image, or another image.\n\n\
         Without options the image is small, quick to read, and mounts on Linux {} and later. It is read back \
         and compared with the source before it replaces the file at its path; after any failure that file is \
         unchanged. The same source and options give the same bytes, on any machine and with any number of \
@@ -114,6 +114,8 @@ Examples:
   lith build /boot/initrd.img initrd.erofs
   lith build base.tar.zst overlay/ rootfs.erofs
   lith build oci:layout:v1 rootfs.erofs
+  lith build docker://debian:13 rootfs.erofs
+  lith build s3://bucket/rootfs.tar.zst rootfs.erofs
   lith build --platform linux/arm64 oci-archive:image.tar rootfs.erofs
   lith build --manifest rootfs.mtree rootfs rootfs.erofs
   lith build --profile app.profile rootfs rootfs.erofs
@@ -122,9 +124,10 @@ Examples:
   SOURCE_DATE_EPOCH=1700000000 lith build rootfs rootfs.erofs"
 )]
 struct Arguments {
-    /// A directory, a tar or cpio archive (plain, gzip, xz, zstd or bzip2; `-`: standard input), an image of EROFS or SquashFS,
-    /// or a container image (`oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`). Of several, each is a layer on top of the
-    /// one before, as overlayfs has them
+    /// A directory, a tar or cpio archive (plain, gzip, xz, zstd or bzip2; `-`: standard input), a zip archive, an image of EROFS or
+    /// SquashFS, any of these but directories also at `http(s)://`, `s3://`, `gs://` or `oci://`, or a container image
+    /// (`oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`, `docker://HOST/REPOSITORY:TAG`). Of several, each is a
+    /// layer on top of the one before, as overlayfs has them
     #[arg(value_name = "SOURCE", required_unless_present = "manifest")]
     sources: Vec<PathBuf>,
 

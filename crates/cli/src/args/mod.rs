@@ -33,6 +33,8 @@ pub(crate) mod order;
 pub(crate) mod paths;
 pub(crate) mod profile;
 pub(crate) mod protection;
+#[cfg(feature = "remote")]
+pub(crate) mod push;
 pub(crate) mod record;
 pub(crate) mod remote;
 pub(crate) mod report;
@@ -109,6 +111,10 @@ pub(crate) enum Verb {
     Diff(diff::Diff),
     Dump(dump::Dump),
     Verity(verity::Verity),
+    #[cfg(feature = "remote")]
+    Push(push::Push),
+    #[cfg(feature = "remote")]
+    Pull(push::Pull),
     #[cfg(feature = "remote")]
     Cache(cache::Cache),
     Bench(bench::Bench),

@@ -27,6 +27,7 @@ Examples:
   lith mount -o timeout=60 image.erofs dir    unmount after a minute without access
   lith mount --fuse --record app.profile image.erofs dir
   lith mount https://host/image.erofs /mnt        by FUSE, fetched as it is read
+  lith mount oci://host/box:1 /mnt                the same of a registry
   lith umount /mnt
 
 Mount options (-o):

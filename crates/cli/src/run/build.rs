@@ -18,8 +18,9 @@ use lith::{
 use lith_report::number::{Bytes, Count, Share, ratio};
 use serde::Serialize;
 
+use super::remote;
 use crate::{
-    args::{MessageArgs, build::Build},
+    args::{MessageArgs, build::Build, remote::Keep},
     exit::Outcome,
     output::{
         self,
@@ -34,7 +35,8 @@ use crate::{
 
 pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let started = Instant::now();
-    let builder = request.builder();
+    // What a build reads it reads once.
+    let builder = request.builder().read(remote::change(&Keep::Nowhere)?);
     let Build { image, kernel_notes, json, max_depth, .. } = request;
     let (streams, is_shown) = (image == Path::new("-"), !messages.quiet);
     // Opened first: once the image is in place, only writing this may fail.

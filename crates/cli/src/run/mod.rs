@@ -28,6 +28,10 @@ mod owners;
 mod paths;
 mod presets;
 pub(crate) mod profile;
+#[cfg(feature = "remote")]
+pub(crate) mod pull;
+#[cfg(feature = "remote")]
+pub(crate) mod push;
 pub(crate) mod record;
 mod remote;
 pub(crate) mod report;

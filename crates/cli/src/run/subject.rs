@@ -14,7 +14,7 @@ use lith::{
 use lith_report::number::Count;
 
 use super::{
-    device,
+    device, remote,
     salvage::reader_options,
     verified,
     volume::{Bytes, Entries, Entry, Volume},
@@ -167,6 +167,11 @@ pub(crate) fn with_further(
     location: &Location<'_>,
 ) -> anyhow::Result<Vec<Box<dyn ReadAt>>> {
     let Location { path, search, .. } = location;
+    if search.devices.is_empty()
+        && let Some(further) = remote::further(path)?
+    {
+        return Ok(iter::once(primary).chain(further).collect());
+    }
     if *path == Path::new("-") {
         let further = search.devices.iter().map(|path| device::open(path));
         return iter::once(Ok(primary)).chain(further).collect();
@@ -210,7 +215,7 @@ fn start(path: &Path, device: &dyn ReadAt) -> anyhow::Result<Vec<u8>> {
 pub(super) fn refuse_other(path: &Path, start: &[u8]) -> anyhow::Result<()> {
     if let Some(found) = source::foreign_type(start) {
         let remedy = match found {
-            "a tar" | "a cpio archive" | "a SquashFS image" => {
+            "a tar" | "a cpio archive" | "a zip archive" | "a SquashFS image" => {
                 "; `lith build` makes one of it, `lith ls` lists it"
             }
             "a program" => "; --offset names where an image within it starts",

@@ -11,7 +11,7 @@ use lith::{
 };
 
 use super::{
-    paths,
+    paths, remote,
     salvage::reader_options,
     subject::{self, Subject},
     tree::TreeSubject,
@@ -40,6 +40,9 @@ pub(crate) fn open_with(
     reader: reader::Options,
 ) -> anyhow::Result<Source> {
     let Location { path, offset, search, trust, .. } = location;
+    let mut options = options.clone();
+    remote::change(&location.keep)?(&mut options);
+    let options = &options;
     if *offset == 0 && trust.is_none() && !is_address(path) {
         let opened = lith::open(path, search, options, reader)?;
         if matches!(opened, lith::Opened::Tree(_)) && !search.devices.is_empty() {
@@ -53,6 +56,9 @@ pub(crate) fn open_with(
         let (device, start) = subject::device_and_start(location)?;
         if source::is_squashfs(&start) {
             return Ok(source::squashfs(device, path, options)?);
+        }
+        if *offset == 0 && source::is_archive(&start) {
+            return Ok(lith::open(path, search, options, reader)?.into_source(path, options)?);
         }
         subject::refuse_other(path, &start)?;
         subject::with_further(device, location)?
@@ -88,11 +94,7 @@ pub(crate) fn open_any(args: &ImageArgs, on_error: OnError) -> anyhow::Result<Op
     let (device, start) = subject::device_and_start(&location)?;
     let source = if source::is_squashfs(&start) {
         source::squashfs(device, path, &options)?
-    } else if offset == 0
-        && path != Path::new("-")
-        && !is_address(path)
-        && source::is_archive(&start)
-    {
+    } else if offset == 0 && path != Path::new("-") && source::is_archive(&start) {
         open(path, search, &options)?
     } else {
         subject::refuse_other(path, &start)?;

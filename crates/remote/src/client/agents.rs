@@ -15,7 +15,7 @@ use crate::Address;
 
 /// Connections to servers, kept for further requests.
 #[derive(Debug)]
-pub(super) struct Agents {
+pub(crate) struct Agents {
     plain: Agent,
     /// Made when it is needed, as the system's certificates take a while.
     encrypted: OnceLock<Agent>,
@@ -23,13 +23,13 @@ pub(super) struct Agents {
 }
 
 impl Agents {
-    pub(super) fn new(timeout: Duration) -> Self {
+    pub(crate) fn new(timeout: Duration) -> Self {
         let plain = agent(timeout, TlsConfig::default());
         Self { plain, encrypted: OnceLock::new(), timeout }
     }
 
     /// The one for an address.
-    pub(super) fn of(&self, address: &Address) -> &Agent {
+    pub(crate) fn of(&self, address: &Address) -> &Agent {
         if !address.is_encrypted() {
             return &self.plain;
         }

@@ -1,8 +1,9 @@
 //! Defines [`Client`], which fetches ranges of one object and repeats what fails.
 
-mod agents;
+pub(crate) mod agents;
 mod content_range;
-mod patience;
+pub(crate) mod failure;
+pub(crate) mod patience;
 
 use std::{
     io::{self, Read},
@@ -11,23 +12,20 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use ureq::{
     Body,
     http::{
-        HeaderName, Response, StatusCode,
-        header::{
-            AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, LOCATION, RANGE,
-            RETRY_AFTER,
-        },
+        Response, StatusCode,
+        header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, LOCATION, RANGE},
     },
 };
 
-use crate::{Address, Options, RemoteError, address::Credentials, version::Version};
+use crate::{Address, Options, RemoteError, access::Access, target::Target, version::Version};
 use agents::Agents;
 use content_range::ContentRange;
+use failure::{failure, is_redirection, refusal, text};
 use patience::Patience;
 
 /// Redirections of one request.
@@ -44,7 +42,9 @@ type Take<'a> = dyn FnMut(&[u8]) -> Result<(), RemoteError> + 'a;
 pub(crate) struct Client {
     agents: Agents,
     address: Address,
-    credentials: Option<Credentials>,
+    access: Arc<dyn Access>,
+    /// Whether the address can't ever have another version.
+    is_pinned: bool,
     /// Where the last redirection led to.
     target: Mutex<Option<Address>>,
     patience: Patience,
@@ -53,15 +53,13 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(
-        address: Address,
-        credentials: Option<Credentials>,
-        options: &Options,
-    ) -> Self {
+    pub(crate) fn new(target: Target, options: &Options) -> Self {
+        let Target { address, access, pinned } = target;
         Self {
             agents: Agents::new(options.timeout),
             address,
-            credentials,
+            access,
+            is_pinned: pinned.is_some(),
             target: Mutex::default(),
             patience: Patience::new(options),
             requests: AtomicU64::new(0),
@@ -71,6 +69,10 @@ impl Client {
 
     pub(crate) fn host(&self) -> &str {
         self.address.host()
+    }
+
+    pub(crate) const fn patience(&self) -> Patience {
+        self.patience
     }
 
     /// Requests sent and bytes of bodies received so far.
@@ -135,10 +137,28 @@ impl Client {
         version: &mut Option<Version>,
         take: &mut Take<'_>,
     ) -> Result<(), RemoteError> {
+        let (response, from, length) = self.begin(range, version)?;
+        self.body(response, (length, from.host()), take)
+    }
+
+    /// Requests bytes from the start of a range on. Returns the answer, who gave it, and how many bytes it has.
+    pub(crate) fn begin(
+        &self,
+        range: &Range<u64>,
+        version: &mut Option<Version>,
+    ) -> Result<(Response<Body>, Address, u64), RemoteError> {
         let (response, from) = self.request(range, version.as_ref())?;
         let host = from.host();
-        let has = check_status(&response, (range, version.as_ref()), host)?;
-        let there = Version::of(response.headers(), has.length, host)?;
+        let has = match &version {
+            Some(version) if is_all(&response, range, version) => {
+                ContentRange { bytes: range.clone(), length: version.length }
+            }
+            _ => check_status(&response, (range, version.as_ref()), host)?,
+        };
+        let there = match &version {
+            Some(pinned) if self.is_pinned => Version { length: has.length, ..pinned.clone() },
+            _ => Version::of(response.headers(), has.length, host)?,
+        };
         if *version.get_or_insert_with(|| there.clone()) != there {
             return Err(RemoteError::Changed { host: host.to_owned() });
         }
@@ -148,7 +168,7 @@ impl Client {
         if !is_inside || told.is_some_and(|told| told != Ok(length)) {
             return Err(RemoteError::wrong(host, "other bytes than were requested"));
         }
-        self.body(response, (length, host), take)
+        Ok((response, from, length))
     }
 
     /// Hands out the bytes of a body, which must have so many.
@@ -215,15 +235,29 @@ impl Client {
         range: &Range<u64>,
         version: Option<&Version>,
     ) -> Result<(Response<Body>, Address), RemoteError> {
+        let mut is_renewed = false;
         for _ in 0..=REDIRECTS {
             let response = self.send(&at, range, version)?;
+            if response.status() == StatusCode::UNAUTHORIZED
+                && !is_renewed
+                && at.has_origin_of(&self.address)
+                && self.access.renew(&response)?
+            {
+                is_renewed = true;
+                continue;
+            }
             if !is_redirection(response.status()) {
                 let target = (at != self.address).then(|| at.clone());
                 *self.target() = target;
                 return Ok((response, at));
             }
             let redirect = |what| RemoteError::Redirect { host: at.host().to_owned(), what };
-            let location = text(&response, LOCATION).ok_or_else(|| redirect("to nowhere"))?;
+            let Some(location) = text(&response, LOCATION) else {
+                return Err(match refusal(&response, at.host()) {
+                    region @ RemoteError::Region { .. } => region,
+                    _ => redirect("to nowhere"),
+                });
+            };
             let next = at.join(location).map_err(|_error| redirect("to no web address"))?;
             if at.is_encrypted() && !next.is_encrypted() {
                 return Err(redirect("to an address without encryption"));
@@ -241,19 +275,30 @@ impl Client {
         version: Option<&Version>,
     ) -> Result<Response<Body>, RemoteError> {
         let last = range.end.saturating_sub(1).max(range.start);
-        let request = self.agents.of(at).get(at.uri().clone());
-        let mut request = request.header(RANGE, format!("bytes={}-{last}", range.start));
+        let is_own = at.has_origin_of(&self.address);
+        let signed = (*at == self.address).then(|| self.access.signed()).flatten();
+        let uri = signed.as_ref().unwrap_or(at).uri().clone();
+        let mut request = self.agents.of(at).get(uri);
+        request = request.header(RANGE, format!("bytes={}-{last}", range.start));
+        let version = version.filter(|_| !self.is_pinned);
         if let Some((name, value)) = version.and_then(Version::condition) {
             request = request.header(name, value);
         }
-        if let Some(Credentials(value)) = &self.credentials
-            && at.has_origin_of(&self.address)
-        {
+        if let Some(value) = self.access.authorization().filter(|_| is_own) {
             request = request.header(AUTHORIZATION, value);
         }
         self.requests.fetch_add(1, Ordering::Relaxed);
         request.call().map_err(|error| failure(error, at.host()))
     }
+}
+
+/// Whether an answer has a whole object of a known version, as was requested. Some servers answer so.
+fn is_all(response: &Response<Body>, range: &Range<u64>, version: &Version) -> bool {
+    let length = text(response, CONTENT_LENGTH).and_then(|length| length.parse().ok());
+    response.status() == StatusCode::OK
+        && *range == (0..version.length)
+        && length == Some(version.length)
+        && text(response, CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity")
 }
 
 /// The range that an answer has, if it has one.
@@ -262,68 +307,25 @@ fn check_status(
     (range, version): (&Range<u64>, Option<&Version>),
     host: &str,
 ) -> Result<ContentRange, RemoteError> {
-    let (status, host) = (response.status(), host.to_owned());
-    let name = || status.to_string();
-    match status {
+    match response.status() {
         StatusCode::PARTIAL_CONTENT => {}
-        StatusCode::OK => return Err(RemoteError::NoRanges { host }),
+        StatusCode::OK => return Err(RemoteError::NoRanges { host: host.to_owned() }),
         StatusCode::RANGE_NOT_SATISFIABLE if version.is_none() && range.start == 0 => {
-            return Err(RemoteError::wrong(&host, "it is empty"));
+            return Err(RemoteError::wrong(host, "it is empty"));
         }
         StatusCode::PRECONDITION_FAILED | StatusCode::RANGE_NOT_SATISFIABLE => {
-            return Err(RemoteError::Changed { host });
+            return Err(RemoteError::Changed { host: host.to_owned() });
         }
-        StatusCode::NOT_IMPLEMENTED => {
-            return Err(RemoteError::Refused { host, status: name() });
-        }
-        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS => {
-            return Err(RemoteError::Busy { host, status: name(), after: after(response) });
-        }
-        _ if status.is_server_error() => {
-            return Err(RemoteError::Busy { host, status: name(), after: after(response) });
-        }
-        _ => return Err(RemoteError::Refused { host, status: name() }),
+        _ => return Err(refusal(response, host)),
     }
     if text(response, CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
-        return Err(RemoteError::wrong(&host, "it is encoded"));
+        return Err(RemoteError::wrong(host, "it is encoded"));
     }
     let range = text(response, CONTENT_RANGE).and_then(ContentRange::parse);
-    range.ok_or_else(|| RemoteError::wrong(&host, "it doesn't say which bytes it has"))
-}
-
-fn text(response: &Response<Body>, name: HeaderName) -> Option<&str> {
-    response.headers().get(name)?.to_str().ok()
-}
-
-/// After how long a server wants the next request.
-fn after(response: &Response<Body>) -> Option<Duration> {
-    text(response, RETRY_AFTER)?.trim().parse().ok().map(Duration::from_secs)
-}
-
-fn is_redirection(status: StatusCode) -> bool {
-    [301, 302, 303, 307, 308].contains(&status.as_u16())
+    range.ok_or_else(|| RemoteError::wrong(host, "it doesn't say which bytes it has"))
 }
 
 /// Whether an address is no longer valid.
 fn is_gone(status: StatusCode) -> bool {
     [400, 401, 403, 404, 410].contains(&status.as_u16())
-}
-
-/// Why no answer arrived. Errors that may hold an address are replaced by a fixed text.
-fn failure(error: ureq::Error, host: &str) -> RemoteError {
-    let host = host.to_owned();
-    let unreachable =
-        |source| RemoteError::Unreachable { host: host.clone(), source: Arc::new(source) };
-    match error {
-        ureq::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
-            RemoteError::Untrusted { host, reason: error.to_string() }
-        }
-        ureq::Error::Rustls(error) => RemoteError::Untrusted { host, reason: error.to_string() },
-        ureq::Error::Tls(reason) => RemoteError::Untrusted { host, reason: reason.to_owned() },
-        ureq::Error::Io(error) => unreachable(error),
-        ureq::Error::Timeout(_) => unreachable(io::ErrorKind::TimedOut.into()),
-        ureq::Error::HostNotFound => unreachable(io::Error::other("there is no such host")),
-        ureq::Error::Protocol(_) => unreachable(io::Error::other("its answer is not HTTP")),
-        _ => unreachable(io::Error::other("the connection failed")),
-    }
 }

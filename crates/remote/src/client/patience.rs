@@ -6,24 +6,24 @@ use crate::{Options, RemoteError};
 
 /// What is left of the tries of a request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
+pub(crate) struct Patience {
     tries: u32,
     delay: Duration,
     longest: Duration,
 }
 
 impl Patience {
-    pub(super) fn new(options: &Options) -> Self {
+    pub(crate) fn new(options: &Options) -> Self {
         Self { tries: options.tries, delay: options.delay, longest: options.longest_delay }
     }
 
     /// The same for one try.
-    pub(super) const fn once(self) -> Self {
+    pub(crate) const fn once(self) -> Self {
         Self { tries: 1, ..self }
     }
 
     /// Waits until the next try; an error that won't pass, and one after the last try, is returned.
-    pub(super) fn wait(&mut self, error: RemoteError) -> Result<(), RemoteError> {
+    pub(crate) fn wait(&mut self, error: RemoteError) -> Result<(), RemoteError> {
         self.tries = self.tries.saturating_sub(1);
         if self.tries == 0 || !error.is_temporary() {
             return Err(error);

@@ -1,9 +1,11 @@
 //! Tests devices on web servers against a server that does whatever servers do.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail by panicking")]
 
+mod buckets;
 mod cached;
 mod faults;
 mod killed;
+mod registry;
 mod requests;
 
 use std::time::Duration;

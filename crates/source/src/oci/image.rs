@@ -60,18 +60,33 @@ pub(super) fn of_layout(store: &Store, choice: Choice<'_>) -> Result<StoredImage
     of_descriptor(store, first, choice.platform)
 }
 
-/// Descends from a descriptor to a manifest.
+/// Finds the image that a reference to a registry names.
+pub(super) fn of_registry(store: &Store, choice: Choice<'_>) -> Result<StoredImage, SourceError> {
+    let name = "the manifest".to_owned();
+    descend(store, (name, store.named_manifest()?), choice.platform)
+}
+
+/// Finds the image of a descriptor.
 fn of_descriptor(
     store: &Store,
-    mut at: Descriptor,
+    at: Descriptor,
+    platform: Option<&Platform>,
+) -> Result<StoredImage, SourceError> {
+    descend(store, manifest(store, &at)?, platform)
+}
+
+/// Descends from an index or a manifest, with its name, to a manifest.
+fn descend(
+    store: &Store,
+    (mut name, mut bytes): (String, Vec<u8>),
     platform: Option<&Platform>,
 ) -> Result<StoredImage, SourceError> {
     for _level in 0..=limits::OCI_INDEXES {
-        let (digest, name) = place(store, &at)?;
-        let Document { manifests, config, layers } =
-            parse(store, &name, &sized(store, &at, (&name, &digest))?)?;
+        let Document { manifests, config, layers } = parse(store, &name, &bytes)?;
         match (manifests, config, layers) {
-            (Some(manifests), None, None) => at = of_platform(store, &manifests, platform)?,
+            (Some(manifests), None, None) => {
+                (name, bytes) = manifest(store, &of_platform(store, &manifests, platform)?)?;
+            }
             (None, Some(config), Some(layers)) => {
                 return of_manifest(store, &config, &layers, platform);
             }
@@ -79,6 +94,14 @@ fn of_descriptor(
         }
     }
     Err(store.error(OciError::Nested))
+}
+
+/// The verified manifest or index that a descriptor refers to, with its name.
+fn manifest(store: &Store, at: &Descriptor) -> Result<(String, Vec<u8>), SourceError> {
+    let (digest, name) = place(store, at)?;
+    let bytes = store.manifest(&name, &digest)?;
+    check_size(store, at, &name, &bytes)?;
+    Ok((name, bytes))
 }
 
 fn of_manifest(
@@ -115,7 +138,10 @@ pub(super) fn of_docker(store: &Store, choice: Choice<'_>) -> Result<StoredImage
     // The name is the digest, with or without an ending.
     let digits = image.config.rsplit('/').next().unwrap_or_default();
     let digest = Digest::sha256(digits.strip_suffix(".json").unwrap_or(digits));
-    let config = store.document(&image.config, digest.as_ref())?;
+    let config = store.document(&image.config, None)?;
+    if let Some(digest) = &digest {
+        store.check(&image.config, &config, digest)?;
+    }
     let diff_ids = diff_ids(store, (&image.config, &config), choice.platform)?;
     let stored = image.layers.iter().map(|name| (name.clone(), None)).collect();
     let layers = together(store, stored, diff_ids)?;
@@ -160,10 +186,20 @@ fn sized(
     descriptor: &Descriptor,
     (name, digest): (&str, &Digest),
 ) -> Result<Vec<u8>, SourceError> {
-    let bytes = store.document(name, Some(digest))?;
+    let bytes = store.document(name, Some((digest, descriptor.size)))?;
+    check_size(store, descriptor, name, &bytes)?;
+    Ok(bytes)
+}
+
+fn check_size(
+    store: &Store,
+    descriptor: &Descriptor,
+    name: &str,
+    bytes: &[u8],
+) -> Result<(), SourceError> {
     let (found, expected) = (bytes.len() as u64, descriptor.size);
     if found == expected {
-        return Ok(bytes);
+        return Ok(());
     }
     Err(store.error(OciError::Size { name: name.to_owned(), found, expected }))
 }

@@ -1,6 +1,6 @@
 //! Reads a layer of an image, and verifies its bytes.
 
-use std::io::Read;
+use std::io::{Cursor, Read};
 
 use super::{
     digest::{Digest, Hashing},
@@ -22,21 +22,30 @@ pub(super) fn read(
     layer: &StoredLayer,
     options: &Options,
 ) -> Result<Layer, SourceError> {
-    let blob = store.open(&layer.name)?;
+    let known = layer.stored.as_ref().map(|(digest, size)| (digest, *size));
+    let blob = store.open(&layer.name, known)?;
     check_size(store, layer, &blob)?;
     let path = store.name(&layer.name);
+    let failed = || cannot("read", &path);
     let mut head = Vec::new();
-    let read = blob.reader().take(detect::NEEDED as u64).read_to_end(&mut head);
-    read.map_err(cannot("read", &path))?;
-    match (detect(&head), blob) {
-        (Looks::Compressed(compression), blob) => {
-            stream(store, layer, (&blob, Some(compression)), options)
+    let mut reader = blob.reader().map_err(failed())?;
+    reader.by_ref().take(detect::NEEDED as u64).read_to_end(&mut head).map_err(failed())?;
+    let looks = detect(&head);
+    // It is fetched once.
+    let whole = Cursor::new(head).chain(reader);
+    match (looks, &blob) {
+        (Looks::Compressed(compression), _) => {
+            stream(store, layer, (whole, Some(compression)), options)
         }
-        (Looks::Tar, Blob::File(region)) => in_place(store, layer, region, options),
-        (Looks::Tar | Looks::Other("empty"), blob) => stream(store, layer, (&blob, None), options),
+        (Looks::Tar, Blob::File(region)) => {
+            let region = region.again().map_err(failed())?;
+            in_place(store, layer, region, options)
+        }
+        (Looks::Tar | Looks::Other("empty"), _) => stream(store, layer, (whole, None), options),
         (Looks::Image, _) => Err(SourceError::Unknown { path, found: "an EROFS image" }),
         (Looks::SquashFs, _) => Err(SourceError::Unknown { path, found: "a SquashFS image" }),
         (Looks::Cpio, _) => Err(SourceError::Unknown { path, found: "a cpio archive" }),
+        (Looks::Zip, _) => Err(SourceError::Unknown { path, found: "a zip archive" }),
         (Looks::Other(found), _) => Err(SourceError::Unknown { path, found }),
     }
 }
@@ -70,12 +79,12 @@ fn in_place(
 fn stream(
     store: &Store,
     layer: &StoredLayer,
-    (blob, compression): (&Blob<'_>, Option<Compression>),
+    (reader, compression): (impl Read, Option<Compression>),
     options: &Options,
 ) -> Result<Layer, SourceError> {
     let path = store.name(&layer.name);
     let stored = layer.stored.as_ref().map_or(&layer.diff_id, |(digest, _)| digest);
-    let mut compressed = Hashing::new(blob.reader(), stored);
+    let mut compressed = Hashing::new(reader, stored);
     let decoded: Box<dyn Read + '_> = match compression {
         None => Box::new(&mut compressed),
         Some(compression) => {

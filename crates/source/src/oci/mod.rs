@@ -1,6 +1,6 @@
 //! How does a container image become a tree?
 //!
-//! An image is found in a layout of OCI or an archive ([`image`]), by its [`reference`](Reference). Its layers are read one by one
+//! An image is found in a layout of OCI, an archive or a registry ([`image`]), by its [`reference`](Reference). Its layers are read one by one
 //! ([`layer`]), as tars on top of others: `.wh.` names become whiteouts of overlayfs. They are merged as all layers are
 //! ([`merge_layers`]), and whiteouts are left out of the result. The bytes of all documents and layers are verified by their
 //! digests before anything is returned.
@@ -29,8 +29,8 @@ pub use error::OciError;
 pub use platform::{NoPlatform, Platform};
 pub use reference::is_container;
 
-/// Reads the image that `path` names if it has the form `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]` or
-/// `docker-archive:FILE[:TAG]`; `None`: it hasn't.
+/// Reads the image that `path` names if it has the form `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`,
+/// `docker-archive:FILE[:TAG]` or `docker://HOST/REPOSITORY:TAG`; `None`: it hasn't.
 ///
 /// # Errors
 /// [`SourceError::Oci`] if there is no such image, or bytes of it are not those of their digest; others if a layer can't be read.
@@ -43,11 +43,13 @@ fn read(reference: &Reference, options: &Options) -> Result<Source, SourceError>
     let store = match form {
         Form::Layout => Store::directory(path),
         Form::Archive | Form::Docker => Store::archive(path, options)?,
+        Form::Registry => Store::registry(path, options)?,
     };
     let choice = Choice { name: tag.as_deref(), platform: options.platform.as_ref() };
     let image = match form {
         Form::Layout | Form::Archive => image::of_layout(&store, choice)?,
         Form::Docker => image::of_docker(&store, choice)?,
+        Form::Registry => image::of_registry(&store, choice)?,
     };
     let of_layer = layer_options(options, image.layers.len());
     let layers = lith_parallel::try_map(

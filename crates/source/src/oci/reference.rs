@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A container image that is in a directory or an archive.
+/// A container image that is in a directory, an archive or a registry.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Reference {
     pub(super) form: Form,
@@ -25,6 +25,8 @@ pub(super) enum Form {
     Archive,
     /// A tar as `docker save` writes it.
     Docker,
+    /// A repository of a registry; the path is the whole reference.
+    Registry,
 }
 
 const FORMS: [(&str, Form); 3] =
@@ -32,9 +34,16 @@ const FORMS: [(&str, Form); 3] =
 
 impl Reference {
     /// The reference of the form `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]` or `docker-archive:FILE[:TAG]`, as skopeo has
-    /// it: a colon in the path ends it. `None`: it is a plain path.
+    /// it: a colon in the path ends it; or `docker://HOST/REPOSITORY:TAG`. `None`: it is something else.
     pub(super) fn new(text: &Path) -> Option<Self> {
         let bytes = text.as_os_str().as_bytes();
+        if bytes.starts_with(b"docker://") {
+            return Some(Self { form: Form::Registry, path: text.to_owned(), tag: None });
+        }
+        // What is in a registry by such a name is an EROFS image.
+        if bytes.starts_with(b"oci://") && !bytes.starts_with(b"oci:///") {
+            return None;
+        }
         let prefixed =
             |(prefix, form): &(&str, Form)| Some((bytes.strip_prefix(prefix.as_bytes())?, *form));
         let (rest, form) = FORMS.iter().find_map(prefixed)?;
@@ -46,7 +55,8 @@ impl Reference {
     }
 }
 
-/// Whether a source is a container image: `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]` or `docker-archive:FILE[:TAG]`.
+/// Whether a source is a container image: `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]` or
+/// `docker://HOST/REPOSITORY:TAG`.
 #[must_use]
 pub fn is_container(source: &Path) -> bool {
     Reference::new(source).is_some()
@@ -66,7 +76,9 @@ mod tests {
             ("docker-archive:-", Some((Form::Docker, "-", None))),
             ("./oci:a", None),
             ("oci", None),
-            ("docker://a", None),
+            ("docker://a:1", Some((Form::Registry, "docker://a:1", None))),
+            ("oci://host/a:1", None),
+            ("oci:///a:1", Some((Form::Layout, "///a", Some("1")))),
         ];
         for (text, expected) in cases {
             let found = Reference::new(Path::new(text));

@@ -1,4 +1,4 @@
-//! Defines [`Store`], where the blobs of an image are: a directory, or a tar of it.
+//! Defines [`Store`], where the blobs of an image are: a directory, a tar of it, or a registry.
 
 use std::{
     fs::{self, File},
@@ -29,6 +29,8 @@ pub(super) struct Store {
 enum Place {
     Directory,
     Archive(Source),
+    #[cfg(feature = "remote")]
+    Registry(lith_remote::Registry),
 }
 
 /// A file of an image.
@@ -37,6 +39,9 @@ pub(super) enum Blob<'a> {
     File(Region),
     /// It is in an archive that was compressed, or came from a pipe.
     Content { content: Box<dyn Content + 'a>, size: u64 },
+    /// It is fetched when it is read.
+    #[cfg(feature = "remote")]
+    Remote { registry: &'a lith_remote::Registry, digest: String, size: u64 },
 }
 
 impl Store {
@@ -68,6 +73,23 @@ impl Store {
         Ok(Self { path: path.to_owned(), place: Place::Archive(source) })
     }
 
+    /// The repository that a reference names.
+    #[cfg(feature = "remote")]
+    pub(super) fn registry(path: &Path, options: &Options) -> Result<Self, SourceError> {
+        use lith_remote::{Reference, Registry};
+        let reference = Reference::parse(&path.to_string_lossy());
+        let opened = reference.and_then(|found| Registry::open(&found, &options.remote));
+        let shown = PathBuf::from(lith_remote::shown(&path.to_string_lossy()));
+        let failed = |error| cannot("open", &shown)(io::Error::other(error));
+        Ok(Self { path: shown.clone(), place: Place::Registry(opened.map_err(failed)?) })
+    }
+
+    #[cfg(not(feature = "remote"))]
+    pub(super) fn registry(path: &Path, _options: &Options) -> Result<Self, SourceError> {
+        let reason = "this program was built without sources on servers";
+        Err(cannot("open", path)(io::Error::other(reason)))
+    }
+
     /// An error about the image.
     pub(super) fn error(&self, source: OciError) -> SourceError {
         SourceError::Oci { path: self.path.clone(), source }
@@ -78,13 +100,58 @@ impl Store {
         self.path.join(file)
     }
 
-    /// Opens a file of the image.
-    pub(super) fn open(&self, name: &str) -> Result<Blob<'_>, SourceError> {
+    /// Opens a file of the image. `known` are its digest and its bytes, without which a registry has nothing.
+    pub(super) fn open(
+        &self,
+        name: &str,
+        known: Option<(&Digest, u64)>,
+    ) -> Result<Blob<'_>, SourceError> {
         let found = match &self.place {
             Place::Directory => open_file(&self.path.join(name))?,
             Place::Archive(source) => self.open_member(source, name)?,
+            #[cfg(feature = "remote")]
+            Place::Registry(registry) => known.map(|(digest, size)| {
+                let digest = digest.to_string();
+                Blob::Remote { registry, digest, size }
+            }),
         };
+        // Others know the size of what they have.
+        let _ = known;
         found.ok_or_else(|| self.error(OciError::Missing(name.to_owned())))
+    }
+
+    /// The document that a registry has by the name of the image.
+    pub(super) fn named_manifest(&self) -> Result<Vec<u8>, SourceError> {
+        match &self.place {
+            #[cfg(feature = "remote")]
+            Place::Registry(registry) => {
+                registry.document().map(|found| found.bytes).map_err(|error| self.failed(error))
+            }
+            Place::Directory | Place::Archive(_) => {
+                Err(self.error(OciError::Missing("a name".to_owned())))
+            }
+        }
+    }
+
+    /// Reads and verifies an index or a manifest, which registries don't have among their blobs.
+    pub(super) fn manifest(&self, name: &str, digest: &Digest) -> Result<Vec<u8>, SourceError> {
+        match &self.place {
+            #[cfg(feature = "remote")]
+            Place::Registry(registry) => {
+                let found = registry.document_of(&digest.to_string());
+                found.map(|found| found.bytes).map_err(|error| self.failed(error))
+            }
+            Place::Directory | Place::Archive(_) => {
+                let bytes = self.document(name, None)?;
+                self.check(name, &bytes, digest)?;
+                Ok(bytes)
+            }
+        }
+    }
+
+    #[cfg(feature = "remote")]
+    fn failed(&self, error: lith_remote::RemoteError) -> SourceError {
+        cannot("fetch it", &self.path)(io::Error::other(error))
     }
 
     fn open_member<'a>(
@@ -114,24 +181,31 @@ impl Store {
     pub(super) fn document(
         &self,
         name: &str,
-        digest: Option<&Digest>,
+        known: Option<(&Digest, u64)>,
     ) -> Result<Vec<u8>, SourceError> {
-        let blob = self.open(name)?;
+        let blob = self.open(name, known)?;
         if blob.size() > limits::OCI_DOCUMENT {
             let found = blob.size();
             return Err(self.error(OciError::TooLarge { name: name.to_owned(), found }));
         }
         let mut bytes = Vec::new();
-        let read = blob.reader().read_to_end(&mut bytes);
+        let read = blob.reader().and_then(|mut reader| reader.read_to_end(&mut bytes));
         read.map_err(cannot("read", &self.name(name)))?;
-        let Some(expected) = digest else {
-            return Ok(bytes);
-        };
-        let found = expected.of(&bytes);
-        if found == *expected {
-            return Ok(bytes);
+        if let Some((digest, _)) = known {
+            self.check(name, &bytes, digest)?;
         }
-        Err(self.mismatch(name, &found, expected))
+        Ok(bytes)
+    }
+
+    /// Compares bytes with their digest.
+    pub(super) fn check(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        expected: &Digest,
+    ) -> Result<(), SourceError> {
+        let found = expected.of(bytes);
+        if found == *expected { Ok(()) } else { Err(self.mismatch(name, &found, expected)) }
     }
 
     /// The error that a blob has another digest than expected.
@@ -182,34 +256,40 @@ impl Blob<'_> {
         match self {
             Self::File(region) => region.length,
             Self::Content { size, .. } => *size,
+            #[cfg(feature = "remote")]
+            Self::Remote { size, .. } => *size,
         }
     }
 
     /// Reads it from its start.
-    pub(super) const fn reader(&self) -> BlobReader<'_> {
-        BlobReader { blob: self, position: 0 }
+    pub(super) fn reader(&self) -> io::Result<Box<dyn Read + '_>> {
+        Ok(match self {
+            Self::File(region) => Box::new(region.reader()),
+            Self::Content { content, size } => {
+                Box::new(ContentReader { content: &**content, size: *size, position: 0 })
+            }
+            #[cfg(feature = "remote")]
+            Self::Remote { registry, digest, size } => {
+                Box::new(registry.blob(digest, *size).map_err(io::Error::other)?)
+            }
+        })
     }
 }
 
-/// Reads a blob from start to end.
-pub(super) struct BlobReader<'a> {
-    blob: &'a Blob<'a>,
+/// Reads a file of an archive from start to end.
+struct ContentReader<'a> {
+    content: &'a dyn Content,
+    size: u64,
     position: u64,
 }
 
-impl Read for BlobReader<'_> {
+impl Read for ContentReader<'_> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.blob.size() - self.position);
+        let left = usize::try_from(self.size - self.position);
         let (buf, _) = buf.split_at_mut(left.map_or(buf.len(), |left| left.min(buf.len())));
-        let got = match self.blob {
-            Blob::File(region) => region.read_at(buf, self.position)?,
-            Blob::Content { content, .. } => {
-                content.read_at(buf, self.position).map_err(io::Error::other)?;
-                buf.len()
-            }
-        };
-        self.position += got as u64;
-        Ok(got)
+        self.content.read_at(buf, self.position).map_err(io::Error::other)?;
+        self.position += buf.len() as u64;
+        Ok(buf.len())
     }
 }
 

@@ -79,6 +79,11 @@ impl Region {
         RegionReader { region: self, position: 0 }
     }
 
+    /// The same part of the same file.
+    pub(crate) fn again(&self) -> io::Result<Self> {
+        Ok(Self { file: self.file.try_clone()?, start: self.start, length: self.length })
+    }
+
     /// Reads bytes from a position on, and returns how many there were.
     pub(crate) fn read_at(&self, buf: &mut [u8], position: u64) -> io::Result<usize> {
         let left = usize::try_from(self.length.saturating_sub(position));

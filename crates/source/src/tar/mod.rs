@@ -49,7 +49,7 @@ pub(crate) use header::is_header;
 pub(crate) use input::{Input, InputError, Region, Store, cannot_read};
 pub(crate) use member::{Member, MemberKind, target};
 pub(crate) use place::Placer;
-pub(crate) use spool::{Spool, fill};
+pub(crate) use spool::{Spool, SpoolError, fill};
 
 /// Reads a tar from a file, compressed or not. The data of an uncompressed tar in a regular file stay there; those of all others,
 /// pipes included, are copied to a spool.
@@ -109,6 +109,7 @@ fn compression(head: &[u8], path: &Path) -> Result<Option<Compression>, SourceEr
         Looks::Image => "an EROFS image, which can't be read as a tar",
         Looks::SquashFs => "a SquashFS image, which can't be read from a pipe",
         Looks::Cpio => "a cpio archive, which can't be read as a tar",
+        Looks::Zip => "a zip archive, which can't be read as a tar, nor from a pipe",
         Looks::Other(found) => found,
     };
     let path = path.to_owned();

@@ -23,7 +23,7 @@ pub(crate) struct Spool {
 }
 
 /// Why data can't be added to the spool.
-pub(super) enum SpoolError {
+pub(crate) enum SpoolError {
     /// The reader failed.
     Read(io::Error),
     /// The spool can't be written.
@@ -36,12 +36,12 @@ impl Spool {
     }
 
     /// The position that the next byte gets.
-    pub(super) const fn end(&self) -> u64 {
+    pub(crate) const fn end(&self) -> u64 {
         self.memory.len() as u64 + self.in_file
     }
 
     /// Appends up to `length` bytes and returns how many there were.
-    pub(super) fn append(&mut self, reader: &mut dyn Read, length: u64) -> Result<u64, SpoolError> {
+    pub(crate) fn append(&mut self, reader: &mut dyn Read, length: u64) -> Result<u64, SpoolError> {
         let taken = if self.file.is_none() { self.append_to_memory(reader, length)? } else { 0 };
         let has_ended = self.file.is_none() && self.memory.len() < self.budget;
         if taken == length || has_ended {
@@ -104,7 +104,7 @@ impl Spool {
     }
 
     /// Frees the memory that only appending needs.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         self.buffer = Vec::new();
         self.memory.shrink_to_fit();
     }

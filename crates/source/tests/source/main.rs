@@ -17,3 +17,4 @@ mod tar_equals_directory;
 mod tar_hostile;
 mod tar_members;
 mod tar_modes;
+mod zip;

@@ -21,7 +21,7 @@ use crate::{
         error::{Place, tell},
         json,
     },
-    run::subject,
+    run::{remote, subject},
 };
 
 pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
@@ -43,8 +43,9 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
         Vec::new()
     } else {
         let primary = subject::primary(&request.location(&settings))?;
+        let is_complete = settings.devices.devices.is_empty() && remote::further(image)?.is_some();
         // The kernel takes them in the order of the device table, and doesn't look whether they are the right ones.
-        bases::find_for(&*primary, image, &settings.devices)?
+        if is_complete { Vec::new() } else { bases::find_for(&*primary, image, &settings.devices)? }
     };
     if settings.passthrough && is_address(image) {
         anyhow::bail!("{}: passthrough is for images in files", Place(image));

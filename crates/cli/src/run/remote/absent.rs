@@ -2,12 +2,21 @@
 
 use std::{ops::Range, path::Path};
 
-use lith::device::ReadAt;
+use lith::{device::ReadAt, source};
 
 use crate::{args::remote::Keep, output::error::Place};
 
 pub(in crate::run) fn open(path: &Path, _keep: &Keep) -> anyhow::Result<Box<dyn ReadAt>> {
-    anyhow::bail!("{}: this program was built without images on web servers", Place(path))
+    anyhow::bail!("{}: this program was built without images on servers", Place(path))
+}
+
+pub(in crate::run) fn further(_path: &Path) -> anyhow::Result<Option<Vec<Box<dyn ReadAt>>>> {
+    Ok(None)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "with the feature it may fail")]
+pub(in crate::run) fn change(_keep: &Keep) -> anyhow::Result<impl FnOnce(&mut source::Options)> {
+    Ok(|_read: &mut source::Options| {})
 }
 
 pub(in crate::run) fn read_ahead(_path: &Path, _offset: u64, _ranges: Vec<Range<u64>>) {}

@@ -1,4 +1,4 @@
-//! Opens images on web servers, each once.
+//! Opens images on servers, each once.
 
 use std::{
     env, io,
@@ -10,7 +10,8 @@ use std::{
 use anyhow::Context;
 use lith::{
     device::ReadAt,
-    remote::{Cache, Options, RemoteDevice},
+    remote::{Artifact, Cache, Options, Reference, Registry, RemoteDevice},
+    source,
 };
 
 use crate::{
@@ -24,6 +25,9 @@ const LIMIT: u64 = 8 << 30;
 /// What is open, as to open it again takes a request and may find another version.
 static OPEN: Mutex<Vec<(PathBuf, Weak<RemoteDevice>)>> = Mutex::new(Vec::new());
 
+/// What is known of names in registries, each by one request: it may be that of another image a moment later.
+static NAMED: Mutex<Vec<(PathBuf, Registry, Artifact)>> = Mutex::new(Vec::new());
+
 /// Opens the image at an address.
 pub(in crate::run) fn open(path: &Path, keep: &Keep) -> anyhow::Result<Box<dyn ReadAt>> {
     if let Some(device) = find(path) {
@@ -32,7 +36,11 @@ pub(in crate::run) fn open(path: &Path, keep: &Keep) -> anyhow::Result<Box<dyn R
     let place = || Place(path).to_string();
     let address = path.to_str().with_context(|| format!("{}: is no address", place()))?;
     let options = options(keep)?;
-    let device = Arc::new(RemoteDevice::open(address, &options).with_context(place)?);
+    let opened = match named(path, &options)? {
+        Some((registry, artifact)) => RemoteDevice::of_layer(&registry, &artifact.image),
+        None => RemoteDevice::open(address, &options),
+    };
+    let device = Arc::new(opened.with_context(place)?);
     if let Some(error) = device.unreachable() {
         let error = one_line(error);
         tell(format_args!("lith: {}: {error}; reading what the cache has of it", place()));
@@ -41,6 +49,45 @@ pub(in crate::run) fn open(path: &Path, keep: &Keep) -> anyhow::Result<Box<dyn R
     open.retain(|(_, device)| device.strong_count() > 0);
     open.push((path.to_owned(), Arc::downgrade(&device)));
     Ok(Box::new(device))
+}
+
+/// What has a name in a registry; `None`: the path is none.
+fn named(path: &Path, options: &Options) -> anyhow::Result<Option<(Registry, Artifact)>> {
+    let text = path.to_str().filter(|text| text.starts_with("oci://"));
+    let Some(text) = text else { return Ok(None) };
+    let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, registry, artifact)) = named.iter().find(|(other, ..)| other == path) {
+        return Ok(Some((registry.clone(), artifact.clone())));
+    }
+    let place = || Place(path).to_string();
+    let registry = Registry::open(&Reference::parse(text).with_context(place)?, options);
+    let registry = registry.with_context(place)?;
+    let artifact = registry.artifact().with_context(place)?;
+    named.push((path.to_owned(), registry.clone(), artifact.clone()));
+    Ok(Some((registry, artifact)))
+}
+
+/// The further devices of an image in a registry that is open, if it has any: a patch is there with its bases.
+pub(in crate::run) fn further(path: &Path) -> anyhow::Result<Option<Vec<Box<dyn ReadAt>>>> {
+    let found = {
+        let named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = named.iter().find(|(other, ..)| other == path);
+        known.map(|(_, registry, artifact)| (registry.clone(), artifact.devices.clone()))
+    };
+    let Some((registry, layers)) = found.filter(|(_, layers)| !layers.is_empty()) else {
+        return Ok(None);
+    };
+    let open = |layer| -> anyhow::Result<Box<dyn ReadAt>> {
+        let device = RemoteDevice::of_layer(&registry, layer);
+        Ok(Box::new(device.with_context(|| Place(path).to_string())?))
+    };
+    layers.iter().map(open).collect::<anyhow::Result<_>>().map(Some)
+}
+
+/// What lets sources be read from servers.
+pub(in crate::run) fn change(keep: &Keep) -> anyhow::Result<impl FnOnce(&mut source::Options)> {
+    let options = options(keep)?;
+    Ok(move |read: &mut source::Options| read.remote = options)
 }
 
 fn find(path: &Path) -> Option<Arc<RemoteDevice>> {
@@ -56,7 +103,8 @@ pub(in crate::run) fn read_ahead(path: &Path, offset: u64, ranges: Vec<Range<u64
     }
 }
 
-fn options(keep: &Keep) -> anyhow::Result<Options> {
+/// How objects are fetched, by what the environment says.
+pub(in crate::run) fn options(keep: &Keep) -> anyhow::Result<Options> {
     let variable = "LITH_HTTP_AUTHORIZATION";
     let authorization = env::var_os(variable).filter(|value| !value.is_empty());
     let as_text = |value: std::ffi::OsString| value.into_string().ok();
@@ -68,7 +116,12 @@ fn options(keep: &Keep) -> anyhow::Result<Options> {
         Keep::Usual if usual_folder().is_none() => None,
         Keep::Usual => Some(cache(None)?),
     };
-    Ok(Options::with(|options| (options.authorization, options.cache) = (authorization, cache)))
+    let mut options = Options::of_environment();
+    (options.authorization, options.cache) = (authorization, cache);
+    let plain = env::var("LITH_PLAIN_HTTP").unwrap_or_default();
+    let hosts = plain.split(',').map(str::trim).filter(|host| !host.is_empty());
+    options.plain_registries = hosts.map(str::to_owned).collect();
+    Ok(options)
 }
 
 /// The cache in a folder, or that of the user.

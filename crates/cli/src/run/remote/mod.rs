@@ -1,4 +1,4 @@
-//! Opens images on web servers.
+//! Opens images on servers.
 
 #[cfg(not(feature = "remote"))]
 mod absent;
@@ -6,6 +6,6 @@ mod absent;
 mod fetched;
 
 #[cfg(not(feature = "remote"))]
-pub(super) use absent::{open, read_ahead};
+pub(super) use absent::{change, further, open, read_ahead};
 #[cfg(feature = "remote")]
-pub(super) use fetched::{cache, open, read_ahead};
+pub(super) use fetched::{cache, change, further, open, options, read_ahead};

@@ -19,6 +19,7 @@ mod inspect;
 mod mount;
 mod overwrite;
 mod profiles;
+mod registry;
 mod remote;
 mod report;
 mod salvage;

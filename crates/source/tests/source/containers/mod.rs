@@ -31,7 +31,7 @@ fn read(
     });
     match open(Path::new(&name), &options)? {
         Opened::Source(source) => Ok(source),
-        Opened::Image(_) => panic!("{name} is an image"),
+        _ => panic!("{name} is an image"),
     }
 }
 

@@ -1,0 +1,159 @@
+//! Fetches images from registries (`lith pull`).
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use anyhow::Context;
+use lith::{
+    Hidden,
+    remote::{Artifact, Layer, Reference, Registry, Verifying, sha256_of},
+};
+use lith_report::number::Bytes;
+
+use super::remote;
+use crate::{
+    args::{MessageArgs, push::Pull, remote::Keep},
+    exit::Outcome,
+    output::{
+        self, directory_of,
+        error::Place,
+        progress::{Bar, Position},
+        signals::remove_files_on_signals,
+    },
+};
+
+/// Bytes that are written at once.
+const BUFFER: usize = 1 << 20;
+
+pub(crate) fn run(request: &Pull, messages: MessageArgs) -> anyhow::Result<Outcome> {
+    let Pull { reference, image, force } = request;
+    let name =
+        Reference::parse(reference).with_context(|| Place(Path::new(reference)).to_string())?;
+    let options = remote::options(&Keep::Nowhere)?;
+    let registry =
+        Registry::open(&name, &options).with_context(|| Place(Path::new(reference)).to_string())?;
+    let artifact = registry.artifact().with_context(|| name.to_string())?;
+    let files = files(&artifact, image)?;
+    if !force && !lith::is_replaceable(image, 0).with_context(|| Place(image).to_string())? {
+        anyhow::bail!("{}: is no EROFS image, and not replaced without --force", Place(image));
+    }
+    let done = Arc::new(AtomicU64::new(0));
+    let (seen, total) = (Arc::clone(&done), artifact.layers().map(|layer| layer.size).sum());
+    let bar = Bar::watch(!messages.quiet, move || Position {
+        what: "fetching",
+        done: seen.load(Ordering::Relaxed),
+        total,
+    });
+    let mut lines = Vec::new();
+    for (layer, path) in artifact.layers().zip(&files) {
+        let place = Place(path).to_string();
+        let is_image = path == image;
+        if has(path, layer) {
+            lines.push(format!("{place}: {}, was there", Bytes(layer.size)));
+            continue;
+        }
+        if !force && !is_image && path.symlink_metadata().is_ok() {
+            anyhow::bail!("{place}: is another file, and not replaced without --force");
+        }
+        let bytes = fetch(&registry, layer, path, &done).with_context(|| place.clone())?;
+        lines.push(format!("{place}: {}", Bytes(bytes)));
+    }
+    drop(bar);
+    let mut output = output::stdout()?;
+    if !messages.quiet {
+        lines.iter().try_for_each(|line| writeln!(output, "{line}"))?;
+    }
+    output::finish(output)
+}
+
+/// The files of all layers: those of further devices are beside the image.
+fn files(artifact: &Artifact, image: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let own =
+        image.file_name().with_context(|| format!("{}: is no name of a file", Place(image)))?;
+    let mut files: Vec<PathBuf> = Vec::new();
+    for (index, layer) in artifact.devices.iter().enumerate() {
+        let unnamed = || format!("{}.{}", own.to_string_lossy(), index + 1);
+        let name = layer.name().map_or_else(unnamed, str::to_owned);
+        let path = directory_of(image).join(&name);
+        if *own == *name || files.contains(&path) {
+            let name = Place(Path::new(&name)).to_string();
+            anyhow::bail!(
+                "{}: two of its files are called {name}; choose another name",
+                Place(image)
+            );
+        }
+        files.push(path);
+    }
+    files.push(image.to_owned());
+    Ok(files)
+}
+
+/// Whether a file is what a layer has.
+fn has(path: &Path, layer: &Layer) -> bool {
+    let is_candidate = !layer.is_compressed()
+        && path.metadata().is_ok_and(|found| found.is_file() && found.len() == layer.size);
+    let digest = || File::open(path).and_then(sha256_of).map(|(digest, _)| digest);
+    is_candidate && digest().is_ok_and(|digest| digest == layer.digest)
+}
+
+/// Fetches a layer to a file, which gets its name when all bytes are right and on disk. Returns the bytes that it has.
+fn fetch(registry: &Registry, layer: &Layer, path: &Path, done: &AtomicU64) -> anyhow::Result<u64> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_new| path.to_owned());
+    remove_files_on_signals();
+    let (mut file, hidden) = Hidden::create(&target)?;
+    let stored = Counting { reader: registry.verified(&layer.digest, layer.size)?, done };
+    let bytes = if layer.is_compressed() {
+        let mut decoder = zstd::Decoder::new(stored)?;
+        let bytes = match layer.plain_digest() {
+            Some(digest) => {
+                copy(&mut Verifying::new(&mut decoder, digest, registry.host()), &mut file)?
+            }
+            None => copy(&mut decoder, &mut file)?,
+        };
+        // At the end the digest is compared.
+        io::copy(&mut decoder.finish(), &mut io::sink())?;
+        bytes
+    } else {
+        let mut stored = stored;
+        copy(&mut stored, &mut file)?
+    };
+    file.sync_all()?;
+    hidden.rename(&target)?;
+    Ok(bytes)
+}
+
+fn copy(reader: &mut dyn Read, file: &mut File) -> io::Result<u64> {
+    let mut buffer = vec![0; BUFFER];
+    let mut total = 0;
+    loop {
+        let got = match reader.read(&mut buffer) {
+            Ok(0) => return Ok(total),
+            Ok(got) => got,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        file.write_all(buffer.split_at(got).0)?;
+        total += got as u64;
+    }
+}
+
+/// Counts what is read.
+struct Counting<'a, R> {
+    reader: R,
+    done: &'a AtomicU64,
+}
+
+impl<R: Read> Read for Counting<'_, R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let got = self.reader.read(buf)?;
+        self.done.fetch_add(got as u64, Ordering::Relaxed);
+        Ok(got)
+    }
+}

@@ -1,0 +1,401 @@
+//! Defines [`Artifact`]: an EROFS image with its further devices, as a manifest of a registry has them.
+//!
+//! Media types and annotations are those of the draft <https://github.com/erofs/erofs-image-spec>.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::{RemoteError, digest::is_digest};
+
+/// The media type of an EROFS image.
+pub const EROFS: &str = "application/vnd.erofs";
+/// Names of that type that are out of use.
+const OLD: &str = "application/vnd.erofs.layer.v1";
+/// What follows the media type of an image that is compressed as a whole.
+const ZSTD: &str = "+zstd";
+/// The media type of a table of an image's chunks, which is not an image.
+const CHUNKS: &str = "application/vnd.erofs.chunk-index.v1";
+
+pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+pub(super) const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+
+/// The annotation with the part that a layer has in an image.
+const ROLE: &str = "org.erofs.role";
+/// The part of a layer that is a further device.
+const DEVICE: &str = "device";
+/// The annotation with the name of a file.
+const TITLE: &str = "org.opencontainers.image.title";
+/// The annotation with the digest of a layer that is compressed as a whole.
+const PLAIN_DIGEST: &str = "org.erofs.uncompressed-digest";
+const ROOT: &str = "org.erofs.dmverity.root_digest";
+const HASH_OFFSET: &str = "org.erofs.dmverity.hash_offset";
+const HASH_BLOCK: &str = "org.erofs.dmverity.block_size";
+
+/// Layers of one image; more would be more devices than the format has.
+const LAYERS: usize = 1024;
+
+/// An EROFS image and its further devices.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Artifact {
+    /// The image.
+    pub image: Layer,
+    /// Its further devices, in the order of its device table.
+    pub devices: Vec<Layer>,
+}
+
+/// A blob that an image consists of.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Layer {
+    /// Its media type.
+    pub media_type: String,
+    /// Its digest.
+    pub digest: String,
+    /// Its bytes.
+    pub size: u64,
+    /// What else is known of it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "or_none")]
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// An index or a manifest, as far as it is used.
+#[derive(Deserialize)]
+struct Read {
+    #[serde(default)]
+    manifests: Option<Vec<Listed>>,
+    #[serde(default)]
+    layers: Option<Vec<Layer>>,
+}
+
+/// An image in an index.
+#[derive(Deserialize)]
+struct Listed {
+    digest: String,
+    #[serde(default)]
+    platform: Option<Platform>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Platform {
+    architecture: String,
+    os: String,
+    #[serde(rename = "os.features")]
+    features: Vec<String>,
+}
+
+/// What a document under a name is.
+pub(super) enum Found {
+    Artifact(Artifact),
+    /// An index; the digest of the manifest that is for this machine.
+    Further(String),
+}
+
+/// Some write `null` where there are none.
+fn or_none<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, String>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+impl Layer {
+    /// An image in a file. Its digest is in the form `sha256:HEX`.
+    #[must_use]
+    pub fn image(digest: String, size: u64) -> Self {
+        Self { media_type: EROFS.to_owned(), digest, size, annotations: BTreeMap::new() }
+    }
+
+    /// The same as a further device of another image, which knows it by this name.
+    #[must_use]
+    pub fn as_device(mut self, name: &str) -> Self {
+        self.annotations.insert(ROLE.to_owned(), DEVICE.to_owned());
+        self.named(name)
+    }
+
+    /// The same with the name of a file.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.annotations.insert(TITLE.to_owned(), name.to_owned());
+        self
+    }
+
+    /// The same with what is known of its hash tree: root hash, position, and bytes of a block.
+    #[must_use]
+    pub fn with_hash_tree(mut self, root: &str, position: u64, block: u32) -> Self {
+        let fields = [
+            (ROOT, format!("sha256:{root}")),
+            (HASH_OFFSET, position.to_string()),
+            (HASH_BLOCK, block.to_string()),
+        ];
+        self.annotations.extend(fields.map(|(name, value)| (name.to_owned(), value)));
+        self
+    }
+
+    /// The name of its file, if it has one that is in no folder.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        let name = self.annotations.get(TITLE)?;
+        let is_plain = !name.is_empty()
+            && name.len() <= 255
+            && !name.contains(['/', '\0'])
+            && name != "."
+            && name != "..";
+        is_plain.then_some(name)
+    }
+
+    /// The root hash of its hash tree, in hexadecimal digits.
+    #[must_use]
+    pub fn root_hash(&self) -> Option<&str> {
+        self.annotations.get(ROOT).map(|root| root.strip_prefix("sha256:").unwrap_or(root))
+    }
+
+    /// Whether it is compressed as a whole, so that it can't be read at any position.
+    #[must_use]
+    pub fn is_compressed(&self) -> bool {
+        self.media_type.ends_with(ZSTD)
+    }
+
+    /// The digest of what it is when it is not compressed, if that is known.
+    #[must_use]
+    pub fn plain_digest(&self) -> Option<&str> {
+        self.annotations.get(PLAIN_DIGEST).map(String::as_str).filter(|digest| is_digest(digest))
+    }
+
+    /// Refuses one that can't be read at any position.
+    pub(crate) fn check_readable(&self, host: &str) -> Result<(), RemoteError> {
+        if self.is_compressed() {
+            let what = "the image is compressed as a whole; `lith pull` fetches it";
+            return Err(artifact(host, what));
+        }
+        Ok(())
+    }
+
+    fn is_device(&self) -> bool {
+        self.annotations.get(ROLE).is_some_and(|role| role == DEVICE)
+    }
+
+    fn is_image(&self) -> bool {
+        let plain = self.media_type.strip_suffix(ZSTD).unwrap_or(&self.media_type);
+        plain == EROFS || plain == OLD
+    }
+}
+
+impl Artifact {
+    /// An image with its further devices, in the order of its device table.
+    #[must_use]
+    pub const fn new(image: Layer, devices: Vec<Layer>) -> Self {
+        Self { image, devices }
+    }
+
+    /// All blobs, in the order in which a manifest has them.
+    pub fn layers(&self) -> impl Iterator<Item = &Layer> {
+        self.devices.iter().chain([&self.image])
+    }
+
+    /// The configuration of the image: one of a container image, changed so that it fits these layers, or as little as is
+    /// allowed.
+    ///
+    /// # Errors
+    /// [`serde_json::Error`] if the given one is no object of JSON.
+    pub fn config(&self, given: Option<&[u8]>) -> serde_json::Result<Vec<u8>> {
+        let mut config: serde_json::Map<String, Value> = match given {
+            Some(text) => serde_json::from_slice(text)?,
+            None => serde_json::Map::new(),
+        };
+        config.entry("architecture").or_insert_with(|| architecture().into());
+        config.entry("os").or_insert_with(|| "linux".into());
+        let features = config.entry("os.features").or_insert_with(|| json!([]));
+        if let Some(features) = features.as_array_mut().filter(|all| !all.contains(&json!("erofs")))
+        {
+            features.push("erofs".into());
+        }
+        // Its entries are about the layers that there were.
+        config.remove("history");
+        let digests: Vec<_> = self.layers().map(|layer| layer.digest.clone()).collect();
+        config.insert("rootfs".to_owned(), json!({ "type": "layers", "diff_ids": digests }));
+        serde_json::to_vec(&config)
+    }
+
+    /// The manifest, of an image with a configuration.
+    ///
+    /// # Errors
+    /// None: all of it is text and numbers.
+    pub fn manifest(&self, (digest, size): (&str, u64)) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&json!({
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "config": { "mediaType": CONFIG, "digest": digest, "size": size },
+            "layers": self.layers().collect::<Vec<_>>(),
+        }))
+    }
+
+    /// What a document of a registry is.
+    pub(super) fn parse(bytes: &[u8], host: &str) -> Result<Found, RemoteError> {
+        let damaged = |_error| artifact(host, "the manifest is damaged");
+        let read: Read = serde_json::from_slice(bytes).map_err(damaged)?;
+        match (read.manifests, read.layers) {
+            (Some(manifests), None) => choose(&manifests, host).map(Found::Further),
+            (None, Some(layers)) => Self::of_layers(layers, host).map(Found::Artifact),
+            _ => Err(artifact(host, "it is neither an index nor a manifest")),
+        }
+    }
+
+    fn of_layers(mut layers: Vec<Layer>, host: &str) -> Result<Self, RemoteError> {
+        if layers.len() > LAYERS || !layers.iter().all(|layer| is_digest(&layer.digest)) {
+            return Err(artifact(host, "the manifest is damaged"));
+        }
+        layers.retain(|layer| layer.media_type != CHUNKS);
+        let is_usable = |layer: &&Layer| layer.is_image() && !layer.is_device();
+        let images = layers.iter().filter(is_usable).count();
+        match (images, layers.pop()) {
+            (1, Some(image)) if is_usable(&&image) => {
+                if layers.iter().any(|layer| !layer.is_device()) {
+                    return Err(artifact(host, "it has layers beside an EROFS image"));
+                }
+                Ok(Self { image, devices: layers })
+            }
+            (0, _) => {
+                let what = "it has no EROFS image; `lith build docker://...` makes one of a container image";
+                Err(artifact(host, what))
+            }
+            (more, _) => Err(artifact(
+                host,
+                &format!("it has {more} EROFS images to be laid over one another"),
+            )),
+        }
+    }
+}
+
+/// The only EROFS image of an index, or that for this machine.
+fn choose(all: &[Listed], host: &str) -> Result<String, RemoteError> {
+    let has = |listed: &&Listed| {
+        let platform = listed.platform.as_ref();
+        platform.is_some_and(|platform| platform.features.iter().any(|name| name == "erofs"))
+    };
+    let is_own = |listed: &&Listed| {
+        let platform = listed.platform.as_ref();
+        platform.is_some_and(|own| own.os == "linux" && own.architecture == architecture())
+    };
+    let found: Vec<_> = all.iter().filter(has).collect();
+    let chosen = match (&*found, all) {
+        ([one], _) => Some(*one),
+        ([], [one]) => Some(one),
+        (several, _) => several.iter().copied().find(|listed| is_own(listed)),
+    };
+    match chosen.filter(|one| is_digest(&one.digest)) {
+        Some(one) => Ok(one.digest.clone()),
+        None => Err(artifact(host, "it has no EROFS image for this machine")),
+    }
+}
+
+/// This machine's architecture in the terms of Go.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "x86" => "386",
+        "aarch64" => "arm64",
+        "loongarch64" => "loong64",
+        "powerpc64" => "ppc64le",
+        other => other,
+    }
+}
+
+pub(super) fn artifact(host: &str, what: &str) -> RemoteError {
+    RemoteError::Artifact { host: host.to_owned(), what: what.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(digit: u8) -> String {
+        format!("sha256:{}", digit.to_string().repeat(64))
+    }
+
+    fn two() -> Artifact {
+        let base = Layer::image(digest(1), 10).as_device("base.erofs");
+        let image = Layer::image(digest(2), 20).named("x.erofs").with_hash_tree("ab", 16, 4096);
+        Artifact::new(image, vec![base])
+    }
+
+    fn reason(result: Result<Found, RemoteError>) -> String {
+        result.err().map(|error| error.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_manifest_is_what_it_was_made_of() {
+        let manifest = two().manifest((&digest(3), 5)).unwrap();
+        let Ok(Found::Artifact(found)) = Artifact::parse(&manifest, "h") else { panic!("none") };
+        assert_eq!(found, two());
+        assert_eq!(found.image.root_hash(), Some("ab"));
+        assert_eq!(found.devices[0].name(), Some("base.erofs"));
+        let value: Value = serde_json::from_slice(&manifest).unwrap();
+        // The draft has devices first, and the image last.
+        assert_eq!(value["layers"][0]["annotations"]["org.erofs.role"], "device");
+        assert_eq!(value["layers"][1]["annotations"]["org.erofs.dmverity.hash_offset"], "16");
+    }
+
+    #[test]
+    fn a_configuration_keeps_what_it_says_of_running() {
+        let given =
+            br#"{"config":{"Cmd":["sh"]},"os":"linux","architecture":"arm64","history":[{}],
+            "rootfs":{"type":"layers","diff_ids":["sha256:00"]}}"#;
+        let config: Value = serde_json::from_slice(&two().config(Some(given)).unwrap()).unwrap();
+        assert_eq!(config["config"]["Cmd"][0], "sh");
+        assert_eq!(config["architecture"], "arm64");
+        assert_eq!(config["os.features"], json!(["erofs"]));
+        assert_eq!(config["rootfs"]["diff_ids"], json!([digest(1), digest(2)]));
+        assert!(config.get("history").is_none());
+        assert!(two().config(Some(b"[]")).is_err());
+    }
+
+    #[test]
+    fn what_is_no_single_image_is_refused() {
+        let layer = |kind: &str, role: &str| json!({ "mediaType": kind, "digest": digest(1), "size": 1, "annotations": { ROLE: role } });
+        let manifest = |layers: Value| {
+            let text = json!({ "schemaVersion": 2, "layers": layers }).to_string();
+            reason(Artifact::parse(text.as_bytes(), "h"))
+        };
+        assert_eq!(manifest(json!([layer(EROFS, ""), layer(CHUNKS, "")])), "");
+        assert_eq!(manifest(json!([layer("x/any", DEVICE), layer(EROFS, "")])), "");
+        assert!(
+            manifest(json!([layer(EROFS, "overlay-lower"), layer(EROFS, "")])).contains("2 EROFS")
+        );
+        assert!(manifest(json!([layer("x/tar", "")])).contains("no EROFS image"));
+        assert!(manifest(json!([layer(EROFS, DEVICE)])).contains("no EROFS image"));
+        assert!(manifest(json!([layer("x/tar", ""), layer(EROFS, "")])).contains("beside"));
+        assert!(manifest(json!([])).contains("no EROFS image"));
+        for text in ["", "[]", "{}", r#"{"layers":[{"mediaType":"x","digest":"../x","size":1}]}"#] {
+            assert!(!reason(Artifact::parse(text.as_bytes(), "h")).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_of_files_are_in_no_folder() {
+        for (name, expected) in
+            [("a", true), (".a", true), ("../a", false), ("..", false), ("", false), ("/a", false)]
+        {
+            assert_eq!(Layer::image(digest(1), 1).named(name).name().is_some(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn of_an_index_the_erofs_image_is_taken() {
+        let listed = |digit, features: &[&str]| {
+            let platform =
+                json!({ "os": "linux", "architecture": architecture(), "os.features": features });
+            json!({ "digest": digest(digit), "platform": platform })
+        };
+        let index = |all: &[Value]| {
+            Artifact::parse(json!({ "manifests": all }).to_string().as_bytes(), "h")
+        };
+        let Ok(Found::Further(found)) = index(&[listed(1, &[]), listed(2, &["erofs"])]) else {
+            panic!("none")
+        };
+        assert_eq!(found, digest(2));
+        assert!(reason(index(&[listed(1, &[]), listed(2, &[])])).contains("for this machine"));
+    }
+}

@@ -1,0 +1,260 @@
+//! A registry of containers on the loopback address: one in memory, whose demands and faults a test decides, and the one of the
+//! project `distribution` where it is installed.
+
+use std::{
+    collections::HashMap,
+    env, fs,
+    net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    tier,
+    web::{Reply, Request, Web},
+};
+
+const TIER: &str = "registry";
+
+/// What a registry demands of who sends requests.
+#[derive(Clone, Debug, Default)]
+pub enum Demand {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A login, the value of the header `Authorization`.
+    Basic(String),
+    /// A token, for which its server demands this login, or nothing.
+    Token(Option<String>),
+}
+
+/// What a registry holds.
+#[derive(Clone, Default)]
+pub struct Held {
+    /// By digest.
+    pub blobs: HashMap<String, Vec<u8>>,
+    /// With their types, by repository and name, `REPOSITORY:NAME`.
+    pub manifests: HashMap<String, (String, Vec<u8>)>,
+    /// The addresses to which requests for blobs are redirected begin so.
+    pub blobs_elsewhere: Option<String>,
+    /// How often the token was replaced by another one.
+    pub epoch: u64,
+}
+
+/// A registry in memory.
+pub struct Registry {
+    web: Web,
+    held: Arc<Mutex<Held>>,
+}
+
+/// The registry of the project `distribution`, in a process.
+pub struct RealRegistry {
+    child: Child,
+    /// Its host and port.
+    pub host: String,
+}
+
+impl Registry {
+    /// Starts a registry.
+    #[must_use]
+    pub fn start(demand: Demand) -> Self {
+        let held = Arc::new(Mutex::new(Held::default()));
+        let of_server = Arc::clone(&held);
+        let web = Web::start(move |request| {
+            let mut held = of_server.lock().unwrap_or_else(PoisonError::into_inner);
+            answer(request, &demand, &mut held)
+        });
+        Self { web, held }
+    }
+
+    /// Its host and port.
+    #[must_use]
+    pub fn host(&self) -> String {
+        self.web.url("").trim_start_matches("http://").trim_end_matches('/').to_owned()
+    }
+
+    /// What was requested so far.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request> {
+        self.web.requests()
+    }
+
+    /// Changes what it holds.
+    pub fn change<T>(&self, change: impl FnOnce(&mut Held) -> T) -> T {
+        change(&mut self.held.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// The digest of bytes.
+#[must_use]
+pub fn digest(bytes: &[u8]) -> String {
+    let digits =
+        Sha256::digest(bytes).iter().fold(String::new(), |all, byte| all + &format!("{byte:02x}"));
+    format!("sha256:{digits}")
+}
+
+fn answer(request: &Request, demand: &Demand, held: &mut Held) -> Reply {
+    let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
+    if path == "/token" {
+        return token(request, demand, held, query);
+    }
+    if let Some(refusal) = refuse(request, demand, held) {
+        return refusal;
+    }
+    let Some(path) = path.strip_prefix("/v2/") else { return Reply::status(404) };
+    if let Some((repository, name)) = path.rsplit_once("/manifests/") {
+        return manifest(request, held, &format!("{repository}:{name}"));
+    }
+    if let Some((repository, id)) = path.rsplit_once("/blobs/uploads/") {
+        return upload(request, held, (repository, id, query));
+    }
+    let Some((_, digest)) = path.rsplit_once("/blobs/") else { return Reply::status(404) };
+    let Some(blob) = held.blobs.get(digest) else { return Reply::status(404) };
+    if let Some(elsewhere) = held.blobs_elsewhere.as_ref().filter(|_| request.method == "GET") {
+        return Reply::redirect(&format!("{elsewhere}{digest}"));
+    }
+    // As real ones it ignores conditions that it doesn't know, and names the digest as the version.
+    Reply::of(request, blob, &format!("\"{digest}\""))
+}
+
+fn valid(held: &Held) -> String {
+    format!("token-{}", held.epoch)
+}
+
+fn refuse(request: &Request, demand: &Demand, held: &Held) -> Option<Reply> {
+    let shown = request.header("authorization");
+    let host = request.header("host").unwrap_or_default();
+    let (wanted, challenge) = match demand {
+        Demand::Nothing => return None,
+        Demand::Basic(login) => (login.clone(), "Basic realm=\"test\"".to_owned()),
+        Demand::Token(_) => {
+            let challenge = format!("Bearer realm=\"http://{host}/token\",service=\"test\"");
+            (format!("Bearer {}", valid(held)), challenge)
+        }
+    };
+    let is_allowed = shown == Some(&*wanted);
+    (!is_allowed).then(|| Reply::status(401).with("www-authenticate", &challenge))
+}
+
+fn token(request: &Request, demand: &Demand, held: &Held, query: &str) -> Reply {
+    match demand {
+        Demand::Token(login) if login.as_deref() == request.header("authorization") => {
+            assert!(
+                query.contains("service=test") && query.contains("scope=repository%3A"),
+                "{query}"
+            );
+            let body = json!({ "token": valid(held), "expires_in": 60 });
+            Reply::status(200).holding("application/json", body.to_string().into_bytes())
+        }
+        _ => Reply::status(401),
+    }
+}
+
+fn manifest(request: &Request, held: &mut Held, name: &str) -> Reply {
+    if request.method == "PUT" {
+        let document: Value = serde_json::from_slice(&request.body).unwrap();
+        let layers = document["layers"].as_array().into_iter().flatten();
+        let mut blobs = layers.chain([&document["config"]]);
+        // A manifest is the last thing that is sent.
+        if !blobs.all(|blob| held.blobs.contains_key(blob["digest"].as_str().unwrap())) {
+            return Reply::status(400);
+        }
+        let kind = request.header("content-type").unwrap_or_default().to_owned();
+        let repository = name.rsplit_once(':').unwrap().0.to_owned();
+        let repository = repository.strip_suffix(":sha256").unwrap_or(&repository);
+        let by_digest = format!("{repository}:{}", digest(&request.body));
+        for name in [name.to_owned(), by_digest] {
+            held.manifests.insert(name, (kind.clone(), request.body.clone()));
+        }
+        return Reply::status(201);
+    }
+    match held.manifests.get(name) {
+        Some((kind, bytes)) => Reply::status(200).holding(kind, bytes.clone()),
+        None => Reply::status(404),
+    }
+}
+
+fn upload(
+    request: &Request,
+    held: &mut Held,
+    (repository, id, query): (&str, &str, &str),
+) -> Reply {
+    match (&*request.method, id) {
+        ("POST", "") => {
+            let location = format!("/v2/{repository}/blobs/uploads/1?state=x%2Fy");
+            Reply::status(202).with("location", &location)
+        }
+        ("PUT", "1") => {
+            let found = digest(&request.body).replace(':', "%3A");
+            if !query.starts_with("state=x%2Fy&") || !query.ends_with(&format!("digest={found}")) {
+                return Reply::status(400);
+            }
+            held.blobs.insert(digest(&request.body), request.body.clone());
+            Reply::status(201)
+        }
+        _ => Reply::status(404),
+    }
+}
+
+/// The program `registry`, where `$LITH_REGISTRY` says, or in the `PATH`.
+fn program() -> Option<PathBuf> {
+    let named = env::var_os("LITH_REGISTRY").map(PathBuf::from);
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<_> = env::split_paths(&path).collect();
+    let found = folders.into_iter().map(|folder| folder.join("registry"));
+    named.into_iter().chain(found).find(|path| path.is_file())
+}
+
+impl RealRegistry {
+    /// Starts the registry with its data in a folder; `None`: it is not installed, which is reported.
+    #[must_use]
+    pub fn start(folder: &Path) -> Option<Self> {
+        let Some(program) = program() else {
+            tier::skip(TIER, "no `registry` in the PATH, nor at $LITH_REGISTRY");
+            return None;
+        };
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let host = format!("127.0.0.1:{port}");
+        let config = json!({
+            "version": "0.1",
+            "log": { "level": "error" },
+            "storage": { "filesystem": { "rootdirectory": folder.join("registry") } },
+            "http": { "addr": host },
+        });
+        let file = folder.join("registry.yml");
+        fs::write(&file, config.to_string()).unwrap();
+        let quiet = Stdio::null;
+        let child = Command::new(program)
+            .arg("serve")
+            .arg(file)
+            .stdin(quiet())
+            .stdout(quiet())
+            .stderr(quiet())
+            .spawn();
+        let mut registry = Self { child: child.unwrap(), host };
+        for _ in 0..200 {
+            if TcpStream::connect(&registry.host).is_ok() {
+                tier::ran(TIER);
+                return Some(registry);
+            }
+            if let Some(status) = registry.child.try_wait().unwrap() {
+                panic!("the registry ended: {status}");
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        panic!("the registry doesn't answer");
+    }
+}
+
+impl Drop for RealRegistry {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
