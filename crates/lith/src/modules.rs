@@ -164,7 +164,8 @@ pub mod mount {
 #[cfg(feature = "remote")]
 pub mod remote {
     pub use lith_remote::{
-        Address, Cache, CachedObject, Options, Pruned, RemoteDevice, RemoteError, Traffic, Verified,
+        Address, Cache, CachedObject, Kept, Options, Pruned, RemoteDevice, RemoteError, Traffic,
+        Verified,
     };
 }
 

@@ -3,18 +3,21 @@
 use std::{
     io,
     ops::Range,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
+    path::Path,
+    sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     thread,
+    time::{Duration, Instant},
 };
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use lith_device::{DeviceError, ReadAt};
 
 use crate::{
     Address, Options, RemoteError,
+    cache::reopen,
     client::Client,
     flights::{Flight, Flights},
-    store::Store,
+    store::{Store, failed},
     units::{Cutter, UNIT, bytes_of, units_of},
     version::Version,
     windows::{FIRST, MOST, NEAR, Windows},
@@ -24,12 +27,22 @@ use crate::{
 const AHEAD: usize = 2;
 /// Ranges that wait for being fetched ahead; further ones are fetched when they are read.
 const WAITING: usize = 64;
+/// Threads that fetch for [`RemoteDevice::fill`].
+const PILOTS: usize = 8;
+/// How often it is looked whether another process has fetched something, at first and at last.
+const SHORTEST: Duration = Duration::from_millis(2);
+const LONGEST: Duration = Duration::from_millis(20);
 
 /// A version of an object on a web server, read by ranges.
 #[derive(Debug)]
 pub struct RemoteDevice {
     object: Arc<Object>,
     ahead: Sender<Range<u64>>,
+    /// Flights for the threads that [`Self::fill`] needs.
+    flights: Sender<Arc<Flight>>,
+    started: Receiver<Arc<Flight>>,
+    /// Whether there are such threads.
+    pilots: OnceLock<bool>,
 }
 
 /// What was fetched of a server so far.
@@ -52,6 +65,8 @@ struct Object {
     state: Mutex<State>,
     /// Notified when units have arrived, and when a flight has ended.
     arrived: Condvar,
+    /// How long another process is waited for that fetches the same and makes no progress.
+    patience: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -94,15 +109,128 @@ impl RemoteDevice {
         };
         let mut cutter = Cutter::new(0, version.length);
         cutter.push(&start, |unit, bytes| store.keep(unit, bytes))?;
+        Ok(Self::start((client, version, store), unreachable, options))
+    }
+
+    /// Opens the version that is kept in a file of a cache, as [`Self::kept`] names it. Sends no request.
+    ///
+    /// # Errors
+    /// [`RemoteError`] if it isn't there any more.
+    pub fn resume(address: &str, options: &Options, file: &Path) -> Result<Self, RemoteError> {
+        let (address, own) = Address::with_credentials(address)?;
+        let given = options.authorization.clone().map(crate::address::Credentials);
+        let client = Client::new(address, own.or(given), options);
+        let opened = reopen(file).map_err(|source| failed(file.to_owned(), source));
+        let (store, version) = opened?;
+        Ok(Self::start((client, version, store), None, options))
+    }
+
+    fn start(
+        (client, version, store): (Client, Version, Store),
+        unreachable: Option<RemoteError>,
+        options: &Options,
+    ) -> Self {
         let (state, arrived) = (Mutex::default(), Condvar::new());
-        let object = Arc::new(Object { client, version, store, unreachable, state, arrived });
+        let (flights, started) = unbounded();
+        let patience = options.timeout;
+        let object = Object { client, version, store, unreachable, state, arrived, patience };
+        let object = Arc::new(object);
         let (ahead, wanted) = bounded(WAITING);
         for _ in 0..AHEAD {
             let (object, wanted) = (Arc::downgrade(&object), wanted.clone());
             // Without a thread nothing is fetched ahead.
             let _ = thread::Builder::new().spawn(move || fetch_ahead(&object, &wanted));
         }
-        Ok(Self { object, ahead })
+        Self { object, ahead, flights, started, pilots: OnceLock::new() }
+    }
+
+    /// The file of the cache in which it is kept; `None`: it is in a file without a name.
+    #[must_use]
+    pub fn kept(&self) -> Option<&Path> {
+        self.object.store.file()
+    }
+
+    /// Whether bytes are there, without fetching any.
+    #[must_use]
+    pub fn has(&self, bytes: &Range<u64>) -> bool {
+        let bytes = self.inside(bytes);
+        let has = units_of(bytes.clone()).all(|unit| self.object.store.has(unit));
+        if has {
+            // Who reads the file with events of the kernel has no read-ahead.
+            self.object.store.will_need(&bytes);
+            self.follow(&bytes);
+        }
+        has
+    }
+
+    /// Returns as soon as bytes are in the file of the cache, as far as the object has them. What follows them is fetched
+    /// meanwhile if they are read in sequence.
+    ///
+    /// # Errors
+    /// [`RemoteError`] if they can't be fetched.
+    pub fn fill(&self, bytes: &Range<u64>) -> Result<(), RemoteError> {
+        let bytes = self.inside(bytes);
+        let units = units_of(bytes.clone());
+        loop {
+            match self.object.step(&units, u64::MAX) {
+                Step::Done => break,
+                Step::Wait(flight) => self.object.wait(&flight, &units)?,
+                Step::Fetch(flight) => match self.pilots() {
+                    // It arrives in parts, and the first ones are enough.
+                    true => drop(self.flights.send(flight)),
+                    false => self.object.carry_out(&flight)?,
+                },
+            }
+        }
+        self.follow(&bytes);
+        Ok(())
+    }
+
+    /// Makes what was fetched durable, and returns whether all bytes are there.
+    ///
+    /// # Errors
+    /// [`RemoteError::Store`].
+    pub fn settle(&self) -> Result<bool, RemoteError> {
+        self.object.store.flush()?;
+        if !self.object.store.is_recorded_whole() {
+            return Ok(false);
+        }
+        // Each is compared with its record once.
+        let units = 0..self.object.version.length.div_ceil(UNIT);
+        Ok(units.into_iter().all(|unit| self.object.store.has(unit)))
+    }
+
+    fn inside(&self, bytes: &Range<u64>) -> Range<u64> {
+        let size = self.object.store.length();
+        bytes.start.min(size)..bytes.end.min(size)
+    }
+
+    /// Fetches ahead of a reader that has these bytes now.
+    fn follow(&self, bytes: &Range<u64>) {
+        let ahead = self.object.state().windows.ahead(units_of(bytes.clone()).end);
+        let Some(units) = ahead else { return };
+        let bytes = bytes_of(&units, self.object.store.length());
+        if bytes.start < bytes.end {
+            let _busy = self.ahead.try_send(bytes);
+        }
+    }
+
+    /// Starts the threads that fetch for [`Self::fill`]; `false`: there are none.
+    fn pilots(&self) -> bool {
+        *self.pilots.get_or_init(|| {
+            let start = |()| {
+                let (object, started) = (Arc::downgrade(&self.object), self.started.clone());
+                let carry_out = move || {
+                    for flight in started {
+                        let Some(object): Option<Arc<Object>> = object.upgrade() else { return };
+                        // Who waits for it gets the error.
+                        let _failed = object.carry_out(&flight);
+                    }
+                };
+                thread::Builder::new().name("fetch".to_owned()).spawn(carry_out).is_ok()
+            };
+            [(); PILOTS].map(start).contains(&true)
+        })
     }
 
     /// Requests and bytes so far.
@@ -181,14 +309,62 @@ impl Object {
                 }
                 Step::Fetch(flight) => flight,
             };
-            let fetched = self.fetch(&flight.units);
-            if let Err(error) = &fetched {
-                let _ = flight.failed.set(error.clone());
-            }
-            self.state().flights.end(&flight);
-            self.arrived.notify_all();
-            fetched?;
+            self.carry_out(&flight)?;
         }
+    }
+
+    /// Fetches the units of a flight, and ends it.
+    fn carry_out(&self, flight: &Arc<Flight>) -> Result<(), RemoteError> {
+        let fetched = self.fetch_claimed(&flight.units);
+        if let Err(error) = &fetched {
+            let _ = flight.failed.set(error.clone());
+        }
+        self.state().flights.end(flight);
+        self.arrived.notify_all();
+        fetched
+    }
+
+    /// Fetches units that no other process fetches, and waits for those that another one does.
+    fn fetch_claimed(&self, units: &Range<u64>) -> Result<(), RemoteError> {
+        let Some(claims) = self.store.claims() else { return self.fetch(units) };
+        let mut left = units.clone();
+        let mut waited = Instant::now();
+        let mut pause = SHORTEST;
+        while let Some(first) = left.clone().find(|unit| !self.store.has(*unit)) {
+            if first > left.start {
+                // Something arrives.
+                (waited, pause) = (Instant::now(), SHORTEST);
+            }
+            left.start = first;
+            self.arrived.notify_all();
+            let Some(claim) = claims.claim(&left) else {
+                // What stops another process must not stop this one.
+                if waited.elapsed() > self.patience {
+                    return self.fetch(&left);
+                }
+                let _want = claims.want(&left);
+                thread::sleep(pause);
+                pause = (pause * 2).min(LONGEST);
+                continue;
+            };
+            self.fetch_missing(&claim.units)?;
+            if claim.is_wanted() {
+                // Only what has a record is there for others.
+                self.store.flush()?;
+            }
+            left.start = claim.units.end;
+            (waited, pause) = (Instant::now(), SHORTEST);
+        }
+        self.arrived.notify_all();
+        Ok(())
+    }
+
+    /// Fetches units but for those at both ends that are there by now.
+    fn fetch_missing(&self, units: &Range<u64>) -> Result<(), RemoteError> {
+        let is_missing = |unit: &u64| !self.store.has(*unit);
+        let Some(first) = units.clone().find(is_missing) else { return Ok(()) };
+        let last = units.clone().rev().find(is_missing).unwrap_or(first);
+        self.fetch(&(first..last + 1))
     }
 
     /// Decides about the first unit that is missing.

@@ -8,10 +8,12 @@
 
 mod address;
 mod cache;
+mod claims;
 mod client;
 mod device;
 mod error;
 mod flights;
+mod kept;
 mod options;
 mod store;
 mod units;
@@ -22,4 +24,5 @@ pub use address::Address;
 pub use cache::{Cache, CachedObject, Pruned, Verified};
 pub use device::{RemoteDevice, Traffic};
 pub use error::RemoteError;
+pub use kept::Kept;
 pub use options::Options;

@@ -105,7 +105,7 @@ impl Cache {
         let entry = Entry::new(&self.folder, &name(address, version));
         let locked = entry.share(&header).map_err(failed)?;
         self.prune_to(self.limit - length).map_err(failed)?;
-        Ok(Store::kept((locked.data, locked.records), self.folder.clone(), length))
+        Ok(Store::kept((locked.data, locked.records), entry.data().to_owned(), length))
     }
 
     /// The version of an object that was opened last.
@@ -183,6 +183,15 @@ impl Cache {
         }
         Ok(all)
     }
+}
+
+/// Opens what is kept in a file, whatever version the server has by now.
+pub(crate) fn reopen(data: &Path) -> io::Result<(Store, Version)> {
+    let gone = || io::Error::other("it is no longer in the cache");
+    let locked = Entry::of(data).hold()?.ok_or_else(gone)?;
+    let Header { version, .. } = Header::read(&locked.records).ok_or_else(gone)?;
+    let store = Store::kept((locked.data, locked.records), data.to_owned(), version.length);
+    Ok((store, version))
 }
 
 /// The name of a version of an object. It starts with [`digest`] of the address.

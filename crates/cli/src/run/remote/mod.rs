@@ -8,4 +8,4 @@ mod fetched;
 #[cfg(not(feature = "remote"))]
 pub(super) use absent::{open, read_ahead};
 #[cfg(feature = "remote")]
-pub(super) use fetched::{cache, open, read_ahead};
+pub(super) use fetched::{cache, kept, open, opened, read_ahead, resume};

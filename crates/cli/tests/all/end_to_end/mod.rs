@@ -20,6 +20,7 @@ mod mount;
 mod overwrite;
 mod profiles;
 mod remote;
+mod remote_kernel;
 mod report;
 mod salvage;
 mod sample;

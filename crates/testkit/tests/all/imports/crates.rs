@@ -5,10 +5,11 @@ use std::fs;
 use super::{crate_names, crates_folder};
 
 /// All crates, each above those that it may depend on.
-const ORDER: [&str; 26] = [
+const ORDER: [&str; 27] = [
     "observer",
     "parallel",
     "beneath",
+    "fanotify",
     "format",
     "codec",
     "device",
