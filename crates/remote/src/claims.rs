@@ -9,8 +9,6 @@ use nix::{
 
 /// Where the locks of units are in the file of records, as far as locks have places: one byte for each. No file is that long.
 const FETCHED: u64 = 1 << 48;
-/// The same for units that somebody waits for.
-const WANTED: u64 = 1 << 49;
 
 /// Locks of one process on a file that several share. The kernel removes them when the process ends, however it ends.
 #[derive(Clone, Copy, Debug)]
@@ -22,10 +20,6 @@ pub(crate) struct Claim<'a> {
     claims: Claims<'a>,
     pub(crate) units: Range<u64>,
 }
-
-/// Units that other processes know this one to wait for.
-#[derive(Debug)]
-pub(crate) struct Want<'a>(Claims<'a>, Range<u64>);
 
 impl<'a> Claims<'a> {
     /// Claims units, all up to the first one that another process fetches. `None`: that is the first of them.
@@ -47,12 +41,6 @@ impl<'a> Claims<'a> {
         None
     }
 
-    /// Lets other processes know that this one waits for units.
-    pub(crate) fn want(self, units: &Range<u64>) -> Want<'a> {
-        self.lock(libc::F_RDLCK, WANTED, units);
-        Want(self, units.clone())
-    }
-
     /// `None`: another process has a lock there.
     fn lock(self, kind: libc::c_int, base: u64, units: &Range<u64>) -> Option<()> {
         let Some(lock) = place(kind, base, units) else { return Some(()) };
@@ -72,22 +60,9 @@ impl<'a> Claims<'a> {
     }
 }
 
-impl Claim<'_> {
-    /// Whether another process waits for some of it.
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.claims.conflict(WANTED, &self.units).is_some()
-    }
-}
-
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
         self.claims.lock(libc::F_UNLCK, FETCHED, &self.units);
-    }
-}
-
-impl Drop for Want<'_> {
-    fn drop(&mut self) {
-        self.0.lock(libc::F_UNLCK, WANTED, &self.1);
     }
 }
 
@@ -118,11 +93,6 @@ mod tests {
         assert_eq!(b.claim(&(0..20)).unwrap().units, 0..4);
         assert!(b.claim(&(5..20)).is_none());
         assert_eq!(b.claim(&(8..20)).unwrap().units, 8..20);
-        assert!(!first.is_wanted());
-        let want = b.want(&(5..6));
-        assert!(first.is_wanted());
-        drop(want);
-        assert!(!first.is_wanted());
         drop(first);
         assert_eq!(b.claim(&(5..20)).unwrap().units, 5..20);
     }

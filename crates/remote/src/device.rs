@@ -95,7 +95,14 @@ impl RemoteDevice {
         let (address, own) = Address::with_credentials(address)?;
         let given = options.authorization.clone().map(crate::address::Credentials);
         let client = Client::new(address.clone(), own.or(given), options);
-        let latest = options.cache.as_ref().and_then(|cache| cache.latest(&address));
+        let latest = || options.cache.as_ref().and_then(|cache| cache.latest(&address));
+        let mut known = latest();
+        let mut entered = None;
+        if let (Some(cache), None) = (&options.cache, &known) {
+            entered = cache.enter(&address, options.timeout);
+            known = latest();
+        }
+        let latest = known;
         // One byte is enough to compare the version.
         let bytes = if latest.is_some() { 1 } else { FIRST * UNIT };
         let (version, start, unreachable) = match (client.first(bytes, latest.is_some()), latest) {
@@ -109,6 +116,11 @@ impl RemoteDevice {
         };
         let mut cutter = Cutter::new(0, version.length);
         cutter.push(&start, |unit, bytes| store.keep(unit, bytes))?;
+        if entered.is_some() {
+            // Who waits reads what has a record.
+            store.flush()?;
+        }
+        drop(entered);
         Ok(Self::start((client, version, store), unreachable, options))
     }
 
@@ -148,6 +160,14 @@ impl RemoteDevice {
     #[must_use]
     pub fn kept(&self) -> Option<&Path> {
         self.object.store.file()
+    }
+
+    /// Device and inode of the file that holds the bytes.
+    ///
+    /// # Errors
+    /// Those of fstat(2).
+    pub fn identity(&self) -> io::Result<(u64, u64)> {
+        self.object.store.identity()
     }
 
     /// Whether bytes are there, without fetching any.
@@ -342,16 +362,13 @@ impl Object {
                 if waited.elapsed() > self.patience {
                     return self.fetch(&left);
                 }
-                let _want = claims.want(&left);
                 thread::sleep(pause);
                 pause = (pause * 2).min(LONGEST);
                 continue;
             };
             self.fetch_missing(&claim.units)?;
-            if claim.is_wanted() {
-                // Only what has a record is there for others.
-                self.store.flush()?;
-            }
+            // Only what has a record is there for others, also for those that come later.
+            self.store.flush()?;
             left.start = claim.units.end;
             (waited, pause) = (Instant::now(), SHORTEST);
         }

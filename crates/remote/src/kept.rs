@@ -37,6 +37,14 @@ impl Kept {
         &self.path
     }
 
+    /// Device and inode of the file.
+    ///
+    /// # Errors
+    /// Those of fstat(2).
+    pub fn identity(&self) -> io::Result<(u64, u64)> {
+        self.store.identity()
+    }
+
     /// Whether all of it was written down as durable.
     #[must_use]
     pub fn is_complete(&self) -> bool {

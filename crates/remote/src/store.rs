@@ -6,7 +6,7 @@ use std::{
     io,
     num::NonZeroU64,
     ops::Range,
-    os::unix::fs::FileExt,
+    os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -77,6 +77,12 @@ impl Store {
     /// The file with the data; `None`: it has no name.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.file.as_deref()
+    }
+
+    /// Device and inode of the data, by which processes know that they have the same file.
+    pub(crate) fn identity(&self) -> io::Result<(u64, u64)> {
+        let found = self.data.metadata()?;
+        Ok((found.dev(), found.ino()))
     }
 
     /// What other processes fetch; `None`: they don't share it.

@@ -127,6 +127,10 @@ pub(crate) struct Mount {
     #[arg(long, hide = true)]
     pub(crate) fetch: bool,
 
+    /// Device and inode of that file: another one of its name is not what is mounted
+    #[arg(long, hide = true, value_name = "DEV:INODE")]
+    pub(crate) inode: Option<String>,
+
     /// All metadata of the image is there, as the kernel doesn't report that it reads it
     #[arg(long, hide = true)]
     pub(crate) has_metadata: bool,
@@ -245,6 +249,7 @@ impl Mount {
             guard: false,
             again: false,
             fetch: false,
+            inode: None,
             has_metadata: false,
             object: None,
             json: false,

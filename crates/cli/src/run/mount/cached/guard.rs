@@ -1,6 +1,7 @@
 //! The process that keeps readers of a mount waiting, whatever becomes of the one that fetches.
 
 use std::{
+    ffi::OsString,
     fs::{self, File},
     io::{self, Write},
     os::{
@@ -21,7 +22,7 @@ use signal_hook::{
     iterator::Signals,
 };
 
-use super::mounting::{Mounting, arguments, panicked, put};
+use super::mounting::{Mounting, arguments, named, panicked, put};
 use crate::{
     args::mount::{Mount, Settings},
     exit::Outcome,
@@ -45,7 +46,15 @@ pub(in crate::run::mount) fn run(
     } else {
         (Some(kept?), request.directory.canonicalize()?)
     };
-    let start = starter(request, settings, (file, &directory));
+    let mut worker = arguments(request, settings, ("--fetch", file));
+    // This process leaves the directory that the path may be relative to.
+    worker.pop();
+    worker.push((&directory).into());
+    if let Some(kept) = kept.as_ref().filter(|_| !request.again) {
+        // It may be removed by hand, and another one made in its place.
+        worker.splice(2..2, ["--inode".into(), named(kept.identity()?).into()]);
+    }
+    let start = starter(worker);
     let guard = if request.again {
         let group = Group::inherited(io::stdout().as_fd().try_clone_to_owned()?);
         let null = File::options().write(true).open("/dev/null")?;
@@ -104,11 +113,7 @@ fn mount(
 }
 
 /// What starts workers.
-fn starter(request: &Mount, settings: &Settings, (file, directory): (&Path, &Path)) -> Box<Start> {
-    let mut arguments = arguments(request, settings, ("--fetch", file));
-    // This process leaves the directory that the path may be relative to.
-    arguments.pop();
-    arguments.push(directory.into());
+fn starter(arguments: Vec<OsString>) -> Box<Start> {
     protect();
     Box::new(move |connection, group| {
         let mut command = Command::new("/proc/self/exe");

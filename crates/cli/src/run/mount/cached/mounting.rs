@@ -75,7 +75,15 @@ pub(super) fn arguments(
 ) -> Vec<OsString> {
     let mut arguments = request.arguments(role, settings);
     arguments.splice(2..2, ["--object".into(), file.into()]);
+    if let Some(inode) = &request.inode {
+        arguments.splice(2..2, ["--inode".into(), inode.into()]);
+    }
     arguments
+}
+
+/// How an argument names a file by device and inode.
+pub(super) fn named((device, inode): (u64, u64)) -> String {
+    format!("{device}:{inode}")
 }
 
 pub(super) fn panicked() -> io::Error {

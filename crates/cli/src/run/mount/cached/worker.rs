@@ -22,7 +22,7 @@ use lith::{
 };
 use lith_fanotify::{Filler, Left, work};
 
-use super::mounting::arguments;
+use super::mounting::{arguments, named};
 use crate::{
     args::{
         location::Location,
@@ -51,12 +51,15 @@ pub(in crate::run::mount) fn run(
     let null = File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&null)?;
     rustix::stdio::dup2_stdout(&null)?;
-    let left = match remote::resume(&request.image.image, file) {
-        Ok(device) => {
+    let device = remote::resume(&request.image.image, file).ok();
+    // What is filled must be what is mounted.
+    let device = device.filter(|device| device.identity().ok().map(named) == request.inode);
+    let left = match device {
+        Some(device) => {
             read_ahead(&device, request, settings);
             work(connection, Arc::new(Fetching(device)))?
         }
-        Err(_) => {
+        None => {
             thread::Builder::new().spawn(|| {
                 thread::sleep(TRIAL);
                 exit::now(Outcome::Reported)
