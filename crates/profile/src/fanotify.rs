@@ -2,7 +2,6 @@
 
 use std::{
     fs, io,
-    mem::size_of,
     ops::Range,
     os::fd::{AsFd, BorrowedFd},
     path::{Path, PathBuf},
@@ -10,23 +9,16 @@ use std::{
     time::Duration,
 };
 
+use lith_fanotify::{RANGES, RawEvent};
 use nix::sys::fanotify::{EventFFlags, Fanotify, InitFlags, MarkFlags, MaskFlags};
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fs::CWD,
 };
 
-/// `FAN_PRE_ACCESS`: bytes are about to be read, which waits for an answer. Linux 6.14.
-const PRE_ACCESS: u64 = 0x0010_0000;
-/// `FAN_EVENT_INFO_TYPE_RANGE`: which bytes.
-const RANGE: u8 = 6;
 /// `FAN_ALLOW`.
 const ALLOW: u32 = 1;
 
-/// Bytes of the fixed part of an event: length, version, length of this part, mask, descriptor, process.
-const METADATA: usize = 24;
-/// Where the range is in its record, after a header of 4 bytes and 4 more: first byte, and number of bytes.
-const RANGE_AT: usize = 8;
 const BUFFER: usize = 64 << 10;
 
 /// What is reported about a file.
@@ -80,7 +72,7 @@ impl Group {
     /// Watches what `path` leads to.
     pub(crate) fn watch(&self, path: &Path, kind: Kind, scope: Scope) -> io::Result<()> {
         let mask = match kind {
-            Kind::Ranges => MaskFlags::from_bits_retain(PRE_ACCESS),
+            Kind::Ranges => MaskFlags::from_bits_retain(RANGES),
             Kind::Opens => MaskFlags::FAN_OPEN | MaskFlags::FAN_ONDIR,
         };
         let scope = match scope {
@@ -108,102 +100,30 @@ impl Group {
         let mut rest = self.buffer.get(..read).unwrap_or_default();
         while let Some(raw) = RawEvent::parse(rest) {
             rest = rest.get(raw.bytes..).unwrap_or_default();
-            events.extend(raw.take(self.fanotify.as_fd())?);
+            events.extend(take(raw, self.fanotify.as_fd())?);
         }
         Ok(events)
     }
 }
 
-/// An event as the kernel describes it.
-struct RawEvent {
-    /// Bytes of the description.
-    bytes: usize,
-    mask: u64,
-    fd: i32,
-    pid: i32,
-    range: Option<Range<u64>>,
-}
-
-impl RawEvent {
-    fn parse(bytes: &[u8]) -> Option<Self> {
-        let size = usize::try_from(u32::from_ne_bytes(array(bytes, 0)?)).ok()?;
-        let event = bytes.get(..size).filter(|event| event.len() >= METADATA)?;
-        let mut record = event.get(usize::from(u16::from_ne_bytes(array(event, 6)?))..)?;
-        let mut range = None;
-        while let Some([kind, _, low, high]) = array(record, 0) {
-            let size = usize::from(u16::from_ne_bytes([low, high]));
-            if kind == RANGE {
-                let start = u64::from_ne_bytes(array(record, RANGE_AT)?);
-                let count = u64::from_ne_bytes(array(record, RANGE_AT + size_of::<u64>())?);
-                range = Some(start..start.saturating_add(count));
-            }
-            record = record.get(size.max(1)..)?;
-        }
-        Some(Self {
-            bytes: size,
-            mask: u64::from_ne_bytes(array(event, 8)?),
-            fd: i32::from_ne_bytes(array(event, 16)?),
-            pid: i32::from_ne_bytes(array(event, 20)?),
-            range,
-        })
+/// Lets the reader go on, and closes the event's file. `None`: it is this program's own, or the queue's overflow.
+fn take(event: RawEvent, group: BorrowedFd<'_>) -> io::Result<Option<Event>> {
+    if event.fd < 0 {
+        return Ok(None);
     }
-
-    /// Lets the reader go on, and closes the event's file. `None`: it is this program's own, or the queue's overflow.
-    fn take(self, group: BorrowedFd<'_>) -> io::Result<Option<Event>> {
-        if self.fd < 0 {
-            return Ok(None);
-        }
-        let is_range = self.mask & PRE_ACCESS != 0;
-        let file = format!("/proc/self/fd/{}", self.fd);
-        let path = fs::read_link(&file);
-        let is_directory = !is_range && fs::metadata(&file).is_ok_and(|found| found.is_dir());
-        if is_range {
-            let answer = [self.fd.to_ne_bytes(), ALLOW.to_ne_bytes()].concat();
-            rustix::io::write(group, &answer)?;
-        }
-        nix::unistd::close(self.fd)?;
-        let is_own = u32::try_from(self.pid) == Ok(process::id());
-        let range = if is_range { self.range.clone() } else { None };
-        if is_own || (is_range && range.is_none()) {
-            return Ok(None);
-        }
-        Ok(path.ok().map(|path| Event { path, is_directory, range }))
+    let is_range = event.mask & RANGES != 0;
+    let file = format!("/proc/self/fd/{}", event.fd);
+    let path = fs::read_link(&file);
+    let is_directory = !is_range && fs::metadata(&file).is_ok_and(|found| found.is_dir());
+    if is_range {
+        let answer = [event.fd.to_ne_bytes(), ALLOW.to_ne_bytes()].concat();
+        rustix::io::write(group, &answer)?;
     }
-}
-
-/// The bytes from `at` on; `None` if there are too few.
-fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..)?.first_chunk().copied()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn event(records: &[u8]) -> Vec<u8> {
-        let size = u32::try_from(METADATA + records.len()).unwrap();
-        let mut bytes = size.to_ne_bytes().to_vec();
-        bytes.extend([3, 0]);
-        bytes.extend(24_u16.to_ne_bytes());
-        bytes.extend(PRE_ACCESS.to_ne_bytes());
-        bytes.extend(7_i32.to_ne_bytes());
-        bytes.extend(99_i32.to_ne_bytes());
-        bytes.extend(records);
-        bytes
+    nix::unistd::close(event.fd)?;
+    let is_own = u32::try_from(event.pid) == Ok(process::id());
+    let range = if is_range { event.range } else { None };
+    if is_own || (is_range && range.is_none()) {
+        return Ok(None);
     }
-
-    #[test]
-    fn a_range_is_found_among_other_records() {
-        let mut records = vec![1, 0, 5, 0, 0xff, RANGE, 0, 24, 0, 0, 0, 0, 0];
-        records.extend(4096_u64.to_ne_bytes());
-        records.extend(100_u64.to_ne_bytes());
-        let bytes = event(&records);
-        let found = RawEvent::parse(&bytes).unwrap();
-        assert_eq!((found.fd, found.pid, found.range), (7, 99, Some(4096..4196)));
-        assert_eq!(found.bytes, bytes.len());
-        assert!(RawEvent::parse(&event(&[])).unwrap().range.is_none());
-        for len in 0..bytes.len() {
-            assert!(RawEvent::parse(&bytes[..len]).is_none(), "{len}");
-        }
-    }
+    Ok(path.ok().map(|path| Event { path, is_directory, range }))
 }

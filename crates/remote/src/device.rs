@@ -3,20 +3,23 @@
 use std::{
     io,
     ops::Range,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
+    path::Path,
+    sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     thread,
+    time::{Duration, Instant},
 };
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use lith_device::{DeviceError, ReadAt};
 
 use crate::{
     Address, Options, RemoteError,
+    cache::reopen,
     client::Client,
     flights::{Flight, Flights},
     place::find,
     registry::{Layer, Registry},
-    store::Store,
+    store::{Store, failed},
     target::Target,
     units::{Cutter, UNIT, bytes_of, units_of},
     version::Version,
@@ -27,12 +30,22 @@ use crate::{
 const AHEAD: usize = 2;
 /// Ranges that wait for being fetched ahead; further ones are fetched when they are read.
 const WAITING: usize = 64;
+/// Threads that fetch for [`RemoteDevice::fill`].
+const PILOTS: usize = 8;
+/// How often it is looked whether another process has fetched something, at first and at last.
+const SHORTEST: Duration = Duration::from_millis(2);
+const LONGEST: Duration = Duration::from_millis(20);
 
 /// A version of an object on a server, read by ranges.
 #[derive(Debug)]
 pub struct RemoteDevice {
     object: Arc<Object>,
     ahead: Sender<Range<u64>>,
+    /// Flights for the threads that [`Self::fill`] needs.
+    flights: Sender<Arc<Flight>>,
+    started: Receiver<Arc<Flight>>,
+    /// Whether there are such threads.
+    pilots: OnceLock<bool>,
 }
 
 /// What was fetched of a server so far.
@@ -55,6 +68,8 @@ struct Object {
     state: Mutex<State>,
     /// Notified when units have arrived, and when a flight has ended.
     arrived: Condvar,
+    /// How long another process is waited for that fetches the same and makes no progress.
+    patience: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -97,9 +112,17 @@ impl RemoteDevice {
         let (address, pinned) = (target.address.clone(), target.pinned.clone());
         let client = Client::new(target, options);
         if let Some(version) = pinned {
-            return Self::new(client, &address, (version, None, &[]), options);
+            let store = store_of(&address, &version, options)?;
+            return Ok(Self::start((client, version, store), None, options));
         }
-        let latest = options.cache.as_ref().and_then(|cache| cache.latest(&address));
+        let latest = || options.cache.as_ref().and_then(|cache| cache.latest(&address));
+        let mut known = latest();
+        let mut entered = None;
+        if let (Some(cache), None) = (&options.cache, &known) {
+            entered = cache.enter(&address, options.timeout);
+            known = latest();
+        }
+        let latest = known;
         // One byte is enough to compare the version.
         let bytes = if latest.is_some() { 1 } else { FIRST * UNIT };
         let (version, start, unreachable) = match (client.first(bytes, latest.is_some()), latest) {
@@ -107,31 +130,147 @@ impl RemoteDevice {
             (Err(error), Some(latest)) if error.is_temporary() => (latest, Vec::new(), Some(error)),
             (Err(error), _) => return Err(error),
         };
-        Self::new(client, &address, (version, unreachable, &start), options)
+        let store = store_of(&address, &version, options)?;
+        let mut cutter = Cutter::new(0, version.length);
+        cutter.push(&start, |unit, bytes| store.keep(unit, bytes))?;
+        if entered.is_some() {
+            // Who waits reads what has a record.
+            store.flush()?;
+        }
+        drop(entered);
+        Ok(Self::start((client, version, store), unreachable, options))
     }
 
-    /// A version, of which the first bytes may be here.
-    fn new(
-        client: Client,
-        address: &Address,
-        (version, unreachable, start): (Version, Option<RemoteError>, &[u8]),
+    /// Opens the version that is kept in a file of a cache, as [`Self::kept`] names it. Sends no request for bytes.
+    ///
+    /// # Errors
+    /// [`RemoteError`] if it isn't there any more, or a name in a registry is that of another image now.
+    pub fn resume(address: &str, options: &Options, file: &Path) -> Result<Self, RemoteError> {
+        let target = find(address, options)?;
+        let (pinned, place) = (target.pinned.clone(), target.address.to_string());
+        let client = Client::new(target, options);
+        let opened = reopen(file).map_err(|source| failed(file.to_owned(), source));
+        let (store, version) = opened?;
+        if pinned.is_some_and(|pinned| pinned != version) {
+            return Err(RemoteError::Changed { host: place });
+        }
+        Ok(Self::start((client, version, store), None, options))
+    }
+
+    fn start(
+        (client, version, store): (Client, Version, Store),
+        unreachable: Option<RemoteError>,
         options: &Options,
-    ) -> Result<Self, RemoteError> {
-        let store = match &options.cache {
-            Some(cache) => cache.open(address, &version)?,
-            None => Store::temporary(version.length)?,
-        };
-        let mut cutter = Cutter::new(0, version.length);
-        cutter.push(start, |unit, bytes| store.keep(unit, bytes))?;
+    ) -> Self {
         let (state, arrived) = (Mutex::default(), Condvar::new());
-        let object = Arc::new(Object { client, version, store, unreachable, state, arrived });
+        let (flights, started) = unbounded();
+        let patience = options.timeout;
+        let object = Object { client, version, store, unreachable, state, arrived, patience };
+        let object = Arc::new(object);
         let (ahead, wanted) = bounded(WAITING);
         for _ in 0..AHEAD {
             let (object, wanted) = (Arc::downgrade(&object), wanted.clone());
             // Without a thread nothing is fetched ahead.
             let _ = thread::Builder::new().spawn(move || fetch_ahead(&object, &wanted));
         }
-        Ok(Self { object, ahead })
+        Self { object, ahead, flights, started, pilots: OnceLock::new() }
+    }
+
+    /// The file of the cache in which it is kept; `None`: it is in a file without a name.
+    #[must_use]
+    pub fn kept(&self) -> Option<&Path> {
+        self.object.store.file()
+    }
+
+    /// Device and inode of the file that holds the bytes.
+    ///
+    /// # Errors
+    /// Those of fstat(2).
+    pub fn identity(&self) -> io::Result<(u64, u64)> {
+        self.object.store.identity()
+    }
+
+    /// Whether bytes are there, without fetching any.
+    #[must_use]
+    pub fn has(&self, bytes: &Range<u64>) -> bool {
+        let bytes = self.inside(bytes);
+        let has = units_of(bytes.clone()).all(|unit| self.object.store.has(unit));
+        if has {
+            // Who reads the file with events of the kernel has no read-ahead.
+            self.object.store.will_need(&bytes);
+            self.follow(&bytes);
+        }
+        has
+    }
+
+    /// Returns as soon as bytes are in the file of the cache, as far as the object has them. What follows them is fetched
+    /// meanwhile if they are read in sequence.
+    ///
+    /// # Errors
+    /// [`RemoteError`] if they can't be fetched.
+    pub fn fill(&self, bytes: &Range<u64>) -> Result<(), RemoteError> {
+        let bytes = self.inside(bytes);
+        let units = units_of(bytes.clone());
+        loop {
+            match self.object.step(&units, u64::MAX) {
+                Step::Done => break,
+                Step::Wait(flight) => self.object.wait(&flight, &units)?,
+                Step::Fetch(flight) => match self.pilots() {
+                    // It arrives in parts, and the first ones are enough.
+                    true => drop(self.flights.send(flight)),
+                    false => self.object.carry_out(&flight)?,
+                },
+            }
+        }
+        self.follow(&bytes);
+        Ok(())
+    }
+
+    /// Makes what was fetched durable, and returns whether all bytes are there.
+    ///
+    /// # Errors
+    /// [`RemoteError::Store`].
+    pub fn settle(&self) -> Result<bool, RemoteError> {
+        self.object.store.flush()?;
+        if !self.object.store.is_recorded_whole() {
+            return Ok(false);
+        }
+        // Each is compared with its record once.
+        let units = 0..self.object.version.length.div_ceil(UNIT);
+        Ok(units.into_iter().all(|unit| self.object.store.has(unit)))
+    }
+
+    fn inside(&self, bytes: &Range<u64>) -> Range<u64> {
+        let size = self.object.store.length();
+        bytes.start.min(size)..bytes.end.min(size)
+    }
+
+    /// Fetches ahead of a reader that has these bytes now.
+    fn follow(&self, bytes: &Range<u64>) {
+        let ahead = self.object.state().windows.ahead(units_of(bytes.clone()).end);
+        let Some(units) = ahead else { return };
+        let bytes = bytes_of(&units, self.object.store.length());
+        if bytes.start < bytes.end {
+            let _busy = self.ahead.try_send(bytes);
+        }
+    }
+
+    /// Starts the threads that fetch for [`Self::fill`]; `false`: there are none.
+    fn pilots(&self) -> bool {
+        *self.pilots.get_or_init(|| {
+            let start = |()| {
+                let (object, started) = (Arc::downgrade(&self.object), self.started.clone());
+                let carry_out = move || {
+                    for flight in started {
+                        let Some(object): Option<Arc<Object>> = object.upgrade() else { return };
+                        // Who waits for it gets the error.
+                        let _failed = object.carry_out(&flight);
+                    }
+                };
+                thread::Builder::new().name("fetch".to_owned()).spawn(carry_out).is_ok()
+            };
+            [(); PILOTS].map(start).contains(&true)
+        })
     }
 
     /// Requests and bytes so far.
@@ -146,6 +285,14 @@ impl RemoteDevice {
     #[must_use]
     pub fn unreachable(&self) -> Option<&RemoteError> {
         self.object.unreachable.as_ref()
+    }
+}
+
+/// The file that keeps a version: in the cache, or without a name.
+fn store_of(address: &Address, version: &Version, options: &Options) -> Result<Store, RemoteError> {
+    match &options.cache {
+        Some(cache) => cache.open(address, version),
+        None => Store::temporary(version.length),
     }
 }
 
@@ -210,14 +357,59 @@ impl Object {
                 }
                 Step::Fetch(flight) => flight,
             };
-            let fetched = self.fetch(&flight.units);
-            if let Err(error) = &fetched {
-                let _ = flight.failed.set(error.clone());
-            }
-            self.state().flights.end(&flight);
-            self.arrived.notify_all();
-            fetched?;
+            self.carry_out(&flight)?;
         }
+    }
+
+    /// Fetches the units of a flight, and ends it.
+    fn carry_out(&self, flight: &Arc<Flight>) -> Result<(), RemoteError> {
+        let fetched = self.fetch_claimed(&flight.units);
+        if let Err(error) = &fetched {
+            let _ = flight.failed.set(error.clone());
+        }
+        self.state().flights.end(flight);
+        self.arrived.notify_all();
+        fetched
+    }
+
+    /// Fetches units that no other process fetches, and waits for those that another one does.
+    fn fetch_claimed(&self, units: &Range<u64>) -> Result<(), RemoteError> {
+        let Some(claims) = self.store.claims() else { return self.fetch(units) };
+        let mut left = units.clone();
+        let mut waited = Instant::now();
+        let mut pause = SHORTEST;
+        while let Some(first) = left.clone().find(|unit| !self.store.has(*unit)) {
+            if first > left.start {
+                // Something arrives.
+                (waited, pause) = (Instant::now(), SHORTEST);
+            }
+            left.start = first;
+            self.arrived.notify_all();
+            let Some(claim) = claims.claim(&left) else {
+                // What stops another process must not stop this one.
+                if waited.elapsed() > self.patience {
+                    return self.fetch(&left);
+                }
+                thread::sleep(pause);
+                pause = (pause * 2).min(LONGEST);
+                continue;
+            };
+            self.fetch_missing(&claim.units)?;
+            // Only what has a record is there for others, also for those that come later.
+            self.store.flush()?;
+            left.start = claim.units.end;
+            (waited, pause) = (Instant::now(), SHORTEST);
+        }
+        self.arrived.notify_all();
+        Ok(())
+    }
+
+    /// Fetches units but for those at both ends that are there by now.
+    fn fetch_missing(&self, units: &Range<u64>) -> Result<(), RemoteError> {
+        let is_missing = |unit: &u64| !self.store.has(*unit);
+        let Some(first) = units.clone().find(is_missing) else { return Ok(()) };
+        let last = units.clone().rev().find(is_missing).unwrap_or(first);
+        self.fetch(&(first..last + 1))
     }
 
     /// Decides about the first unit that is missing.

@@ -4,15 +4,19 @@ use std::{
     collections::HashSet,
     fs::File,
     io,
-    os::unix::fs::FileExt,
-    path::PathBuf,
+    num::NonZeroU64,
+    ops::Range,
+    os::unix::fs::{FileExt, MetadataExt},
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use rustix::fs::{Advice, fadvise};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::{
     RemoteError,
+    claims::Claims,
     units::{UNIT, bytes_of},
 };
 
@@ -20,6 +24,8 @@ use crate::{
 pub(crate) const RECORDS: u64 = 4096;
 /// Bytes of a record.
 pub(crate) const RECORD: u64 = 8;
+/// Records that are read at once.
+const RECORDS_AT_ONCE: usize = 8192;
 /// Units that are made durable together.
 const TOGETHER: usize = 16;
 
@@ -34,6 +40,8 @@ pub(crate) struct Store {
     records: Option<File>,
     /// The folder, for errors.
     path: PathBuf,
+    /// The path of the data, if it has one.
+    file: Option<PathBuf>,
     length: u64,
     state: Mutex<State>,
 }
@@ -52,16 +60,55 @@ impl Store {
         let path = std::env::temp_dir();
         let data = tempfile::tempfile_in(&path);
         let data = data.map_err(|source| failed(path.clone(), source))?;
-        Ok(Self { data, records: None, path, length, state: Mutex::default() })
+        Ok(Self { data, records: None, path, file: None, length, state: Mutex::default() })
     }
 
     /// In files of a cache.
-    pub(crate) fn kept((data, records): (File, File), path: PathBuf, length: u64) -> Self {
-        Self { data, records: Some(records), path, length, state: Mutex::default() }
+    pub(crate) fn kept((data, records): (File, File), file: PathBuf, length: u64) -> Self {
+        let path = file.parent().map(ToOwned::to_owned).unwrap_or_default();
+        let (records, file) = (Some(records), Some(file));
+        Self { data, records, path, file, length, state: Mutex::default() }
     }
 
     pub(crate) const fn length(&self) -> u64 {
         self.length
+    }
+
+    /// The file with the data; `None`: it has no name.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// Device and inode of the data, by which processes know that they have the same file.
+    pub(crate) fn identity(&self) -> io::Result<(u64, u64)> {
+        let found = self.data.metadata()?;
+        Ok((found.dev(), found.ino()))
+    }
+
+    /// What other processes fetch; `None`: they don't share it.
+    pub(crate) fn claims(&self) -> Option<Claims<'_>> {
+        self.records.as_ref().map(Claims)
+    }
+
+    /// Whether all units have a record.
+    pub(crate) fn is_recorded_whole(&self) -> bool {
+        let Some(records) = &self.records else { return false };
+        let units = 0..self.length.div_ceil(UNIT);
+        let all = units.step_by(RECORDS_AT_ONCE).map(|unit| unit * RECORD);
+        let mut buffer = vec![0; RECORDS_AT_ONCE * 8];
+        let end = self.length.div_ceil(UNIT) * RECORD;
+        all.into_iter().all(|at| {
+            let length = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
+            let buffer = buffer.get_mut(..length).unwrap_or_default();
+            records.read_exact_at(buffer, RECORDS.saturating_add(at)).is_ok()
+                && buffer.chunks(8).all(|record| record != [0; 8])
+        })
+    }
+
+    /// Asks the operating system to have bytes in memory soon.
+    pub(crate) fn will_need(&self, bytes: &Range<u64>) {
+        let length = NonZeroU64::new(bytes.end.saturating_sub(bytes.start));
+        let _hint = fadvise(&self.data, bytes.start, length, Advice::WillNeed);
     }
 
     /// Whether a unit is there.

@@ -1,5 +1,7 @@
 //! Defines [`Windows`]: how much is fetched at once.
 
+use std::ops::Range;
+
 use crate::units::UNIT;
 
 /// Units that are fetched where nothing was read before: 128 KiB.
@@ -14,23 +16,45 @@ const SEQUENCES: usize = 16;
 /// The sequences in which an object is read. Each further part of one is fetched in twice as large a piece.
 #[derive(Debug, Default)]
 pub(crate) struct Windows {
-    /// Where each ends and the size of its last piece, in units; the latest first.
-    sequences: Vec<(u64, u64)>,
+    /// The latest first.
+    sequences: Vec<Sequence>,
+}
+
+#[derive(Debug)]
+struct Sequence {
+    /// Where it ends, in units.
+    end: u64,
+    /// The size of its last piece, in units.
+    window: u64,
+    /// Whether what follows it is requested.
+    is_followed: bool,
 }
 
 impl Windows {
     /// The units to be fetched from a missing one on.
     pub(crate) fn at(&mut self, unit: u64) -> u64 {
-        let continues = |(end, _): &(u64, u64)| (*end..=*end + NEAR).contains(&unit);
+        let continues = |found: &Sequence| (found.end..=found.end + NEAR).contains(&unit);
         let Some(found) = self.sequences.iter().position(continues) else { return FIRST };
-        let (_, window) = self.sequences.remove(found);
-        (window * 2).min(MOST)
+        (self.sequences.remove(found).window * 2).min(MOST)
     }
 
     /// Notes what is fetched.
     pub(crate) fn note(&mut self, end: u64, window: u64) {
-        self.sequences.insert(0, (end, window.clamp(FIRST, MOST)));
+        let window = window.clamp(FIRST, MOST);
+        self.sequences.insert(0, Sequence { end, window, is_followed: false });
         self.sequences.truncate(SEQUENCES);
+    }
+
+    /// The units to be fetched ahead of a reader that has arrived at a unit: once for each piece of a sequence of several, when
+    /// half of it was read.
+    pub(crate) fn ahead(&mut self, unit: u64) -> Option<Range<u64>> {
+        let is_in_second_half = |found: &&mut Sequence| {
+            found.window > FIRST
+                && (found.end.saturating_sub(found.window / 2)..=found.end).contains(&unit)
+        };
+        let found = self.sequences.iter_mut().find(is_in_second_half)?;
+        let end = found.end.saturating_add((found.window * 2).min(MOST));
+        (!std::mem::replace(&mut found.is_followed, true)).then_some(found.end..end)
     }
 }
 
@@ -52,5 +76,18 @@ mod tests {
             found.push(window);
         }
         assert_eq!(found, [2, 4, 8, 16, 32, 64, 64, 64]);
+    }
+
+    #[test]
+    fn what_follows_a_sequence_is_requested_once() {
+        let mut windows = Windows::default();
+        windows.note(10, FIRST);
+        assert_eq!(windows.ahead(10), None, "one piece is no sequence");
+        let window = windows.at(10);
+        windows.note(10 + window, window);
+        assert_eq!(windows.ahead(11), None);
+        assert_eq!(windows.ahead(12), Some(14..22));
+        assert_eq!(windows.ahead(13), None);
+        assert_eq!(windows.at(14), 8);
     }
 }

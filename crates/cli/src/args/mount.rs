@@ -26,7 +26,7 @@ Examples:
   lith mount -f -o uid=1000,gid=1000,offset=4096 app.bin dir
   lith mount -o timeout=60 image.erofs dir    unmount after a minute without access
   lith mount --fuse --record app.profile image.erofs dir
-  lith mount https://host/image.erofs /mnt        by FUSE, fetched as it is read
+  lith mount https://host/image.erofs /mnt        fetched as it is read
   lith mount oci://host/box:1 /mnt                the same of a registry
   lith umount /mnt
 
@@ -114,6 +114,31 @@ pub(crate) struct Mount {
     /// Only read ahead, and return when all is in memory
     #[arg(long, hide = true)]
     pub(crate) read_ahead: bool,
+
+    /// Answer for the kernel's driver when it reads an image on a web server: report the mount on standard output, then leave
+    /// the terminal
+    #[arg(long, hide = true)]
+    pub(crate) guard: bool,
+
+    /// Take the place of such a process that died, and whose group is standard output
+    #[arg(long, hide = true)]
+    pub(crate) again: bool,
+
+    /// Fetch what such a process requests on standard input
+    #[arg(long, hide = true)]
+    pub(crate) fetch: bool,
+
+    /// Device and inode of that file: another one of its name is not what is mounted
+    #[arg(long, hide = true, value_name = "DEV:INODE")]
+    pub(crate) inode: Option<String>,
+
+    /// All metadata of the image is there, as the kernel doesn't report that it reads it
+    #[arg(long, hide = true)]
+    pub(crate) has_metadata: bool,
+
+    /// The file of the cache that they fill
+    #[arg(long, hide = true)]
+    pub(crate) object: Option<PathBuf>,
 
     /// Print who mounts it as JSON: docs/json.md
     #[arg(long, conflicts_with = "foreground")]
@@ -222,6 +247,12 @@ impl Mount {
             timeout: None,
             server: false,
             read_ahead: false,
+            guard: false,
+            again: false,
+            fetch: false,
+            inode: None,
+            has_metadata: false,
+            object: None,
             json: false,
             quiet: false,
         }

@@ -41,6 +41,16 @@ impl Entry {
         Self { records, data }
     }
 
+    /// The one whose data is in this file.
+    pub(super) fn of(data: &Path) -> Self {
+        Self { records: data.with_extension(SUFFIX), data: data.to_owned() }
+    }
+
+    /// The file with the data.
+    pub(super) fn data(&self) -> &Path {
+        &self.data
+    }
+
     /// All entries of a folder whose names start with a text.
     pub(super) fn all(folder: &Path, start: &str) -> io::Result<Vec<Self>> {
         let entries = match fs::read_dir(folder) {
@@ -73,6 +83,13 @@ impl Entry {
             locked.records.set_modified(SystemTime::now())?;
             return Ok(locked);
         }
+    }
+
+    /// Opens its files, which must be there, and locks them for use with others. `None`: it is being removed.
+    pub(super) fn hold(&self) -> io::Result<Option<Locked>> {
+        let locked = self.open(false)?;
+        flock(&locked.records, FlockOperation::LockShared)?;
+        Ok((locked.records.metadata()?.nlink() > 0).then_some(locked))
     }
 
     fn open(&self, create: bool) -> io::Result<Locked> {

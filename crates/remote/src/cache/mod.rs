@@ -5,13 +5,15 @@ mod header;
 
 use std::{
     fmt::Write,
-    fs::DirBuilder,
+    fs::{DirBuilder, File},
     io,
     os::unix::fs::{DirBuilderExt, FileExt},
     path::{Path, PathBuf},
-    time::SystemTime,
+    thread,
+    time::{Duration, Instant, SystemTime},
 };
 
+use rustix::fs::{FlockOperation, flock};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -21,6 +23,9 @@ use crate::{
 };
 use entry::Entry;
 use header::Header;
+
+/// How often it is looked whether another process has opened an object.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// A folder in which fetched objects are kept, shared by any number of processes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -105,7 +110,23 @@ impl Cache {
         let entry = Entry::new(&self.folder, &name(address, version));
         let locked = entry.share(&header).map_err(failed)?;
         self.prune_to(self.limit - length).map_err(failed)?;
-        Ok(Store::kept((locked.data, locked.records), self.folder.clone(), length))
+        Ok(Store::kept((locked.data, locked.records), entry.data().to_owned(), length))
+    }
+
+    /// Lets one process at a time open an object of which nothing is kept yet, so that its first bytes are fetched once. Returns
+    /// what keeps the others out, or after some time nothing.
+    pub(crate) fn enter(&self, address: &Address, patience: Duration) -> Option<File> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).ok()?;
+        let path = self.folder.join(digest(&address.secret_text())).with_extension("lock");
+        let file = File::options().write(true).create(true).truncate(false).open(path).ok()?;
+        let begin = Instant::now();
+        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if begin.elapsed() > patience {
+                return None;
+            }
+            thread::sleep(PAUSE);
+        }
+        Some(file)
     }
 
     /// The version of an object that was opened last.
@@ -183,6 +204,15 @@ impl Cache {
         }
         Ok(all)
     }
+}
+
+/// Opens what is kept in a file, whatever version the server has by now.
+pub(crate) fn reopen(data: &Path) -> io::Result<(Store, Version)> {
+    let gone = || io::Error::other("it is no longer in the cache");
+    let locked = Entry::of(data).hold()?.ok_or_else(gone)?;
+    let Header { version, .. } = Header::read(&locked.records).ok_or_else(gone)?;
+    let store = Store::kept((locked.data, locked.records), data.to_owned(), version.length);
+    Ok((store, version))
 }
 
 /// The name of a version of an object. It starts with [`digest`] of the address.

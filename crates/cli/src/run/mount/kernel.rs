@@ -15,6 +15,11 @@ use crate::args::mount::{Mount, Prefetch, Settings};
 /// What [`mount`] returns if the kernel reads the file itself.
 pub(in crate::run) const FROM_FILE: &str = "from the file";
 
+/// Why the kernel did not mount an image.
+pub(super) fn refusal(error: &io::Error) -> String {
+    format!("the kernel can't mount it: {error}")
+}
+
 /// Whether the kernel can take what is in memory of the image's file: not if it reads the device below.
 pub(super) fn reads_memory(request: &Mount, settings: &Settings) -> bool {
     let is_direct = settings.kernel.iter().any(|option| option == "directio");
@@ -67,7 +72,7 @@ fn may_need_loop(error: &io::Error) -> bool {
         .contains(&error.raw_os_error())
 }
 
-fn mount_source(
+pub(super) fn mount_source(
     (source, devices): (&Path, &[PathBuf]),
     directory: &Path,
     settings: &Settings,

@@ -1,5 +1,7 @@
 //! Who mounts an image: the kernel, or a FUSE server? Mounts it by the first that can (`lith mount`).
 
+#[cfg(feature = "remote")]
+mod cached;
 mod daemon;
 pub(super) mod kernel;
 mod memory;
@@ -7,7 +9,7 @@ mod prefetch;
 mod present;
 mod server;
 
-use std::{borrow::Cow, io, path::Path};
+use std::{borrow::Cow, path::Path};
 
 use lith::bases;
 use serde::Serialize;
@@ -32,20 +34,30 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     if request.read_ahead {
         return prefetch::run(request, &settings);
     }
+    #[cfg(feature = "remote")]
+    if let Some(file) = &request.object {
+        return if request.fetch {
+            cached::fetch(request, &settings, file)
+        } else {
+            cached::guard(request, &settings, file)
+        };
+    }
     // Checked first, because the errors of the kernel and of a server are less clear.
     let image = &request.image.image;
     if image == Path::new("-") {
         anyhow::bail!("-: standard input can't be mounted; save the image to a file");
     }
+    // Kept open, as it is a request to open it again.
+    let mut primary = None;
     let devices = if request.image.trust.root_hash.is_some() {
         refuse_unverified(request, &settings)?;
         // The server finds them in what it has verified.
         Vec::new()
     } else {
-        let primary = subject::primary(&request.location(&settings))?;
+        let primary = &*primary.insert(subject::primary(&request.location(&settings))?);
         let is_complete = settings.devices.devices.is_empty() && remote::further(image)?.is_some();
         // The kernel takes them in the order of the device table, and doesn't look whether they are the right ones.
-        if is_complete { Vec::new() } else { bases::find_for(&*primary, image, &settings.devices)? }
+        if is_complete { Vec::new() } else { bases::find_for(&**primary, image, &settings.devices)? }
     };
     if settings.passthrough && is_address(image) {
         anyhow::bail!("{}: passthrough is for images in files", Place(image));
@@ -61,6 +73,7 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     }
     let by_server = request.fuse || request.foreground;
     let ahead = (by_server || kernel::reads_memory(request, &settings))
+        && !is_address(image)
         && prefetch::start(request, &settings);
     let mut by_fuse = "as requested".to_owned();
     if request.kernel || !by_server {
@@ -108,20 +121,17 @@ fn by_kernel(request: &Mount, settings: &Settings, ahead: bool) -> anyhow::Resul
         None if request.image.trust.root_hash.is_some() => {
             "the kernel's driver verifies nothing".to_owned()
         }
-        None if is_address(&request.image.image) => {
-            "the kernel's driver reads no image on a web server yet".to_owned()
-        }
         None if !rustix::process::geteuid().is_root() => {
             "only root mounts by the kernel".to_owned()
         }
-        None => match kernel::mount(request, settings, ahead) {
+        None => match mount(request, settings, ahead) {
             Ok(how) => {
                 if !request.json {
                     print(request, &format!("by the kernel's EROFS, {how}"));
                 }
                 return Ok(Choice::Mounted(how));
             }
-            Err(error) => refusal(&error),
+            Err(refused) => refused,
         },
     };
     if request.kernel {
@@ -130,8 +140,13 @@ fn by_kernel(request: &Mount, settings: &Settings, ahead: bool) -> anyhow::Resul
     Ok(Choice::Fuse(refused))
 }
 
-fn refusal(error: &io::Error) -> String {
-    format!("the kernel can't mount it: {error}")
+/// Mounts it by the kernel, or returns why that can't be.
+fn mount(request: &Mount, settings: &Settings, ahead: bool) -> Result<&'static str, String> {
+    #[cfg(feature = "remote")]
+    if is_address(&request.image.image) {
+        return cached::mount(request, settings);
+    }
+    kernel::mount(request, settings, ahead).map_err(|error| kernel::refusal(&error))
 }
 
 /// What mounts an image, for programs.

@@ -211,7 +211,7 @@ fn obey_signals(unmounter: Unmounter, files: Files) -> io::Result<()> {
 }
 
 /// Reports the mount to the parent process, then leaves the terminal and the working directory.
-fn leave_terminal() -> anyhow::Result<()> {
+pub(super) fn leave_terminal() -> anyhow::Result<()> {
     env::set_current_dir("/")?;
     rustix::process::setsid()?;
     let mut stdout = io::stdout();

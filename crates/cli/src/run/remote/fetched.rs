@@ -95,6 +95,24 @@ fn find(path: &Path) -> Option<Arc<RemoteDevice>> {
     open.iter().find(|(other, _)| other == path)?.1.upgrade()
 }
 
+/// The file of the cache with an image that is open; `None`: it isn't kept.
+pub(in crate::run) fn kept(path: &Path) -> Option<PathBuf> {
+    find(path)?.kept()?.canonicalize().ok()
+}
+
+/// The device of an image that is open.
+pub(in crate::run) fn opened(path: &Path) -> Option<Arc<RemoteDevice>> {
+    find(path)
+}
+
+/// Opens the version of an image that is kept in a file of the cache.
+pub(in crate::run) fn resume(path: &Path, file: &Path) -> anyhow::Result<Arc<RemoteDevice>> {
+    let place = || Place(path).to_string();
+    let address = path.to_str().with_context(|| format!("{}: is no address", place()))?;
+    let device = RemoteDevice::resume(address, &options(&Keep::Nowhere)?, file);
+    Ok(Arc::new(device.with_context(place)?))
+}
+
 /// Begins to fetch ranges of an image that is open and starts at a byte of its object.
 pub(in crate::run) fn read_ahead(path: &Path, offset: u64, ranges: Vec<Range<u64>>) {
     let Some(device) = find(path) else { return };

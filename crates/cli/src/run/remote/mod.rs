@@ -8,4 +8,6 @@ mod fetched;
 #[cfg(not(feature = "remote"))]
 pub(super) use absent::{change, further, open, read_ahead};
 #[cfg(feature = "remote")]
-pub(super) use fetched::{cache, change, further, open, options, read_ahead};
+pub(super) use fetched::{
+    cache, change, further, kept, open, opened, options, read_ahead, resume,
+};

@@ -21,6 +21,7 @@ mod overwrite;
 mod profiles;
 mod registry;
 mod remote;
+mod remote_kernel;
 mod report;
 mod salvage;
 mod sample;

@@ -10,6 +10,7 @@ const ORDER: [&str; 27] = [
     "observer",
     "parallel",
     "beneath",
+    "fanotify",
     "format",
     "codec",
     "device",
