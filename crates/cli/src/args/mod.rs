@@ -33,6 +33,8 @@ pub(crate) mod order;
 pub(crate) mod paths;
 pub(crate) mod profile;
 pub(crate) mod protection;
+pub(crate) mod rebuild;
+mod recipe;
 pub(crate) mod record;
 pub(crate) mod remote;
 pub(crate) mod report;
@@ -104,6 +106,7 @@ pub(crate) enum Verb {
     Profile(profile::Profile),
     Check(check::Check),
     Info(info::Info),
+    Rebuild(rebuild::Rebuild),
     Report(report::Report),
     Map(map::Map),
     Diff(diff::Diff),

@@ -114,6 +114,11 @@ pub(crate) struct Mount {
     #[arg(long, hide = true)]
     pub(crate) read_ahead: bool,
 
+    /// Let the FUSE server keep all rights of its user: without this option it can open nothing but the image once it is
+    /// mounted, and use only the system calls that serving takes
+    #[arg(long, conflicts_with = "kernel")]
+    pub(crate) no_sandbox: bool,
+
     /// Print who mounts it as JSON: docs/json.md
     #[arg(long, conflicts_with = "foreground")]
     pub(crate) json: bool,
@@ -121,6 +126,10 @@ pub(crate) struct Mount {
     /// Don't print who mounts it.
     #[arg(skip)]
     pub(crate) quiet: bool,
+
+    /// Print which parts of the sandbox the kernel lacks.
+    #[arg(skip)]
+    pub(crate) verbose: bool,
 }
 
 /// The default of `--cache`.
@@ -221,8 +230,10 @@ impl Mount {
             timeout: None,
             server: false,
             read_ahead: false,
+            no_sandbox: false,
             json: false,
             quiet: false,
+            verbose: false,
         }
     }
 
@@ -298,6 +309,12 @@ impl Mount {
         }
         if self.image.remote.no_cache {
             arguments.push("--no-cache".into());
+        }
+        if self.no_sandbox {
+            arguments.push("--no-sandbox".into());
+        }
+        if self.verbose {
+            arguments.push("--verbose".into());
         }
         if self.image.ignore_checksum {
             arguments.push("--ignore-checksum".into());

@@ -28,6 +28,7 @@ mod owners;
 mod paths;
 mod presets;
 pub(crate) mod profile;
+pub(crate) mod rebuild;
 pub(crate) mod record;
 mod remote;
 pub(crate) mod report;

@@ -22,6 +22,7 @@ mod orders;
 mod patches;
 mod roundtrip;
 mod rules;
+mod sandbox;
 mod squashfs;
 mod targets;
 mod walk;

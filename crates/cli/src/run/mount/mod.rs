@@ -1,5 +1,6 @@
 //! Who mounts an image: the kernel, or a FUSE server? Mounts it by the first that can (`lith mount`).
 
+mod confine;
 mod daemon;
 pub(super) mod kernel;
 mod memory;

@@ -6,6 +6,6 @@ mod absent;
 mod fetched;
 
 #[cfg(not(feature = "remote"))]
-pub(super) use absent::{open, read_ahead};
+pub(super) use absent::{folders, open, read_ahead};
 #[cfg(feature = "remote")]
-pub(super) use fetched::{cache, open, read_ahead};
+pub(super) use fetched::{cache, folders, open, read_ahead};
