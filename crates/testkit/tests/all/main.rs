@@ -4,6 +4,7 @@ mod bounded;
 mod chunks;
 mod dedupe;
 mod deltas;
+mod dependencies;
 mod determinism;
 mod devices;
 mod digests;
