@@ -49,11 +49,16 @@ fn folder_of(path: &Path) -> Option<PathBuf> {
     Some(if folder.as_os_str().is_empty() { ".".into() } else { folder.to_owned() })
 }
 
-/// Whether something that a server opens is below a directory.
-pub(super) fn is_below(sandbox: &Sandbox, directory: &Path) -> bool {
+/// Removes what is below a directory, where there is going to be a mount: to look for it would be a request to the server.
+/// Returns whether there is anything.
+pub(super) fn remove_below(sandbox: &mut Sandbox, directory: &Path) -> bool {
     let Ok(directory) = directory.canonicalize() else { return false };
-    let mut paths = sandbox.read.iter().chain(&sandbox.write);
-    paths.any(|path| path.canonicalize().is_ok_and(|path| path.starts_with(&directory)))
+    let is_outside =
+        |path: &PathBuf| !path.canonicalize().is_ok_and(|path| path.starts_with(&directory));
+    let before = sandbox.read.len() + sandbox.write.len();
+    sandbox.read.retain(is_outside);
+    sandbox.write.retain(is_outside);
+    before > sandbox.read.len() + sandbox.write.len()
 }
 
 /// Enters it. That the kernel lacks a part is no error.

@@ -44,9 +44,9 @@ pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcom
     let (stats, record) = (create(request.stats.as_deref())?, create(request.record.as_deref())?);
     let null = File::options().read(true).write(true).open("/dev/null")?;
     let (directory, options) = (&request.directory, options(request, settings));
-    let sandbox = confine::sandbox(request, settings);
+    let mut sandbox = confine::sandbox(request, settings);
     // What is below the mount point can't be opened once there is a mount on it.
-    let opens_first = request.no_sandbox || confine::is_below(&sandbox, directory);
+    let opens_first = confine::remove_below(&mut sandbox, directory) || request.no_sandbox;
     let early = opens_first.then(|| open(request, settings)).transpose()?;
     let connection = Connection::open(directory, &options);
     let mut connection =
