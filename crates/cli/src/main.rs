@@ -61,7 +61,7 @@ fn run(verb: Verb, messages: MessageArgs) -> anyhow::Result<Outcome> {
         Verb::Apply(request) => run::delta::apply(&request, messages),
         Verb::Tar(request) => run::tar::run(&request, messages),
         Verb::Mount(mut request) => {
-            request.quiet = messages.quiet;
+            (request.quiet, request.verbose) = (messages.quiet, messages.verbose);
             run::mount::run(&request)
         }
         Verb::Umount(request) => run::umount::run(&request),
@@ -69,6 +69,7 @@ fn run(verb: Verb, messages: MessageArgs) -> anyhow::Result<Outcome> {
         Verb::Profile(request) => run::profile::run(&request.verb),
         Verb::Check(request) => run::check::run(&request, messages),
         Verb::Info(request) => run::info::run(&request),
+        Verb::Rebuild(request) => run::rebuild::run(&request, messages),
         Verb::Report(request) => run::report::run(&request, messages),
         Verb::Map(request) => run::map::run(&request),
         Verb::Diff(request) => run::diff::run(&request, messages),

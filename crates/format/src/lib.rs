@@ -20,6 +20,7 @@ mod halves;
 pub mod hot;
 pub mod inode;
 pub mod kernel;
+pub mod provenance;
 mod record;
 pub mod superblock;
 #[cfg(test)]

@@ -8,8 +8,10 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod agent;
 mod attributes;
 mod backing;
+mod calls;
 mod directory;
 mod errno;
 mod idle;
@@ -19,13 +21,16 @@ mod options;
 mod presence;
 mod push;
 mod requests;
+mod sandbox;
 mod session;
 mod unmount;
 mod watch;
 mod xattrs;
 
+pub use agent::Agent;
 pub use backing::ImageFile;
 pub use options::Options;
-pub use session::{Mounted, Unmounter};
+pub use sandbox::{Enforced, Sandbox};
+pub use session::{Connection, Mounted, Unmounter};
 pub use unmount::{is_dead, unmount, watch};
 pub use watch::Watch;

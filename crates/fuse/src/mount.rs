@@ -2,8 +2,8 @@
 
 use std::{
     ffi::CString,
-    fs::{self, File},
-    io::{self, IoSliceMut},
+    fs::File,
+    io::{self, IoSliceMut, Write},
     mem::MaybeUninit,
     os::fd::{AsRawFd, OwnedFd},
     path::Path,
@@ -49,15 +49,18 @@ pub(crate) fn mount(directory: &Path, options: &Options) -> io::Result<OwnedFd> 
     }
 }
 
-/// Raises the read-ahead of the mount at `directory`; false without the right to.
-pub(crate) fn raise_read_ahead(directory: &Path) -> bool {
+/// Opens the file with the read-ahead of the mount at `directory`; `None` without the right to write it.
+pub(crate) fn read_ahead_file(directory: &Path) -> Option<File> {
     // DONT_SYNC: without a request, since no thread answers yet.
-    let Ok(found) = statx(CWD, directory, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE) else {
-        return false;
-    };
+    let found = statx(CWD, directory, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE).ok()?;
     let (major, minor) = (found.stx_dev_major, found.stx_dev_minor);
     let file = format!("/sys/class/bdi/{major}:{minor}/read_ahead_kb");
-    fs::write(file, READ_AHEAD_KIB.to_string()).is_ok()
+    File::options().write(true).open(file).ok()
+}
+
+/// Raises the read-ahead, once the connection has begun: its beginning sets it.
+pub(crate) fn raise_read_ahead(mut file: &File) -> bool {
+    file.write_all(READ_AHEAD_KIB.to_string().as_bytes()).is_ok()
 }
 
 fn directly(directory: &Path, options: &Options) -> io::Result<OwnedFd> {

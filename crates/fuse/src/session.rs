@@ -1,7 +1,9 @@
 //! Starts and ends a mount.
 
 use std::{
+    fs::File,
     io,
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     sync::Arc,
     thread,
@@ -12,19 +14,60 @@ use fuser::{Config, Session, SessionACL};
 use lith_reader::Image;
 
 use crate::{
+    agent::{Agent, DETACH, UNMOUNT},
     idle::Activity,
-    mount::{mount, raise_read_ahead},
+    mount::{mount, raise_read_ahead, read_ahead_file},
     options::Options,
     requests::Server,
     unmount::unmount,
     watch::Watch,
 };
 
+/// A mount without an image: who uses it waits until there is one.
+#[derive(Debug)]
+pub struct Connection {
+    kernel: OwnedFd,
+    read_ahead: Option<File>,
+    config: Config,
+    unmounter: Unmounter,
+}
+
+impl Connection {
+    /// Mounts at `directory`: directly with the right to mount, otherwise by the program `fusermount3`.
+    ///
+    /// # Errors
+    /// Those of the kernel or the program.
+    pub fn open(directory: &Path, options: &Options) -> io::Result<Self> {
+        let directory = directory.canonicalize()?;
+        let kernel = mount(&directory, options)?;
+        let (read_ahead, config) = (read_ahead_file(&directory), config(options));
+        let unmounter = Unmounter { directory, agent: None };
+        Ok(Self { kernel, read_ahead, config, unmounter })
+    }
+
+    /// Leaves unmounting to a process, for a server that is about to lose the right to.
+    pub fn unmount_by(&mut self, agent: Agent) {
+        self.unmounter.agent = Some(Arc::new(agent));
+    }
+
+    /// Ends the mount, from any thread.
+    #[must_use]
+    pub fn unmounter(&self) -> Unmounter {
+        self.unmounter.clone()
+    }
+
+    /// Where it is mounted.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.unmounter.directory
+    }
+}
+
 /// A mounted image whose requests are not answered yet.
 #[derive(Debug)]
 pub struct Mounted {
     session: Session<Server>,
-    directory: PathBuf,
+    unmounter: Unmounter,
     activity: Arc<Activity>,
     idle: Option<Duration>,
 }
@@ -33,6 +76,7 @@ pub struct Mounted {
 #[derive(Clone, Debug)]
 pub struct Unmounter {
     directory: PathBuf,
+    agent: Option<Arc<Agent>>,
 }
 
 impl Mounted {
@@ -41,7 +85,7 @@ impl Mounted {
     /// # Errors
     /// Those of the kernel or the program.
     pub fn new(image: Arc<Image>, directory: &Path, options: &Options) -> io::Result<Self> {
-        Self::start(Server::new(image, options), directory, options)
+        Self::on(Connection::open(directory, options)?, (image, None), options)
     }
 
     /// The same with someone who is told what is requested.
@@ -54,36 +98,48 @@ impl Mounted {
         options: &Options,
         watch: Arc<dyn Watch>,
     ) -> io::Result<Self> {
-        Self::start(Server::new(image, options).watched(watch), directory, options)
+        Self::on(Connection::open(directory, options)?, (image, Some(watch)), options)
     }
 
-    fn start(server: Server, directory: &Path, options: &Options) -> io::Result<Self> {
-        let directory = directory.canonicalize()?;
+    /// Begins to serve an image where there is a mount, which ends if this fails; `watch` is told what is requested.
+    ///
+    /// # Errors
+    /// Those of the kernel's connection.
+    pub fn on(
+        connection: Connection,
+        (image, watch): (Arc<Image>, Option<Arc<dyn Watch>>),
+        options: &Options,
+    ) -> io::Result<Self> {
+        let server = Server::new(image, options);
+        let server = match watch {
+            Some(watch) => server.watched(watch),
+            None => server,
+        };
+        let Connection { kernel, read_ahead, config, unmounter } = connection;
         let (activity, pusher) = (Arc::clone(&server.activity), Arc::clone(&server.pusher));
         let ahead = Arc::clone(&server.ahead);
-        let connection = mount(&directory, options)?;
-        let session = Session::from_fd(server, connection, acl(options), config(options));
+        let session = Session::from_fd(server, kernel, acl(options), config);
         let session = session.inspect_err(|_| {
             // Without a session, requests would wait for ever.
-            let _ = unmount(&directory, true);
+            let _ = unmounter.detach();
         })?;
         pusher.begin(session.notifier());
-        if raise_read_ahead(&directory) {
+        if read_ahead.is_some_and(|file| raise_read_ahead(&file)) {
             ahead.only_files();
         }
-        Ok(Self { session, directory, activity, idle: options.idle })
+        Ok(Self { session, unmounter, activity, idle: options.idle })
     }
 
     /// Where the image is mounted.
     #[must_use]
     pub fn directory(&self) -> &Path {
-        &self.directory
+        &self.unmounter.directory
     }
 
     /// Ends the mount, from any thread.
     #[must_use]
     pub fn unmounter(&self) -> Unmounter {
-        Unmounter { directory: self.directory.clone() }
+        self.unmounter.clone()
     }
 
     /// Answers requests until it is unmounted.
@@ -107,7 +163,7 @@ impl Unmounter {
     /// # Errors
     /// Those of the kernel, for example that it is busy.
     pub fn unmount(&self) -> io::Result<()> {
-        unmount(&self.directory, false)
+        self.end(UNMOUNT)
     }
 
     /// Detaches the mount from the file tree, in use or not.
@@ -115,7 +171,14 @@ impl Unmounter {
     /// # Errors
     /// Those of the kernel.
     pub fn detach(&self) -> io::Result<()> {
-        unmount(&self.directory, true)
+        self.end(DETACH)
+    }
+
+    fn end(&self, how: u8) -> io::Result<()> {
+        match &self.agent {
+            Some(agent) => agent.ask(how),
+            None => unmount(&self.directory, how == DETACH),
+        }
     }
 }
 

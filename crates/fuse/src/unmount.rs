@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     fs,
-    io::{self, Read},
+    io::{self, Read, Write},
     path::Path,
     process::{Command, Stdio},
 };
@@ -13,6 +13,8 @@ use rustix::{
     io::Errno,
     mount::{UnmountFlags, unmount as umount2},
 };
+
+use crate::agent::{DETACH, DONE, FAILED, UNMOUNT};
 
 /// Unmounts what is mounted at `directory`, or where that leads to if it is a symbolic link; with `lazy` also if it is in use: it is detached at once, and ends with its
 /// last user. Without the right to unmount, the program `fusermount3` does it, for mounts of the same user.
@@ -40,14 +42,24 @@ pub fn is_dead(directory: &Path) -> bool {
     matches!(statfs(directory), Err(Errno::NOTCONN | Errno::CONNABORTED))
 }
 
-/// Waits until `alive` ends, which a server keeps open as long as it runs, and then unmounts what
-/// it left mounted at `directory`.
+/// Does what an [`Agent`](crate::Agent) requests on `requests`, and answers on `answers`. When that ends, which a server keeps
+/// open as long as it runs, unmounts what it left mounted at `directory`.
 ///
 /// # Errors
 /// As [`unmount`].
-pub fn watch(mut alive: impl Read, directory: &Path) -> io::Result<()> {
+pub fn watch(requests: impl Read, mut answers: impl Write, directory: &Path) -> io::Result<()> {
     // However the wait ends, the server is gone or can't be watched any more.
-    let _ = io::copy(&mut alive, &mut io::sink());
+    for request in requests.bytes().map_while(Result::ok) {
+        let is_done = match request {
+            UNMOUNT => unmount(directory, false).is_ok(),
+            DETACH => unmount(directory, true).is_ok(),
+            _ => false,
+        };
+        let answer = if is_done { DONE } else { FAILED };
+        if answers.write_all(&[answer]).and_then(|()| answers.flush()).is_err() {
+            break;
+        }
+    }
     if is_dead(directory) { unmount(directory, true) } else { Ok(()) }
 }
 

@@ -133,6 +133,7 @@
 //! |---|---|
 //! | [`bases`] | the images that an image refers to |
 //! | [`builder`] | what kind of image is built: options, presets, rules |
+//! | [`composefs`] | images whose files have their content in objects |
 //! | [`delta`] | what makes a new image of an old one |
 //! | [`source`] | directories, tars and images become trees |
 //! | [`profile`] | what is read first: recordings, and the order in which an image is stored |
@@ -140,6 +141,7 @@
 //! | [`tree`] | trees in memory, comparing and printing them |
 //! | [`reader`] | inodes, directories, extended attributes and content of an image |
 //! | [`device`] | where the bytes of an image come from |
+//! | [`provenance`] | by what, with which options and of what an image was made |
 //! | [`verity`] | hash trees, signatures, and reading only what they cover |
 //! | [`check`] | defects of an image |
 //! | [`export`] | trees become directories and tars |
@@ -151,6 +153,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod build;
+pub mod composefs;
 mod deltas;
 mod digest;
 mod error;
@@ -158,6 +161,7 @@ mod image;
 mod mismatch;
 mod modules;
 mod open;
+pub mod provenance;
 
 pub use modules::*;
 

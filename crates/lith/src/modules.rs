@@ -157,7 +157,10 @@ pub mod verity {
 /// Serving images by FUSE. Feature `fuse`, which is on by default.
 #[cfg(feature = "fuse")]
 pub mod mount {
-    pub use lith_fuse::{ImageFile, Mounted, Options, Unmounter, is_dead, unmount, watch};
+    pub use lith_fuse::{
+        Agent, Connection, Enforced, ImageFile, Mounted, Options, Sandbox, Unmounter, is_dead,
+        unmount, watch,
+    };
 }
 
 /// Images on web servers, in object stores and registries: a device that fetches ranges when they are read, and its cache on disk.

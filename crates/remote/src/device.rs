@@ -147,12 +147,12 @@ impl RemoteDevice {
     /// [`RemoteError`] if it isn't there any more, or a name in a registry is that of another image now.
     pub fn resume(address: &str, options: &Options, file: &Path) -> Result<Self, RemoteError> {
         let target = find(address, options)?;
-        let (pinned, place) = (target.pinned.clone(), target.address.to_string());
+        let (pinned, host) = (target.pinned.clone(), target.address.host().to_owned());
         let client = Client::new(target, options);
         let opened = reopen(file).map_err(|source| failed(file.to_owned(), source));
         let (store, version) = opened?;
         if pinned.is_some_and(|pinned| pinned != version) {
-            return Err(RemoteError::Changed { host: place });
+            return Err(RemoteError::Changed { host });
         }
         Ok(Self::start((client, version, store), None, options))
     }

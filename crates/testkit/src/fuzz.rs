@@ -9,6 +9,7 @@ use lith::{
     builder::{IndexForm, Options},
     delta::{self, Header},
     device::{FileDevice, MemoryDevice, ReadAt},
+    profile::{self, Profile},
     reader::{DataRange as ReaderRange, Image, Inode},
     source::{self, OnError, Source},
     tree::{Aspects, DataRange, Filesystem, InodeIndex, Kind},
@@ -20,8 +21,12 @@ use lith_codec::{
 };
 use lith_format::{
     addr::{BlockBits, La, Lcn},
+    bases::{encode_note, parse_note},
+    device_table::DeviceSlot,
     dirent::DirBlock,
     features::Incompat,
+    hot::find_hot_note,
+    provenance::{encode_provenance, find_provenance},
     zmap::{
         Anchors, HeaderContext, IndexError, IndexLayout, IndexMap, IndexSource, IndexTable,
         LclusterIndex, MapHeader, RecordSource, RecordTable,
@@ -34,7 +39,7 @@ use crate::{compare, golden, image, recipe};
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 12] = [
     ("reader_open_walk", reader_open_walk),
     ("tar_source", tar_source),
     ("squashfs_source", squashfs_source),
@@ -45,6 +50,8 @@ pub const TARGETS: [Target; 10] = [
     ("build_roundtrip", build_roundtrip),
     ("delta_apply", delta_apply),
     ("verity_device", verity_device),
+    ("notes", notes),
+    ("lists", lists),
 ];
 
 /// The most names that are read in one image.
@@ -94,6 +101,44 @@ pub fn verity_device(bytes: &[u8]) {
             }
         }
     }
+}
+
+/// Takes bytes as what surrounds a tree: notes in the head of an image, device tables, superblocks of hash trees.
+pub fn notes(bytes: &[u8]) {
+    let stretches = find_hot_note(bytes).unwrap_or_default();
+    assert!(stretches.iter().all(|stretch| stretch.start <= stretch.end), "{stretches:?}");
+    if let Some(text) = find_provenance(bytes) {
+        let note = encode_provenance(text, 0).expect("a text that was found is not too long");
+        assert_eq!(find_provenance(&note), Some(text));
+    }
+    let count = bytes.first().copied().unwrap_or_default().into();
+    if let Ok(Some(bases)) = parse_note(bytes, count) {
+        let again = parse_note(&encode_note(&bases), count);
+        assert_eq!(again.expect("a note of what was read"), Some(bases));
+    }
+    for wide in [false, true] {
+        let Ok(slots) = DeviceSlot::parse_all(bytes, count, wide) else { continue };
+        let mut table = Vec::new();
+        for slot in &slots {
+            slot.encode_into(wide, &mut table).expect("a slot that was read");
+        }
+        let again = DeviceSlot::parse_all(&table, count, wide).expect("slots that were read");
+        assert_eq!(format!("{again:?}"), format!("{slots:?}"));
+    }
+    if let Some(bytes) = bytes.first_chunk() {
+        let _ = lith::verity::Superblock::parse(bytes);
+    }
+}
+
+/// Takes bytes as the texts that name what is read first.
+pub fn lists(bytes: &[u8]) {
+    if let Ok(profile) = Profile::read(bytes) {
+        let text = profile.to_string();
+        let again = Profile::read(text.as_bytes()).expect("a profile that was written");
+        assert_eq!(again.to_string(), text);
+    }
+    let _ = profile::paths_of_list(bytes);
+    let _ = profile::priorities(bytes);
 }
 
 /// Opens an image and reads everything in it, up to a limit.

@@ -30,11 +30,19 @@ pub struct Identity {
     pub build_time: Option<Timestamp>,
     /// Whether the superblock has a checksum.
     pub checksum: bool,
+    /// How the image was made, for a note outside of the tree; see [`lith_format::provenance`].
+    pub provenance: Option<Vec<u8>>,
 }
 
 impl Default for Identity {
     fn default() -> Self {
-        Self { id: ImageId::FromContent, label: Vec::new(), build_time: None, checksum: true }
+        Self {
+            id: ImageId::FromContent,
+            label: Vec::new(),
+            build_time: None,
+            checksum: true,
+            provenance: None,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Defines [`Head`]: where the image's first bytes are, from the superblock to the first block of content.
 //!
 //! The superblock and its extension; the records of the algorithms; long prefixes of extended attributes, which are in
-//! reach there however large the image grows; the device table; the note on what is read first; shared extended attributes,
+//! reach there however large the image grows; the device table; the notes on what is read first and on how the image was made; shared extended attributes,
 //! if no id could refer to them after the content.
 
 use lith_format::{
@@ -11,6 +11,7 @@ use lith_format::{
     },
     device_table::DEVICE_SLOT_SIZE,
     hot::{HOT_NOTE_ALIGNMENT, HOT_NOTE_SIZE},
+    provenance::{PROVENANCE_ALIGNMENT, provenance_size},
     superblock::{EXT_SLOT_SIZE, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE},
 };
 
@@ -32,6 +33,8 @@ pub(crate) struct Head {
     pub(crate) shared_xattrs: Option<u64>,
     /// The note on what is read first, if something is.
     pub(crate) hot: Option<u64>,
+    /// The note on how the image was made, if it is requested.
+    pub(crate) provenance: Option<u64>,
     /// Whether the superblock alone does not state the parameters of the algorithms.
     pub(crate) has_configs: bool,
     /// The end of everything.
@@ -68,13 +71,19 @@ impl Head {
             if devices == 0 { prefixes_end } else { table + devices as u64 * slot + note };
         let hot = has_hot.then(|| devices_end.next_multiple_of(HOT_NOTE_ALIGNMENT as u64));
         let hot_end = hot.map_or(devices_end, |start| start + HOT_NOTE_SIZE as u64);
+        let text = options.identity.provenance.as_ref();
+        let provenance = text.map(|_text| hot_end.next_multiple_of(PROVENANCE_ALIGNMENT as u64));
+        let notes_end = match (provenance, text) {
+            (Some(start), Some(text)) => start + provenance_size(text.len()) as u64,
+            _ => hot_end,
+        };
         let is_early = is_far && options.compression.metabox.is_none();
-        let shared_xattrs = is_early.then(|| hot_end.next_multiple_of(4));
+        let shared_xattrs = is_early.then(|| notes_end.next_multiple_of(4));
         let end = match shared_xattrs {
             Some(start) => start + xattrs.shared_area.len() as u64,
-            None => hot_end,
+            None => notes_end,
         };
-        Self { prefixes, devices: table, shared_xattrs, hot, has_configs, end }
+        Self { prefixes, devices: table, shared_xattrs, hot, provenance, has_configs, end }
     }
 }
 

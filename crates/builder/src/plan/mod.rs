@@ -14,6 +14,7 @@ mod prefixes;
 mod times;
 mod xattrs;
 
+use lith_format::provenance::{MOST_TEXT, encode_provenance};
 use lith_tree::InodeIndex;
 
 pub use self::geometry::file_type;
@@ -69,6 +70,7 @@ pub(crate) fn plan<'a>(
     let xattrs = XattrPlan::new(tree, &order, options)?;
     let has_hot = !hot.ranges.is_empty() || first > 1;
     let head = Head::new(options, (input.known, has_hot), &xattrs, devices.len(), is_far);
+    check_provenance(options, &head)?;
     let plan = Plan {
         options,
         segment: segment_for(input, &order),
@@ -92,4 +94,19 @@ pub(crate) fn plan<'a>(
     geometry.check_symlinks()?;
     geometry.check_forms()?;
     Ok(plan)
+}
+
+/// Refuses a note on how the image was made that is too long, or would start where it isn't searched.
+fn check_provenance(options: &Options, head: &Head) -> Result<(), BuildError> {
+    let (Some(text), Some(start)) = (&options.identity.provenance, head.provenance) else {
+        return Ok(());
+    };
+    match encode_provenance(text, start) {
+        Some(_note) => Ok(()),
+        None => Err(BuildError::Option {
+            option: "the provenance",
+            found: format!("of {} bytes at byte {start}", text.len()),
+            expected: format!("at most {MOST_TEXT} bytes at the beginning of the image"),
+        }),
+    }
 }

@@ -6,6 +6,7 @@ use lith_format::{
     features::{Compat, Incompat},
     hot::encode_hot_note,
     inode::InodeForm,
+    provenance::encode_provenance,
     superblock::{SUPERBLOCK_POSITION, Superblock, checksum, checksummed_size},
 };
 use lith_tree::{InodeIndex, Timestamp};
@@ -29,6 +30,11 @@ pub(super) fn write(image: &Image<'_>) -> Result<(), BuildError> {
         0 => image.content,
         _ => Digest::of_file(&[image.content, Digest::of_piece(&devices)]),
     };
+    let provenance = options.identity.provenance.as_deref();
+    let content = match provenance {
+        Some(text) => Digest::of_file(&[content, Digest::of_piece(text)]),
+        None => content,
+    };
     let encoded = superblock(image, content).encode();
     let mut head = encoded.map_err(|error| unencodable(Unencodable::Superblock(error)))?;
     if plan.head.has_configs {
@@ -50,6 +56,9 @@ pub(super) fn write(image: &Image<'_>) -> Result<(), BuildError> {
     }
     if let Some(start) = plan.head.hot {
         append(start, &encode_hot_note(&hot::stretches(image)));
+    }
+    if let Some((start, text)) = plan.head.provenance.zip(provenance) {
+        append(start, &encode_provenance(text, start).expect("the plan refuses what is too long"));
     }
     let output = image.destination.image;
     let failed = |action| move |source| BuildError::Output { action, source };

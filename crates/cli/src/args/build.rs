@@ -1,12 +1,19 @@
 //! Defines the arguments of `lith build`, and maps them to a source, options and resources.
 
-use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf, sync::Arc};
+use std::{
+    ffi::OsString,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use clap::{ArgMatches, Args, Command, FromArgMatches, error::ErrorKind};
 use lith::{
     Adjust, Builder,
     bases::Search,
-    builder::{ChunkForm, Chunks, Compression, Fragments, IndexForm, Options, Preset, Rule},
+    builder::{
+        ChunkForm, Chunks, Compression, Fragments, ImageId, IndexForm, Options, Preset, Rule,
+    },
     codec::Compressor,
     format::addr::BlockBits,
     format::{
@@ -14,9 +21,12 @@ use lith::{
         kernel::{Capability, KernelVersion, Target},
     },
     profile::Hint,
+    provenance::Recipe,
     transform::Setting,
     verity::Protection,
 };
+
+use uuid::Uuid;
 
 use super::{
     attributes::{AttributeArguments, Tables},
@@ -24,6 +34,7 @@ use super::{
     extended, hints,
     order::{OrderArguments, named_files},
     protection::ProtectionArgs,
+    recipe::{self, Meaning},
     rule::RuleArgument,
     value::{self, Compressors, Metadata, Size},
 };
@@ -56,6 +67,8 @@ pub(crate) struct Build {
     /// What is read first.
     pub(crate) hints: Arc<[Hint]>,
     pub(crate) place: Place,
+    /// What the image records of all this, if it does.
+    pub(crate) recipe: Option<Recipe>,
     /// How the image is made, apart from what kind of image it is.
     pub(crate) work: Work,
     pub(crate) json: bool,
@@ -75,6 +88,8 @@ pub(crate) enum From {
 pub(crate) struct Place {
     /// Where in its file it starts.
     pub(crate) offset: u64,
+    /// The folder with the content of files.
+    pub(crate) objects: Option<PathBuf>,
     /// The file that chunks are written to instead.
     pub(crate) blob: Option<PathBuf>,
     /// How it is protected by a hash tree.
@@ -148,6 +163,11 @@ struct Arguments {
 
     #[command(flatten)]
     protection: ProtectionArgs,
+
+    /// Record in the image, outside of its tree, by what, with which options and of what it is made: for
+    /// `lith info --provenance` and `lith rebuild`. The source's content is read once more for its digest
+    #[arg(long, help_heading = "Integrity")]
+    provenance: bool,
 
     #[command(flatten)]
     work: WorkArguments,
@@ -233,6 +253,15 @@ struct DataArguments {
     #[arg(long, value_name = "FILE", requires = "chunk_size")]
     blob: Option<PathBuf>,
 
+    /// Store the content of files of more than 64 bytes in this folder, as objects that are named by their fs-verity digests, and
+    /// make an image that refers to them, as mkcomposefs does
+    #[arg(
+        long,
+        value_name = "OBJECTS",
+        conflicts_with_all = ["compress", "preset", "metadata", "chunk_size", "blob", "bases", "provenance"]
+    )]
+    composefs: Option<PathBuf>,
+
     #[arg(long = "xattr-prefix", value_name = "PREFIX", help = format!(
         "A prefix of xattr names to store once; for Linux {}, can be repeated",
         Capability::LongXattrPrefixes.since()
@@ -289,9 +318,16 @@ impl Args for Build {
 impl FromArgMatches for Build {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let arguments = Arguments::from_arg_matches(matches)?;
-        arguments.into_request().map_err(|problem| {
-            let mut command = Arguments::augment_args(Command::new("lith build"));
-            clap::Error::raw(ErrorKind::ValueValidation, problem).format(&mut command)
+        let command = || Arguments::augment_args(Command::new("lith build"));
+        let is_recorded = arguments.provenance;
+        let request = arguments.into_request().and_then(|mut build| {
+            if is_recorded {
+                build.recipe = Some(recipe::record(&build.meaning()?, &command(), matches)?);
+            }
+            Ok(build)
+        });
+        request.map_err(|problem| {
+            clap::Error::raw(ErrorKind::ValueValidation, problem).format(&mut command())
         })
     }
 
@@ -302,6 +338,45 @@ impl FromArgMatches for Build {
 }
 
 impl Build {
+    /// The build that an image records, of these sources and with these files that its options named.
+    pub(crate) fn again(
+        recipe: &Recipe,
+        (sources, files): (&[PathBuf], &[PathBuf]),
+        image: &Path,
+    ) -> Result<Self, String> {
+        if sources.len() != recipe.sources {
+            let Recipe { sources: expected, .. } = recipe;
+            return Err(format!("it was made of {expected} sources, not of {}", sources.len()));
+        }
+        let mut words = recipe::words(recipe, files)?;
+        words.push("--".into());
+        words.extend(sources.iter().map(|path| path.as_os_str().to_owned()));
+        words.push(image.as_os_str().to_owned());
+        let command = Self::augment_args(Command::new("lith build"));
+        let matches = command.try_get_matches_from(words).map_err(|error| error.to_string())?;
+        Self::from_arg_matches(&matches).map_err(|error| error.to_string())
+    }
+
+    /// What the arguments mean here and now. A random UUID is chosen.
+    fn meaning(&mut self) -> Result<Meaning, String> {
+        if self.place.blob.is_some() {
+            return Err("--provenance describes one file: it has no meaning with --blob".into());
+        }
+        let id = &mut self.options.identity.id;
+        if *id == ImageId::Random {
+            *id = ImageId::Fixed(*Uuid::new_v4().as_bytes());
+        }
+        let uuid = match *id {
+            ImageId::Fixed(uuid) => Some(Uuid::from_bytes(uuid)),
+            _ => None,
+        };
+        let sources = match &self.from {
+            From::Layers(paths) => paths.len(),
+            From::Manifest(..) => 1,
+        };
+        Ok(Meaning { sources, adjust: self.adjust, kernel: self.options.kernel, uuid })
+    }
+
     /// The build that is requested.
     pub(crate) fn builder(&self) -> Builder<'static> {
         let (options, content) = (self.options.clone(), self.content.clone());
@@ -320,6 +395,14 @@ impl Build {
         let builder = self.settings.iter().cloned().fold(builder, Builder::set);
         let builder = match &self.place.blob {
             Some(blob) => builder.blob(blob),
+            None => builder,
+        };
+        let builder = match &self.place.objects {
+            Some(objects) => builder.composefs(objects),
+            None => builder,
+        };
+        let builder = match &self.recipe {
+            Some(recipe) => builder.provenance(recipe.clone()),
             None => builder,
         };
         let builder = match &self.place.protection {
@@ -346,6 +429,9 @@ impl Build {
 impl Arguments {
     /// The request, or the reason why the arguments don't go together.
     fn into_request(mut self) -> Result<Build, String> {
+        if self.data.composefs.is_some() {
+            self.data.compress = Some(Compressors(Vec::new()));
+        }
         if let Some(cold) = self.order.cold.take() {
             let (compressors, pcluster) = cold.into_parts();
             self.data.compress = Some(Compressors(compressors));
@@ -373,9 +459,11 @@ impl Arguments {
             settings: self.attributes.settings,
             place: Place {
                 offset: self.data.offset.0,
+                objects: self.data.composefs,
                 blob: self.data.blob,
                 protection: self.protection.protection(None)?,
             },
+            recipe: None,
             work: self.work.work()?,
             json: self.work.json,
         })

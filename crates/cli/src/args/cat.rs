@@ -1,7 +1,7 @@
 //! Defines the arguments of `lith cat`.
 
 use super::{
-    common::{self, ImageArgs, SalvageArgs},
+    common::{self, ImageArgs, ObjectsArgs, SalvageArgs},
     paths::PathArgs,
 };
 
@@ -23,6 +23,9 @@ Examples:
 pub(crate) struct Cat {
     #[command(flatten)]
     pub(crate) image: ImageArgs,
+
+    #[command(flatten)]
+    pub(crate) objects: ObjectsArgs,
 
     #[command(flatten)]
     pub(crate) paths: PathArgs,

@@ -55,6 +55,14 @@ impl DeviceArgs {
     }
 }
 
+/// Where the content of files is that an image of composefs refers to.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct ObjectsArgs {
+    /// Take the content of files from this folder of objects, as an image of composefs refers to it; their digests are verified
+    #[arg(long, value_name = "DIR", visible_alias = "composefs")]
+    pub(crate) objects: Option<PathBuf>,
+}
+
 /// What happens if the image is damaged.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct SalvageArgs {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use lith::export::{Existing, ExtractOptions, Owners};
 
 use super::{
-    common::{self, ImageArgs, SalvageArgs, WorkersArgs},
+    common::{self, ImageArgs, ObjectsArgs, SalvageArgs, WorkersArgs},
     paths::PathArgs,
     value,
 };
@@ -33,6 +33,9 @@ Examples:
 pub(crate) struct Extract {
     #[command(flatten)]
     pub(crate) image: ImageArgs,
+
+    #[command(flatten)]
+    pub(crate) objects: ObjectsArgs,
 
     #[command(flatten)]
     pub(crate) paths: PathArgs,

@@ -13,6 +13,7 @@ Examples:
   lith info image.erofs
   lith info --superblock image.erofs     the superblock only: fast
   lith info --all --presets image.erofs  all, with sizes for other presets
+  lith info --provenance image.erofs     how it was made, if it records that
   lith info --json image.erofs | jq -r .kernel.oldest"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
@@ -35,6 +36,10 @@ pub(crate) struct Info {
     /// Estimate the size of the image with each preset by building a sample; takes several seconds
     #[arg(long, conflicts_with = "superblock")]
     pub(crate) presets: bool,
+
+    /// Print only by what, with which options and of what it was made, if it records that
+    #[arg(long, conflicts_with_all = ["superblock", "all", "presets"])]
+    pub(crate) provenance: bool,
 
     /// Print one JSON object
     #[arg(long)]

@@ -3,7 +3,7 @@
 use clap::ArgAction;
 
 use super::{
-    common::{self, ImageArgs},
+    common::{self, ImageArgs, ObjectsArgs},
     paths::PathArgs,
 };
 
@@ -29,6 +29,9 @@ Examples:
 pub(crate) struct Ls {
     #[command(flatten)]
     pub(crate) image: ImageArgs,
+
+    #[command(flatten)]
+    pub(crate) objects: ObjectsArgs,
 
     #[command(flatten)]
     pub(crate) paths: PathArgs,

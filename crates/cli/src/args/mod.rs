@@ -35,6 +35,8 @@ pub(crate) mod profile;
 pub(crate) mod protection;
 #[cfg(feature = "remote")]
 pub(crate) mod push;
+pub(crate) mod rebuild;
+mod recipe;
 pub(crate) mod record;
 pub(crate) mod remote;
 pub(crate) mod report;
@@ -106,6 +108,7 @@ pub(crate) enum Verb {
     Profile(profile::Profile),
     Check(check::Check),
     Info(info::Info),
+    Rebuild(rebuild::Rebuild),
     Report(report::Report),
     Map(map::Map),
     Diff(diff::Diff),

@@ -139,6 +139,10 @@ pub(crate) struct Mount {
     /// The file of the cache that they fill
     #[arg(long, hide = true)]
     pub(crate) object: Option<PathBuf>,
+    /// Let the FUSE server keep all rights of its user: without this option it can open nothing but the image once it is
+    /// mounted, and use only the system calls that serving takes
+    #[arg(long, conflicts_with = "kernel")]
+    pub(crate) no_sandbox: bool,
 
     /// Print who mounts it as JSON: docs/json.md
     #[arg(long, conflicts_with = "foreground")]
@@ -147,6 +151,10 @@ pub(crate) struct Mount {
     /// Don't print who mounts it.
     #[arg(skip)]
     pub(crate) quiet: bool,
+
+    /// Print which parts of the sandbox the kernel lacks.
+    #[arg(skip)]
+    pub(crate) verbose: bool,
 }
 
 /// The default of `--cache`.
@@ -253,8 +261,10 @@ impl Mount {
             inode: None,
             has_metadata: false,
             object: None,
+            no_sandbox: false,
             json: false,
             quiet: false,
+            verbose: false,
         }
     }
 
@@ -330,6 +340,12 @@ impl Mount {
         }
         if self.image.remote.no_cache {
             arguments.push("--no-cache".into());
+        }
+        if self.no_sandbox {
+            arguments.push("--no-sandbox".into());
+        }
+        if self.verbose {
+            arguments.push("--verbose".into());
         }
         if self.image.ignore_checksum {
             arguments.push("--ignore-checksum".into());

@@ -35,6 +35,10 @@ pub(crate) struct Record {
     #[arg(long, requires = "image")]
     pub(crate) fuse: bool,
 
+    /// Let the FUSE server keep all rights of its user, as `lith mount` does with this option
+    #[arg(long, requires = "image")]
+    pub(crate) no_sandbox: bool,
+
     /// Byte offset of the image within its file
     #[arg(long, value_name = "BYTES", default_value = "0", hide_default_value = true)]
     pub(crate) offset: Size,

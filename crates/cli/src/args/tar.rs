@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use lith::export::MemberOrder;
 
 use super::{
-    common::{self, ImageArgs, SalvageArgs},
+    common::{self, ImageArgs, ObjectsArgs, SalvageArgs},
     paths::PathArgs,
     stream::StreamCompression,
 };
@@ -29,6 +29,9 @@ Examples:
 pub(crate) struct Tar {
     #[command(flatten)]
     pub(crate) image: ImageArgs,
+
+    #[command(flatten)]
+    pub(crate) objects: ObjectsArgs,
 
     #[command(flatten)]
     pub(crate) paths: PathArgs,

@@ -17,6 +17,7 @@ pub(crate) mod info;
 pub(crate) mod json;
 pub(crate) mod notes;
 pub(crate) mod progress;
+pub(crate) mod provenance;
 pub(crate) mod signals;
 pub(crate) mod skips;
 pub(crate) mod target;

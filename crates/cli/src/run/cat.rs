@@ -23,7 +23,7 @@ use crate::{
 const READ: u64 = 4 << 20;
 
 pub(crate) fn run(request: &Cat) -> anyhow::Result<Outcome> {
-    match trees::open_any(&request.image, request.salvage.on_error())? {
+    match trees::open_any(&request.image, &request.objects, request.salvage.on_error())? {
         Opened::Image(subject) => print_all(request, &*subject),
         Opened::Tree(subject) => print_all(request, &subject),
     }

@@ -29,7 +29,7 @@ use crate::{
 
 pub(crate) fn run(request: &Extract, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let on_error = request.salvage.on_error();
-    let opened = trees::open_any(&request.image, on_error)?;
+    let opened = trees::open_any(&request.image, &request.objects, on_error)?;
     if request.digests {
         digests::require(&opened, request.workers.count())?;
     }

@@ -4,7 +4,8 @@ use std::{env, io::Write, sync::Arc};
 
 use lith_report::{Facts, Options, Summary, census, gather};
 
-use lith::reader::read_superblock;
+use anyhow::Context;
+use lith::{provenance::Provenance, reader::read_superblock};
 
 use super::{
     presets,
@@ -15,12 +16,17 @@ use crate::{
     exit::Outcome,
     output::{
         self,
+        error::Place,
         info::{facts_text, superblock_text},
         json,
+        provenance::provenance_text,
     },
 };
 
 pub(crate) fn run(request: &Info) -> anyhow::Result<Outcome> {
+    if request.provenance {
+        return provenance(request);
+    }
     let subject = match Subject::open(&request.image) {
         Ok(subject) => subject,
         Err(error) => return Err(tell_superblock(request, error)),
@@ -42,6 +48,20 @@ pub(crate) fn run(request: &Info) -> anyhow::Result<Outcome> {
         json::write_pretty(&mut output, &facts)?;
     } else {
         facts_text(&mut output, &facts)?;
+    }
+    output::finish(output)
+}
+
+/// Prints how an image was made.
+fn provenance(request: &Info) -> anyhow::Result<Outcome> {
+    let devices = subject::devices(&request.image)?;
+    let found = Provenance::read(devices.first().context("an image has a device")?);
+    let found = found.with_context(|| Place(&request.image.image).to_string())?;
+    let mut output = output::stdout()?;
+    if request.json {
+        json::write_pretty(&mut output, &found)?;
+    } else {
+        provenance_text(&mut output, &found)?;
     }
     output::finish(output)
 }

@@ -24,7 +24,7 @@ use crate::{
 };
 
 pub(crate) fn run(request: &Ls) -> anyhow::Result<Outcome> {
-    match trees::open_any(&request.image, OnError::Fail)? {
+    match trees::open_any(&request.image, &request.objects, OnError::Fail)? {
         Opened::Image(subject) => list(request, &*subject),
         Opened::Tree(subject) => list(request, &subject),
     }

@@ -32,6 +32,7 @@ pub(crate) mod profile;
 pub(crate) mod pull;
 #[cfg(feature = "remote")]
 pub(crate) mod push;
+pub(crate) mod rebuild;
 pub(crate) mod record;
 mod remote;
 pub(crate) mod report;

@@ -15,7 +15,7 @@ use lith::{
     profile::{Access, FolderWatch, ImageWatch, Locations, Profile},
     reader::{Image, Options},
 };
-use lith_fuse::{Mounted, Watch};
+use lith_fuse::{Mounted, Sandbox, Watch};
 use lith_report::number::{Bytes, Count};
 use rustix::mount::{UnmountFlags, mount_bind, unmount};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -174,8 +174,14 @@ fn by_fuse(
     let mounted = Mounted::watched(Arc::new(image), &folder.path, &options, watch);
     let mounted = mounted.with_context(|| format!("{}: cannot mount", Place(&folder.path)))?;
     let unmounter = mounted.unmounter();
-    let server = thread::Builder::new().name("server".to_owned());
-    let server = server.spawn(move || mounted.serve())?;
+    let (server, is_free) = (thread::Builder::new().name("server".to_owned()), request.no_sandbox);
+    let server = server.spawn(move || {
+        // Only this thread and those that it starts: the command needs what it needs.
+        if !is_free {
+            Sandbox::default().enter_thread()?;
+        }
+        mounted.serve()
+    })?;
     let status = command(request, &folder.path).status().context("cannot run the command");
     let end = unmounter.unmount().or_else(|_busy| unmounter.detach());
     end.with_context(|| format!("{}: cannot unmount", Place(&folder.path)))?;

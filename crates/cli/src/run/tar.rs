@@ -31,7 +31,7 @@ pub(crate) fn run(request: &Tar, messages: MessageArgs) -> anyhow::Result<Outcom
     }
     let compression = compression(request, path)?;
     let on_error = request.salvage.on_error();
-    let opened = trees::open_any(&request.image, on_error)?;
+    let opened = trees::open_any(&request.image, &request.objects, on_error)?;
     if request.digests {
         digests::require(&opened, args::workers(None))?;
     }

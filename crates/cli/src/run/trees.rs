@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc};
 use anyhow::Context;
 use lith::{
     bases::Search,
+    composefs,
     export::Selection,
     reader::{self, Image},
     source::{self, OnError, Options, Source},
@@ -18,7 +19,11 @@ use super::{
     volume::Volume,
 };
 use crate::{
-    args::{common::ImageArgs, location::Location, paths::PathArgs},
+    args::{
+        common::{ImageArgs, ObjectsArgs},
+        location::Location,
+        paths::PathArgs,
+    },
     output::{address::is_address, error::Place},
 };
 
@@ -75,7 +80,23 @@ pub(crate) enum Opened<'a> {
 }
 
 /// Opens the image, archive or SquashFS image that the arguments name.
-pub(crate) fn open_any(args: &ImageArgs, on_error: OnError) -> anyhow::Result<Opened<'_>> {
+pub(crate) fn open_any<'a>(
+    args: &'a ImageArgs,
+    objects: &ObjectsArgs,
+    on_error: OnError,
+) -> anyhow::Result<Opened<'a>> {
+    let opened = open_alone(args, on_error)?;
+    let Some(objects) = &objects.objects else { return Ok(opened) };
+    let path = args.image.as_path();
+    let source = match opened {
+        Opened::Image(subject) => of_image(*subject, on_error)?,
+        Opened::Tree(_) => anyhow::bail!("{}: only an EROFS image has objects", Place(path)),
+    };
+    Ok(Opened::Tree(TreeSubject { source: composefs::unpack(source, objects), path }))
+}
+
+/// The same without further objects.
+fn open_alone(args: &ImageArgs, on_error: OnError) -> anyhow::Result<Opened<'_>> {
     let location = args.location();
     let Location { path, offset, ref search, .. } = location;
     let as_image = |devices| {

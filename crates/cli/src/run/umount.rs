@@ -11,7 +11,7 @@ pub(crate) fn run(request: &Umount) -> anyhow::Result<Outcome> {
     let unmounted = if request.when_dead {
         // As for the server, whose watcher this is.
         let _ = rustix::thread::set_name(c"lith");
-        lith_fuse::watch(io::stdin(), directory)
+        lith_fuse::watch(io::stdin(), io::stdout(), directory)
     } else {
         lith_fuse::unmount(directory, request.lazy)
     };

@@ -27,7 +27,7 @@ use super::{
     staged::{Staged, temporary_directory},
     unmatched::unmatched_rules,
 };
-use crate::Error;
+use crate::{Error, composefs, provenance::Recipe};
 
 /// A finished image.
 #[derive(Debug)]
@@ -130,6 +130,8 @@ impl<'a> Builder<'a> {
             force: false,
             on_error: OnError::default(),
             strict: false,
+            objects: None,
+            recipe: None,
             verify: true,
             workers: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
             memory: Self::DEFAULT_MEMORY,
@@ -263,6 +265,20 @@ impl<'a> Builder<'a> {
         self
     }
 
+    /// Stores the content of files in the folder `objects`, each named by its fs-verity digest, and makes an image that refers to
+    /// them, as composefs does: overlayfs of Linux puts both together.
+    pub fn composefs(mut self, objects: impl Into<PathBuf>) -> Self {
+        self.job.objects = Some(objects.into());
+        self
+    }
+
+    /// Records in the image by what, with these options and of what it is made: see [`Provenance`](crate::provenance). To
+    /// compute the digest, the content of the source is read once more.
+    pub fn provenance(mut self, recipe: Recipe) -> Self {
+        self.job.recipe = Some(recipe);
+        self
+    }
+
     /// Stores the image in an order: what is read first comes first. Paths that the source lacks are ignored, see
     /// [`Built::missing`].
     pub fn hints(mut self, hints: impl Into<Arc<[Hint]>>) -> Self {
@@ -383,6 +399,9 @@ impl<'a> Builder<'a> {
         unmatched.extend(unmatched_rules(&source.tree, &options.compression.rules));
         if job.strict && !unmatched.is_empty() {
             return Err(Error::Unmatched(unmatched));
+        }
+        if let Some(objects) = &job.objects {
+            source = composefs::pack(source, objects, job.workers)?;
         }
         let missing = Hot::new(&job.hints, &source.tree).missing;
         let mut notes = std::mem::take(&mut source.notes);

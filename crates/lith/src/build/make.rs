@@ -1,9 +1,11 @@
 //! Builds an image beside its path, verifies it, and only then names it.
 
 use std::{
+    borrow::Cow,
     fs::File,
     io, iter,
     num::NonZeroUsize,
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -25,7 +27,10 @@ use super::{
     unreadable::{Trial, leave_out, unreadable},
     verify::{Verification, verify},
 };
-use crate::Error;
+use crate::{
+    Error, composefs,
+    provenance::{Provenance, Recipe},
+};
 
 /// How an image is made, apart from what kind of image it is.
 pub(crate) struct Job<'a> {
@@ -41,6 +46,10 @@ pub(crate) struct Job<'a> {
     pub(crate) role: Role,
     /// What is read first.
     pub(crate) hints: Arc<[Hint]>,
+    /// The folder of objects that hold the content of files.
+    pub(crate) objects: Option<PathBuf>,
+    /// What the image records of how it is made, if it does.
+    pub(crate) recipe: Option<Recipe>,
     /// Whether a pattern that matches nothing is an error.
     pub(crate) strict: bool,
     /// The file that chunks are written to instead of the image.
@@ -99,12 +108,16 @@ pub(crate) fn make(
     let protected = job.protection.as_ref().map(|protection| Protected::create(protection, path));
     let protected = protected.transpose()?;
     let referred = Referred { bases: &bases, known: &known };
-    let mut making = Making { path, options, job, referred, staged, blob, protected };
+    let mut making = Making { path, job, referred, staged, blob, protected };
     let mut left_out = Vec::new();
     let (made, written) = loop {
         making.start().map_err(failed("keep the beginning of"))?;
-        let recorded = record(source, options, job.workers);
-        match recorded.and_then(|()| making.attempt(source.filesystem())) {
+        // The attribute with digests isn't listed, and so no part of the provenance.
+        let options = with_provenance(source.filesystem(), options, job).and_then(|options| {
+            record(source, &options, job.workers)?;
+            Ok(options)
+        });
+        match options.and_then(|options| making.attempt(source.filesystem(), &options)) {
             Err(Error::Build(BuildError::Content(error))) => {
                 left_out.extend(without_unreadable(source, error, job)?);
             }
@@ -139,6 +152,19 @@ fn record(source: &mut Source, options: &Options, workers: NonZeroUsize) -> Resu
         .map_err(|error| BuildError::Content(error).into())
 }
 
+/// The options, with what the image is to record of how it is made.
+fn with_provenance<'o>(
+    fs: Filesystem<'_>,
+    options: &'o Options,
+    job: &Job<'_>,
+) -> Result<Cow<'o, Options>, Error> {
+    let Some(recipe) = &job.recipe else { return Ok(Cow::Borrowed(options)) };
+    let provenance = Provenance::new(recipe.clone(), fs);
+    let text = provenance.map_err(BuildError::Content)?.to_text();
+    let recorded = |options: &mut Options| options.identity.provenance = Some(text);
+    Ok(Cow::Owned(options.clone().with(recorded)))
+}
+
 /// Leaves out all files that can't be read, of which `error` is about one; or fails with all of them.
 fn without_unreadable(
     source: &mut Source,
@@ -165,7 +191,6 @@ struct Referred<'a> {
 /// What an image is made in, and how.
 struct Making<'a> {
     path: &'a Path,
-    options: &'a Options,
     job: &'a Job<'a>,
     referred: Referred<'a>,
     staged: Staged,
@@ -183,8 +208,13 @@ impl Making<'_> {
     }
 
     /// Builds the image and compares it with its source. Also returns whether it is on the disk.
-    fn attempt(&self, fs: Filesystem<'_>) -> Result<(Made, io::Result<()>), Error> {
-        let Self { options, job, staged, referred, .. } = self;
+    fn attempt(
+        &self,
+        fs: Filesystem<'_>,
+        options: &Options,
+    ) -> Result<(Made, io::Result<()>), Error> {
+        let Self { job, staged, referred, .. } = self;
+        let failed = |action| move |source| target(self.path, action, source);
         let temporary = temporary_directory(self.path);
         let mut context = Context::new(&temporary);
         (context.workers, context.memory) = (job.workers, job.memory);
@@ -197,6 +227,10 @@ impl Making<'_> {
             let input = Input::from(fs).with_known(referred.known).with_order(&order);
             let built = lith_builder::build(input, output, options, &context)?;
             let bytes = built.report.image_bytes;
+            if job.objects.is_some() {
+                let written = staged.file().write_all_at(&composefs::HEADER, job.offset);
+                written.map_err(failed("write"))?;
+            }
             let tree = self.protected.as_ref();
             let tree = tree.map(|tree| tree.write((staged.file(), job.offset, bytes), job.workers));
             let tree = tree.transpose()?;

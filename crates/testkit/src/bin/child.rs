@@ -8,6 +8,7 @@
 //! lith-test-child rules LEVELS IMAGE
 //! lith-test-child plant FOLDER
 //! lith-test-child hostile IMAGE FIRST-SEED COUNT FOLDER
+//! lith-test-child sandbox FOLDER read|write|start|connect|unmount|thread PATH
 //! lith-test-child guest
 //! ```
 //!
@@ -20,11 +21,20 @@
     reason = "a helper that fails is a test that fails, and should say so at once"
 )]
 
-use std::{env, error::Error, fs, path::Path, process::ExitCode};
+use std::{
+    env,
+    error::Error,
+    fs,
+    net::TcpStream,
+    path::Path,
+    process::{Command, ExitCode},
+    thread,
+};
 
 use lith::{
     builder::{Compression, Options},
     codec::Compressor,
+    mount::Sandbox,
     source::{self, Source},
     tree::{Contents, Tree},
 };
@@ -33,6 +43,7 @@ use lith_testkit::{
     nasty::{self, Nasty},
     rules, synthetic,
 };
+use rustix::io::Errno;
 
 fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
@@ -70,6 +81,15 @@ fn main() -> ExitCode {
             hostile::try_all(&fs::read(image).unwrap(), first..first + count, Path::new(folder));
             Ok(())
         }
+        ["sandbox", folder, what, path] => {
+            let mut sandbox = Sandbox::default();
+            sandbox.read.push(folder.into());
+            let entered = sandbox.enter().unwrap();
+            let result =
+                if entered.files { attempt(what, path) } else { Err("no Landlock".into()) };
+            println!("{}", result.err().unwrap_or_else(|| "done".into()));
+            return ExitCode::SUCCESS;
+        }
         ["guest"] => {
             guest::run();
             Ok(())
@@ -82,6 +102,24 @@ fn main() -> ExitCode {
     }
     println!("{}", peak());
     ExitCode::SUCCESS
+}
+
+/// Tries something that a sandbox may not allow, and returns the name of the error.
+fn attempt(what: &str, path: &str) -> Result<(), String> {
+    let result = match what {
+        "read" => fs::File::open(path).map(drop),
+        "write" => fs::File::options().write(true).open(path).map(drop),
+        "start" => Command::new(path).status().map(drop),
+        "connect" => TcpStream::connect(path).map(drop),
+        "unmount" => lith::mount::unmount(Path::new(path), false),
+        "thread" => thread::Builder::new().spawn(|| ()).map(|thread| thread.join().unwrap()),
+        _ => panic!("unknown attempt: {what}"),
+    };
+    result.map_err(|error| match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::ACCESS) => "EACCES".to_owned(),
+        Some(Errno::PERM) => "EPERM".to_owned(),
+        _ => error.to_string(),
+    })
 }
 
 fn build_directory(source: &str, image: &str, rest: &[&str]) -> Result<(), Box<dyn Error>> {

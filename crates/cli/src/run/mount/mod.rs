@@ -2,6 +2,7 @@
 
 #[cfg(feature = "remote")]
 mod cached;
+mod confine;
 mod daemon;
 pub(super) mod kernel;
 mod memory;

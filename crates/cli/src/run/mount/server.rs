@@ -6,7 +6,7 @@ use std::{
     io::{self, Write},
     os::unix::{fs::FileExt, process::CommandExt},
     path::Path,
-    process::{ChildStdin, Command, Stdio},
+    process::{Command, Stdio},
     sync::Arc,
     thread,
     time::Duration,
@@ -17,14 +17,14 @@ use lith::{
     profile::Locations,
     reader::{Image, Limits, Options},
 };
-use lith_fuse::{Mounted, Unmounter, Watch};
+use lith_fuse::{Agent, Connection, Mounted, Unmounter, Watch};
 use rustix::mount::MountFlags;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1},
     iterator::Signals,
 };
 
-use super::prefetch;
+use super::{confine, prefetch};
 use crate::{
     args::mount::{DecodeWay, Mount, Settings},
     exit::{self, Outcome},
@@ -36,36 +36,51 @@ use crate::{
 };
 
 /// Mounts an image and serves it until it is unmounted.
+///
+/// The mount is made, and what must be open is opened, before the process gives up the right to; the image is opened after that.
 pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcome> {
     // As this file was executed by another name, ps(1) and pgrep(1) would show that.
     rustix::thread::set_name(c"lith")?;
-    let image = Arc::new(open(request, settings)?);
-    let files = Files {
-        stats: StatsFile::create(request.stats.as_deref(), &image)?,
-        record: request
-            .record
-            .as_deref()
-            .map(|path| RecordFile::create(path, &image))
-            .transpose()?,
-    };
+    let (stats, record) = (create(request.stats.as_deref())?, create(request.record.as_deref())?);
+    let null = File::options().read(true).write(true).open("/dev/null")?;
     let (directory, options) = (&request.directory, options(request, settings));
-    let mounted = match &files.record {
-        Some(record) => {
-            Mounted::watched(image, directory, &options, Arc::clone(&record.log) as Arc<dyn Watch>)
-        }
-        None => Mounted::new(image, directory, &options),
-    };
-    let mounted =
-        mounted.with_context(|| format!("{}: cannot mount", Place(&request.directory)))?;
+    let mut sandbox = confine::sandbox(request, settings);
+    // What is below the mount point can't be opened once there is a mount on it.
+    let opens_first = confine::remove_below(&mut sandbox, directory) || request.no_sandbox;
+    let early = opens_first.then(|| open(request, settings)).transpose()?;
+    let connection = Connection::open(directory, &options);
+    let mut connection =
+        connection.with_context(|| format!("{}: cannot mount", Place(directory)))?;
     // Without a watcher, the mount of a killed server stays, and each access to it fails with ENOTCONN.
-    let _watcher = watcher(mounted.directory());
+    let agent = watcher(connection.directory());
+    if let Some(agent) = agent {
+        connection.unmount_by(agent);
+        if !request.no_sandbox {
+            let entered = confine::enter(&sandbox, request);
+            entered.inspect_err(|_failed| drop(connection.unmounter().detach()))?;
+        }
+    } else if !request.no_sandbox {
+        drop(connection.unmounter().detach());
+        anyhow::bail!("cannot start the process that unmounts; --no-sandbox needs none");
+    }
+    let image = early.map_or_else(|| open(request, settings), Ok).map(Arc::new);
+    let opened = image.and_then(|image| Ok((Files::new((stats, record), &image)?, image)));
+    let (files, image) = opened.inspect_err(|_| drop(connection.unmounter().detach()))?;
+    let watch = files.record.as_ref().map(|record| Arc::clone(&record.log) as Arc<dyn Watch>);
+    let mounted = Mounted::on(connection, (image, watch), &options);
+    let mounted = mounted.with_context(|| format!("{}: cannot mount", Place(directory)))?;
     obey_signals(mounted.unmounter(), files.clone())?;
     if request.server {
-        leave_terminal()?;
+        leave_terminal(&null)?;
     }
     mounted.serve()?;
     files.write();
     Ok(Outcome::Success)
+}
+
+fn create(path: Option<&Path>) -> anyhow::Result<Option<File>> {
+    let file = path.map(|path| File::create(path).with_context(|| Place(path).to_string()));
+    file.transpose()
 }
 
 /// The files that are written at the end.
@@ -76,6 +91,16 @@ struct Files {
 }
 
 impl Files {
+    /// Files that are open already.
+    fn new(
+        (stats, record): (Option<File>, Option<File>),
+        image: &Arc<Image>,
+    ) -> anyhow::Result<Self> {
+        let record = record.map(|file| RecordFile::new(file, image)).transpose()?;
+        let stats = StatsFile { image: Arc::clone(image), file: stats.map(Arc::new) };
+        Ok(Self { stats, record })
+    }
+
     fn write(&self) {
         self.stats.write();
         if let Some(record) = &self.record {
@@ -98,8 +123,7 @@ struct RecordFile {
 }
 
 impl RecordFile {
-    fn create(path: &Path, image: &Image) -> anyhow::Result<Self> {
-        let file = File::create(path).with_context(|| Place(path).to_string())?;
+    fn new(file: File, image: &Image) -> anyhow::Result<Self> {
         let locations = Locations::new(image).context("cannot list the image")?;
         Ok(Self { log: Arc::new(Log::new(locations)), file: Arc::new(file) })
     }
@@ -113,11 +137,6 @@ struct StatsFile {
 }
 
 impl StatsFile {
-    fn create(path: Option<&Path>, image: &Arc<Image>) -> anyhow::Result<Self> {
-        let file = path.map(|path| File::create(path).with_context(|| Place(path).to_string()));
-        Ok(Self { image: Arc::clone(image), file: file.transpose()?.map(Arc::new) })
-    }
-
     /// Replaces the content of the file. An error is ignored: serving is more important.
     fn write(&self) {
         if let Some(file) = &self.file {
@@ -181,14 +200,14 @@ fn options(request: &Mount, settings: &Settings) -> lith_fuse::Options {
     options
 }
 
-/// Starts a process that unmounts if this one is killed: it waits until its standard input, which is returned, is closed.
-fn watcher(directory: &Path) -> Option<ChildStdin> {
+/// Starts a process that unmounts on request, and if this one is killed: then its standard input is closed.
+fn watcher(directory: &Path) -> Option<Agent> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("lith").args(["umount", "--when-dead", "--"]).arg(directory).current_dir("/");
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     // A signal to the server's process group must not end the watcher.
     command.process_group(0);
-    command.spawn().ok()?.stdin
+    Agent::new(&mut command.spawn().ok()?)
 }
 
 /// Unmounts on a signal, but for SIGUSR1, which writes statistics. A mount in use is detached, because the sender wants
@@ -211,15 +230,14 @@ fn obey_signals(unmounter: Unmounter, files: Files) -> io::Result<()> {
 }
 
 /// Reports the mount to the parent process, then leaves the terminal and the working directory.
-pub(super) fn leave_terminal() -> anyhow::Result<()> {
+pub(super) fn leave_terminal(null: &File) -> anyhow::Result<()> {
     env::set_current_dir("/")?;
     rustix::process::setsid()?;
     let mut stdout = io::stdout();
     stdout.write_all(b"\n")?;
     stdout.flush()?;
-    let null = File::options().read(true).write(true).open("/dev/null")?;
-    rustix::stdio::dup2_stdin(&null)?;
-    rustix::stdio::dup2_stdout(&null)?;
-    rustix::stdio::dup2_stderr(&null)?;
+    rustix::stdio::dup2_stdin(null)?;
+    rustix::stdio::dup2_stdout(null)?;
+    rustix::stdio::dup2_stderr(null)?;
     Ok(())
 }

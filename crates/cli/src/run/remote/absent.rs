@@ -1,6 +1,9 @@
 //! What a program without this feature says about addresses.
 
-use std::{ops::Range, path::Path};
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 use lith::{device::ReadAt, source};
 
@@ -20,3 +23,7 @@ pub(in crate::run) fn change(_keep: &Keep) -> anyhow::Result<impl FnOnce(&mut so
 }
 
 pub(in crate::run) fn read_ahead(_path: &Path, _offset: u64, _ranges: Vec<Range<u64>>) {}
+
+pub(in crate::run) fn folders(_keep: &Keep) -> Vec<PathBuf> {
+    Vec::new()
+}

@@ -1,8 +1,9 @@
 //! Opens images on servers, each once.
 
 use std::{
-    env, io,
+    env, fs, io,
     ops::Range,
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, Weak},
 };
@@ -154,6 +155,20 @@ pub(in crate::run) fn cache(folder: Option<&Path>) -> anyhow::Result<Cache> {
         Err(_) => LIMIT,
     };
     Ok(Cache::new(folder, limit))
+}
+
+/// Where a device keeps what it fetches: the folder of the cache, which is made, and that of temporary files.
+pub(in crate::run) fn folders(keep: &Keep) -> Vec<PathBuf> {
+    let cache = match keep {
+        Keep::Nowhere => None,
+        Keep::Folder(folder) => Some(folder.clone()),
+        Keep::Usual => usual_folder(),
+    };
+    if let Some(folder) = &cache {
+        // If this fails, so does the cache, which says why.
+        let _ = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    }
+    cache.into_iter().chain([env::temp_dir()]).collect()
 }
 
 fn usual_folder() -> Option<PathBuf> {

@@ -69,6 +69,17 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// The process that serves a mount.
+pub(crate) fn server_pid(at: &MountPoint) -> Option<u32> {
+    let end = format!("\0{}\0", at.path().display());
+    let find = |process: fs::DirEntry| {
+        let line = fs::read_to_string(process.path().join("cmdline")).ok()?;
+        let is_server = line.contains("\0--server\0") && line.ends_with(&end);
+        process.file_name().to_str()?.parse().ok().filter(|_pid| is_server)
+    };
+    fs::read_dir("/proc").unwrap().flatten().find_map(find)
+}
+
 /// The name of the server in the list of processes, and its command line, shortened.
 fn server_of(at: &MountPoint) -> Option<(String, String)> {
     let end = format!("\0{}\0", at.path().display());

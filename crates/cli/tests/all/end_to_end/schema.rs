@@ -122,6 +122,12 @@ fn all_json_conforms_to_its_schema() {
     let build = args!["build", "--json", "--verity", sample.src(), protected];
     assert_conform("build", &[json(build)]);
     assert_conform("verity", &[json(args!["verity", "info", "--json", protected])]);
+    let list = sample.path("list");
+    fs::write(&list, "/hello\n").unwrap();
+    let recorded = sample.path("recorded.erofs");
+    let options = args!["build", "-q", "--provenance", "-L", "x", "--order", list];
+    printed(options.into_iter().chain(args![sample.src(), recorded]));
+    assert_conform("provenance", &[json(args!["info", "--provenance", "--json", recorded])]);
     assert_conform("verity", &[json(args!["verity", "add", "--json", copy])]);
     assert_conform("ls", &lines(&printed(args!["ls", "-R", "--json", image])));
     assert_conform("ls", &lines(&printed(args!["ls", "--json", image, "sub/deep", "link"])));

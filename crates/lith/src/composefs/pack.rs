@@ -1,0 +1,161 @@
+//! Stores the content of files as objects, and makes the tree that refers to them.
+
+use std::{
+    fs, io,
+    num::NonZeroUsize,
+    os::unix::fs::FileExt,
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
+
+use lith_builder::BuildError;
+use lith_device::{DeviceError, ReadAt};
+use lith_parallel::try_map;
+use lith_source::Source;
+use lith_tree::{
+    Content, ContentError, Filesystem, InodeIndex, Kind, MemoryContents, Piece, Pieces,
+};
+use lith_verity::fsverity_digest;
+use tempfile::NamedTempFile;
+
+use super::{
+    marks,
+    object::{INLINE, METACOPY, REDIRECT, metacopy, name},
+};
+use crate::Error;
+
+/// Bytes that are copied at once.
+const STEP: usize = 1 << 20;
+
+/// Stores the content of a source's files in the folder `objects`, which is made if it is not there, and returns the source of
+/// an image that refers to them. Objects that are there already are kept.
+pub(crate) fn pack(
+    mut source: Source,
+    objects: &Path,
+    workers: NonZeroUsize,
+) -> Result<Source, Error> {
+    fs::create_dir_all(objects).map_err(failed(objects, "create"))?;
+    let mut files: Vec<InodeIndex> = source
+        .tree
+        .walk()
+        .map(|visit| visit.inode)
+        .filter(|inode| matches!(source.tree.get(*inode).kind, Kind::Regular { size: 1.. }))
+        .collect();
+    files.sort_unstable();
+    files.dedup();
+    let fs = source.filesystem();
+    let stored = try_map(
+        &files,
+        workers,
+        || vec![0; STEP],
+        |buffer, inode| store(fs, *inode, (objects, buffer)),
+    )?;
+    let mut contents = MemoryContents::default();
+    marks::escape(&mut source.tree);
+    for (inode, stored) in files.into_iter().zip(stored) {
+        match stored {
+            Stored::Inline(bytes) => contents.insert(inode, bytes),
+            Stored::Object(digest) => {
+                let path = format!("/{}", name(digest));
+                source.tree.add_xattr(inode, METACOPY, &metacopy(digest));
+                source.tree.add_xattr(inode, REDIRECT, path.as_bytes());
+            }
+        }
+    }
+    let Source { tree, notes, .. } = source;
+    Ok(Source { tree, contents: Box::new(contents), notes })
+}
+
+/// Where the content of a file is.
+enum Stored {
+    Inline(Vec<u8>),
+    Object([u8; 32]),
+}
+
+fn store(
+    fs: Filesystem<'_>,
+    inode: InodeIndex,
+    (objects, buffer): (&Path, &mut [u8]),
+) -> Result<Stored, Error> {
+    let Kind::Regular { size } = fs.tree.get(inode).kind else {
+        unreachable!("only regular files are stored")
+    };
+    let content = fs.open(inode).map_err(of_content)?;
+    if size <= INLINE {
+        let mut bytes = vec![0; usize::try_from(size).unwrap_or_default()];
+        content.read_at(&mut bytes, 0).map_err(of_content)?;
+        content.check_unchanged().map_err(of_content)?;
+        return Ok(Stored::Inline(bytes));
+    }
+    let device = ContentDevice { content: &*content, size, failure: Mutex::default() };
+    let digest = fsverity_digest(&device, NonZeroUsize::MIN);
+    let failure = device.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(error) = failure {
+        return Err(of_content(error));
+    }
+    let digest = digest?;
+    let path = objects.join(name(digest));
+    if !path.exists() {
+        write(&*content, (size, buffer), (objects, &path))?;
+    }
+    content.check_unchanged().map_err(of_content)?;
+    Ok(Stored::Object(digest))
+}
+
+/// Writes an object, which has its name only when it is complete.
+fn write(
+    content: &dyn Content,
+    (size, buffer): (u64, &mut [u8]),
+    (objects, path): (&Path, &Path),
+) -> Result<(), Error> {
+    let file = NamedTempFile::with_prefix_in(".lith-", objects).map_err(failed(path, "create"))?;
+    let mut pieces = Pieces::new(content, 0..size, buffer);
+    while let Some(piece) = pieces.advance().map_err(of_content)? {
+        if let Piece::Data { position, bytes } = piece {
+            file.as_file().write_all_at(bytes, position).map_err(failed(path, "write"))?;
+        }
+    }
+    let folder = path.parent().unwrap_or(objects);
+    let placed = file
+        .as_file()
+        .set_len(size)
+        .and_then(|()| readable(file.as_file()))
+        .and_then(|()| file.as_file().sync_data())
+        .and_then(|()| fs::create_dir_all(folder))
+        .and_then(|()| file.persist(path).map(drop).map_err(|error| error.error));
+    placed.map_err(failed(path, "put into place"))
+}
+
+/// Objects belong to all images, and so to all readers of them.
+fn readable(file: &fs::File) -> io::Result<()> {
+    Ok(rustix::fs::fchmod(file, rustix::fs::Mode::from_raw_mode(0o644))?)
+}
+
+fn failed<'p>(path: &'p Path, action: &'static str) -> impl FnOnce(io::Error) -> Error + 'p {
+    move |source| Error::Target { path: path.to_owned(), action, source }
+}
+
+fn of_content(error: ContentError) -> Error {
+    BuildError::Content(error).into()
+}
+
+/// The content of a file as a device. The first error is kept, as it names the file.
+struct ContentDevice<'a> {
+    content: &'a dyn Content,
+    size: u64,
+    failure: Mutex<Option<ContentError>>,
+}
+
+impl ReadAt for ContentDevice<'_> {
+    fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), DeviceError> {
+        self.content.read_at(buf, position).map_err(|error| {
+            let source = io::Error::other(error.reason());
+            self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            DeviceError::Io { position, length: buf.len() as u64, source }
+        })
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+}
