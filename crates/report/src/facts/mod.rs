@@ -3,6 +3,7 @@
 //! Defines [`Facts`], which programs read as JSON and [`page()`](crate::page()) draws.
 
 mod class;
+mod comparison;
 mod contents;
 mod estimates;
 mod summary;
@@ -12,6 +13,7 @@ use serde::{Serialize, Serializer};
 
 pub use self::{
     class::Class,
+    comparison::{Changes, Compared, Comparison, FileChange, FileFate, FolderChange, TypeChange},
     contents::{Contents, Tally},
     estimates::{Estimate, Estimates},
     summary::{Algorithm, DeviceSlot, Features, Kernel, Requirement, Stretch, Summary},
