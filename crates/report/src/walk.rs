@@ -114,12 +114,12 @@ impl<'a> Walk<'a> {
     /// What was recorded; nothing unless it was requested, together with details.
     pub(crate) fn recorded(self) -> Recorded {
         let files = self.files.unwrap_or_default();
-        let (folders, types) = self
-            .collector
-            .map(Collector::into_sums)
-            .unwrap_or_else(|| (Folders::new(), BTreeMap::new()));
+        let (folders, types) =
+            self.collector.map_or_else(|| (Folders::new(), BTreeMap::new()), Collector::into_sums);
         let mut all = Sums::default();
-        types.values().for_each(|sums| all.add(sums));
+        for sums in types.values() {
+            all.add(sums);
+        }
         Recorded { all, folders, types, files }
     }
 

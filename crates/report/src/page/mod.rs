@@ -29,7 +29,7 @@ const STYLE: &str = include_str!("style.css");
 /// # Errors
 /// [`PageError`] if the template does not fit the facts, which no image should cause.
 pub fn page(name: &[u8], facts: &Facts) -> Result<String, PageError> {
-    render(TEMPLATE, context::page(name, facts))
+    render(TEMPLATE, &context::page(name, facts))
 }
 
 /// Makes a web page about what differs between two images of these names.
@@ -37,10 +37,10 @@ pub fn page(name: &[u8], facts: &Facts) -> Result<String, PageError> {
 /// # Errors
 /// As [`page()`].
 pub fn comparison_page(names: [&[u8]; 2], found: &Comparison) -> Result<String, PageError> {
-    render(COMPARISON, comparison::comparison(names, found))
+    render(COMPARISON, &comparison::comparison(names, found))
 }
 
-fn render(template: &str, page: Value) -> Result<String, PageError> {
+fn render(template: &str, page: &Value) -> Result<String, PageError> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
