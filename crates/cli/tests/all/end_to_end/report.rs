@@ -159,7 +159,7 @@ fn a_page_about_two_images_shows_what_changed_and_what_grew() {
     assert_eq!((&sub["name"], &sub["names"]["added"]), (&"sub".into(), &1.into()));
     let text = fs::read_to_string(&page).unwrap();
     assert!(text.contains("<title>image.erofs and new.erofs: what changed</title>"), "{text}");
-    for part in ["/sub/deep/added.txt", "1 added, 1 removed, 1 changed", "<bdi>deep</bdi>/"] {
+    for part in ["added.txt", "1 added, 1 removed, 1 changed", "<bdi>deep</bdi>/"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let here = sample.path("");
