@@ -56,17 +56,14 @@ pub(crate) fn run(request: &Report, messages: MessageArgs) -> anyhow::Result<Out
     if request.json && output.is_none() {
         anyhow::bail!("--json prints to standard output, where the page goes; name a file with -o");
     }
-    let (page, comparison) = match request.new_image() {
-        Some(new) => {
-            let found = comparison(request, &new, messages)?;
-            let names = [name_of(&request.image.image), name_of(&new.image)];
-            let names = names.each_ref().map(|name| name.as_encoded_bytes());
-            (comparison_page(names, &found)?, Some(found))
-        }
-        None => {
-            let facts = facts(request, messages, output.as_deref())?;
-            (page(name_of(&request.image.image).as_encoded_bytes(), &facts)?, None)
-        }
+    let (page, comparison) = if let Some(new) = request.new_image() {
+        let found = comparison(request, &new, messages)?;
+        let names = [name_of(&request.image.image), name_of(&new.image)];
+        let names = names.each_ref().map(|name| name.as_encoded_bytes());
+        (comparison_page(names, &found)?, Some(found))
+    } else {
+        let facts = facts(request, messages, output.as_deref())?;
+        (page(name_of(&request.image.image).as_encoded_bytes(), &facts)?, None)
     };
     let Some(path) = output else {
         let mut output = output::stdout()?;
