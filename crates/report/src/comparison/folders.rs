@@ -2,7 +2,6 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
-use super::distance;
 use crate::{
     facts::{Changes, FolderChange, Named, Sums},
     folders::Folders,
@@ -101,7 +100,7 @@ impl BothFolders {
     fn sum_up(&mut self) {
         for node in &mut self.all {
             let [before, after] = &node.sums;
-            let (stored, bytes) = distance(before, after);
+            let (stored, bytes) = before.distance(after);
             node.weight = stored.saturating_add(bytes).saturating_add(node.names.total());
         }
         for number in (1..self.all.len()).rev() {
@@ -137,7 +136,7 @@ impl BothFolders {
 }
 
 fn sort(folder: &mut FolderChange) {
-    folder.folders.sort_by_key(|inner| Reverse(distance(&inner.before, &inner.after)));
+    folder.folders.sort_by_key(|inner| Reverse(inner.before.distance(&inner.after)));
 }
 
 impl Node {

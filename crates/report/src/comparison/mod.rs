@@ -123,13 +123,8 @@ fn types(before: ByType, after: ByType) -> Vec<TypeChange> {
         .filter(|(_, [before, after])| before != after)
         .map(|(name, [before, after])| TypeChange { name, before, after })
         .collect();
-    types.sort_by_key(|change| Reverse(distance(&change.before, &change.after)));
+    types.sort_by_key(|change| Reverse(change.before.distance(&change.after)));
     types
-}
-
-/// By how much stored bytes, and then bytes, differ.
-const fn distance(before: &Sums, after: &Sums) -> (u64, u64) {
-    (before.stored.abs_diff(after.stored), before.bytes.abs_diff(after.bytes))
 }
 
 /// What was found so far.
@@ -256,7 +251,7 @@ impl Found<'_> {
 
     /// Keeps the files whose stored bytes changed most.
     fn shorten(&mut self) {
-        self.files.sort_by_key(|file| Reverse(distance(&file.before, &file.after)));
+        self.files.sort_by_key(|file| Reverse(file.before.distance(&file.after)));
         self.more += self.files.len().saturating_sub(FILES) as u64;
         self.files.truncate(FILES);
     }

@@ -94,6 +94,11 @@ impl Sums {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.stored = self.stored.saturating_add(other.stored);
     }
+
+    /// By how much stored bytes, and then bytes, differ.
+    pub(crate) const fn distance(&self, other: &Self) -> (u64, u64) {
+        (self.stored.abs_diff(other.stored), self.bytes.abs_diff(other.bytes))
+    }
 }
 
 /// A folder with all that is below it.
