@@ -12,7 +12,7 @@ CACHE=${LITH_CONSUMERS:-${XDG_CACHE_HOME:-$HOME/.cache}/lith-consumers}
 ROOT=$CACHE/sid
 
 # What the chroot holds. A change of this list makes it anew.
-PACKAGES='attr busybox-static composefs containerd erofs-utils erofsfuse fdisk fuse3 genimage iproute2 jq mkosi mount mtools
+PACKAGES='attr busybox-static composefs containerd cryptsetup-bin erofs-utils erofsfuse fdisk fuse3 genimage iproute2 jq mkosi mount mtools
 python3 runc systemd systemd-repart util-linux uuid-runtime xz-utils zstd'
 
 # What answers in the chroot: the program, links to it, and what notes their calls. Below /usr, which sandboxes see.

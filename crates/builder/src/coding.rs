@@ -36,7 +36,12 @@ pub(crate) struct Makers {
 /// The encodings that some file or extra inode uses.
 #[derive(Debug, Default)]
 pub(crate) struct Used {
+    /// Those of which some pcluster is compressed.
     own: Vec<Encoding>,
+    /// Whether some inode has a compressed layout, be it for uncompressed extents or a fragment only.
+    pub(crate) has_layouts: bool,
+    /// Whether some map header announces pclusters of several blocks, which readers refuse without the feature.
+    pub(crate) announces_big: bool,
     /// The algorithms of pclusters that other devices hold.
     pub(crate) known: AlgorithmSet,
 }
@@ -67,22 +72,27 @@ impl Heads {
 }
 
 impl Used {
-    /// Adds the encoders of a file's extents, and returns them. Of two encoders those count that made some pcluster.
+    /// Adds the encoders of a file's extents, and returns those that its index names: the only one, or of two those that
+    /// made some pcluster. An image declares only encoders that made some.
     pub(crate) fn add(&mut self, coding: &Coding, extents: &[EncodedExtent]) -> Makers {
         let Coding { compressor, second, pcluster, .. } = *coding;
-        let made = |kind| extents.iter().any(|extent| extent.kind == kind);
-        let head1 = (second.is_none() || made(HeadKind::Head1)).then_some(compressor);
-        let head2 = second.filter(|_| made(HeadKind::Head2));
-        for compressor in head1.into_iter().chain(head2) {
-            let encoding = Encoding { compressor, pcluster };
-            if !self.own.contains(&encoding) {
-                self.own.push(encoding);
-            }
+        let of = |kind| extents.iter().filter(move |extent| extent.kind == kind);
+        let has = |kind| of(kind).next().is_some();
+        // The extent of a fragment has no blocks: its pclusters are those of the packed inode.
+        let made = |kind| of(kind).any(|extent| extent.blocks > 0);
+        let heads = [(Some(compressor), HeadKind::Head1), (second, HeadKind::Head2)];
+        for (compressor, _) in heads.into_iter().filter(|(_, kind)| made(*kind)) {
+            let encoding = compressor.map(|compressor| Encoding { compressor, pcluster });
+            let new = encoding.filter(|encoding| !self.own.contains(encoding));
+            self.own.extend(new);
         }
-        Makers { head1, head2 }
+        Makers {
+            head1: (second.is_none() || has(HeadKind::Head1)).then_some(compressor),
+            head2: second.filter(|_| has(HeadKind::Head2)),
+        }
     }
 
-    /// The algorithms of all pclusters.
+    /// The algorithms of all compressed pclusters.
     pub(crate) fn algorithms(&self) -> AlgorithmSet {
         self.iter()
             .map(|encoding| AlgorithmSet::from(algorithm_of(encoding.compressor)))

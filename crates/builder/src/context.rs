@@ -10,7 +10,8 @@ use lith_observer::Observer;
 pub struct Context<'a> {
     /// Threads that read and compress.
     pub workers: NonZeroUsize,
-    /// Bytes of memory to use, apart from some hundred for each inode.
+    /// Bytes of memory to use, encoders included, apart from some hundred for each inode. If there is too little for the
+    /// encoders of all workers, fewer work.
     pub memory: usize,
     /// The directory for temporary data that exceeds the memory.
     pub temporary: &'a Path,

@@ -4,6 +4,10 @@
 /// large ones make smaller images.
 pub(crate) const SEGMENT: u64 = 16 << 20;
 
+/// The most encoders that a worker keeps. Some need a hundred times as much memory as a pcluster, and files of one coding
+/// are mostly stored together.
+pub(crate) const MOST_ENCODERS: usize = 3;
+
 /// The most entries of a chunk table, of 4 or 8 bytes: enough for a petabyte with data anywhere. A file of holes can have any
 /// size.
 pub(crate) const CHUNKS: u64 = 1 << 26;

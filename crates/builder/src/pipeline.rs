@@ -29,6 +29,9 @@ type Numbered<T> = (u64, T);
 /// Waits for the next result, of whichever job; `None`: there are no more.
 type Await<'a, W> = dyn FnMut() -> Option<Numbered<Result<<W as Worker>::Done, BuildError>>> + 'a;
 
+/// Bytes that encoders leave for content: enough for two segments as read and as stored.
+const LEAST: u64 = 64 << 20;
+
 /// What may be under way at once, and what is.
 pub(crate) struct Room {
     workers: usize,
@@ -41,15 +44,23 @@ pub(crate) struct Room {
 }
 
 impl Room {
+    /// The room that the encoders of the workers leave, each of which takes `encoders` bytes. Where that would be too
+    /// little there are fewer workers.
+    ///
     /// Compression takes much longer for some jobs than for others; data that is only copied should be written while
     /// it is in a core's cache.
-    pub(crate) fn new(context: &Context<'_>, compresses: bool) -> Self {
+    pub(crate) fn new(context: &Context<'_>, compresses: bool, encoders: u64) -> Self {
         let jobs_per_worker = if compresses { 32 } else { 3 };
-        let workers = context.workers.get();
+        let memory = context.memory as u64;
+        let least = LEAST.min(memory / 4);
+        let fitting = (memory - least).checked_div(encoders).unwrap_or(u64::MAX);
+        let fitting = usize::try_from(fitting.max(1)).unwrap_or(usize::MAX);
+        let workers = context.workers.get().min(fitting);
+        let free = memory.saturating_sub(encoders.saturating_mul(workers as u64)).max(least);
         Self {
             workers,
             most_jobs: workers.saturating_mul(jobs_per_worker),
-            most_bytes: context.memory as u64 / 5 * 2,
+            most_bytes: free / 5 * 2,
             jobs: 0,
             bytes: 0,
         }
@@ -211,7 +222,7 @@ mod tests {
             next += 1;
             Ok(Some(next - 1).filter(|job| *job < jobs))
         };
-        let room = Room::new(&context, true);
+        let room = Room::new(&context, true, 0);
         in_order(
             (room, &context),
             || Square,
@@ -230,6 +241,20 @@ mod tests {
             let expected: Vec<_> = (0..70).map(|job| job * job).collect();
             assert_eq!(squares(workers, 70, &()).unwrap(), expected);
         }
+    }
+
+    #[test]
+    fn encoders_count_as_memory() {
+        let mut context = Context::new(Path::new("."));
+        (context.workers, context.memory) = (NonZeroUsize::new(8).unwrap(), 500 << 20);
+        let room = |encoders: u64| {
+            let Room { workers, most_bytes, .. } = Room::new(&context, true, encoders);
+            (workers, most_bytes >> 20)
+        };
+        assert_eq!(room(0), (8, 200));
+        assert_eq!(room(25 << 20), (8, 120));
+        assert_eq!(room(100 << 20), (4, 40), "four workers take 400 MiB");
+        assert_eq!(room(1 << 30), (1, 25), "one there is anyhow");
     }
 
     #[test]

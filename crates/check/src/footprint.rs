@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use lith_format::{
     addr::Nid,
+    features::Incompat,
     file_type::FileType,
     inode::{InodeData, InodeForm, Layout},
     zmap::{Advise, HeaderContext, IndexLayout, IndexTable, MapHeader, RecordTable},
@@ -15,6 +16,9 @@ use crate::raw::Raw;
 /// Bit 4 of `i_format`.
 const FORMAT_BIT_4: u8 = 1 << 4;
 
+/// Pclusters of several blocks.
+const BIG: Advise = Advise::BIG_PCLUSTER_1.union(Advise::BIG_PCLUSTER_2);
+
 /// The reserved bits of the map header's last byte.
 const HEADER_RESERVED: u8 = 0x70;
 
@@ -23,8 +27,10 @@ const HEADER_RESERVED: u8 = 0x70;
 pub(crate) struct Footprint {
     /// Its bytes in its metadata space, rounded up to where another inode may start.
     pub(crate) range: Range<u64>,
-    /// It uses the 48-bit layout: it has a table of extent records, or bit 4 of `i_format`.
-    pub(crate) wide: bool,
+    /// What the superblock must declare for it: the 48-bit layout, if it has a table of extent records, or bit 4 of
+    /// `i_format`; pclusters of several blocks, if its map header announces them. Readers refuse that without the
+    /// feature, also where each has one block.
+    pub(crate) needs: Incompat,
     /// Its PLAIN extents are interlaced.
     pub(crate) interlaced: bool,
     /// Its index table and the number of its lclusters.
@@ -39,11 +45,12 @@ impl Footprint {
         let at = inode.position;
         let mut footprint = Self {
             range: at..at,
-            wide: has_flag(raw, inode),
+            needs: Incompat::empty(),
             interlaced: false,
             indexes: None,
             reserved: false,
         };
+        footprint.needs.set(Incompat::BITS_48, has_flag(raw, inode));
         let whole = footprint.find_end(image, raw, inode);
         let ends = [whole, at.checked_add(inode.body_end() as u64)];
         // A footprint beyond the end of the space is reported when the map or the xattrs are read.
@@ -93,13 +100,14 @@ impl Footprint {
                 let [.., last] = bytes;
                 self.reserved = last & HEADER_RESERVED != 0;
                 self.interlaced = header.advise.contains(Advise::INTERLACED);
+                self.needs.set(Incompat::BIG_PCLUSTER, header.advise.intersects(BIG));
                 let table = IndexTable::new(&header, sb.block, inode.size, area).ok()?;
                 self.indexes = Some((table, header.lclusters(inode.size)));
                 let inline = table.inline_at().ok()?.checked_add(header.idata_size.into())?;
                 Some(inline.max(table.start().checked_add(table.size())?))
             }
             MapHeader::Records(header) => {
-                self.wide = true;
+                self.needs |= Incompat::BITS_48;
                 let table = RecordTable::new(header, sb.block, inode.size, area)?;
                 table.start().checked_add(table.size())
             }

@@ -79,8 +79,10 @@ impl<'a> Maps<'a> {
     /// Records the metadata that belongs to the inode; returns whether its PLAIN extents are interlaced.
     fn check_footprint(&mut self, raw: &mut Raw<'_>, inode: &Inode) -> bool {
         let footprint = Footprint::of(self.image, raw, inode);
-        if footprint.wide {
-            self.usage.needs(Incompat::BITS_48, inode.nid);
+        for feature in [Incompat::BITS_48, Incompat::BIG_PCLUSTER] {
+            if footprint.needs.contains(feature) {
+                self.usage.needs(feature, inode.nid);
+            }
         }
         if footprint.reserved {
             self.log.inode(Rule::ReservedSet, inode.nid, "reserved bits of the map header are set");

@@ -141,6 +141,45 @@ impl Compressor {
     }
 }
 
+/// Bytes of the position tables of LZMA's encoder, for each byte that matches reach back.
+const LZMA_TREE: u64 = 8;
+/// Bytes of each of the tables of last occurrences by which LZMA's middle levels search.
+const LZMA_ROWS: u64 = 8 << 20;
+/// The largest window that liblzma's encoder is used for where there is an own one, and what it takes for each byte of it.
+const LIBRARY_WINDOW: u64 = 512 << 10;
+const LIBRARY_LZMA: u64 = 12;
+
+impl Compressor {
+    /// About how many bytes of memory an encoder takes for pclusters of up to `pcluster` bytes, at most.
+    #[must_use]
+    pub fn encoder_memory(&self, pcluster: u32) -> u64 {
+        let (window, pcluster) = (u64::from(self.window(pcluster)), u64::from(pcluster));
+        match *self {
+            Self::Lz4 => 256 << 10,
+            Self::Lz4Hc { .. } => 1 << 20,
+            // Tokens of what fits, twice, and the library's own tables.
+            Self::Deflate { level } => 16 * pcluster + if level > 9 { 10 << 20 } else { 2 << 20 },
+            Self::Zstd { level, .. } => {
+                let tables = if level < 10 { 4 } else { 14 };
+                tables * window + (1 << 20)
+            }
+            Self::Lzma(LzmaEffort { level, extreme, .. }) => {
+                let trial = if extreme { LIBRARY_LZMA << 20 } else { 0 };
+                let least = LIBRARY_LZMA * window.min(LIBRARY_WINDOW) + (1 << 20);
+                let own = match level {
+                    _ if window <= LIBRARY_WINDOW => 0,
+                    _ if extreme => LZMA_TREE * window.next_power_of_two() + (4 << 20),
+                    ..=3 => LIBRARY_LZMA * window,
+                    4 => 2 * LZMA_ROWS.min(4 * window),
+                    5 | 6 => 3 * LZMA_ROWS.min(4 * window),
+                    7.. => LZMA_TREE * window.next_power_of_two() + (4 << 20),
+                };
+                trial + least + own
+            }
+        }
+    }
+}
+
 impl fmt::Display for Compressor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

@@ -83,7 +83,7 @@ pub mod format {
     }
     /// The superblock.
     pub mod superblock {
-        pub use lith_format::superblock::{MAGIC, Superblock};
+        pub use lith_format::superblock::{MAGIC, Superblock, SuperblockError};
     }
 }
 

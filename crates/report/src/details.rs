@@ -115,6 +115,12 @@ impl Collector {
         file.read_at(start, 0).map_or("unreadable", |()| file_kind::by_content(start))
     }
 
+    /// All folders, and sums by type.
+    pub(crate) fn into_sums(self) -> (Folders, BTreeMap<String, Sums>) {
+        let types = self.types.into_iter();
+        (self.folders, types.map(|(name, sums)| (name.into_owned(), sums)).collect())
+    }
+
     /// The details, except those of the packed inode.
     pub(crate) fn finish(
         self,

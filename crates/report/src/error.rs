@@ -31,6 +31,34 @@ pub(crate) fn take(
     }
 }
 
+/// Why two images could not be compared.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ComparisonError {
+    /// A part of an image is corrupt or can't be read.
+    #[error("{}", path.display())]
+    Facts {
+        /// The image.
+        path: PathBuf,
+        /// What could not be gathered.
+        source: FactsError,
+    },
+    /// A file of an image can't be found again.
+    #[error("{}", path.display())]
+    Read {
+        /// The image.
+        path: PathBuf,
+        /// What could not be read.
+        source: lith_reader::Error,
+    },
+    /// An image holds no valid tree.
+    #[error(transparent)]
+    Source(#[from] lith_source::ImageError),
+    /// The bytes of a file can't be compared, or the observer cancelled.
+    #[error(transparent)]
+    Diff(#[from] lith_tree::DiffError),
+}
+
 /// Why the size of an image with other options could not be estimated.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -118,6 +118,12 @@ impl Folders {
         self.assemble(&listed, large)
     }
 
+    /// The folder that each is in, its name, and sums over the files in it. The root comes first, and its own number is that
+    /// of no folder that precedes it.
+    pub(crate) fn own(&self) -> impl Iterator<Item = (usize, &[u8], &Sums)> {
+        self.all.iter().map(|node| (node.parent.0, &*node.name, &node.sums))
+    }
+
     fn sum_up(&mut self) {
         for index in (1..self.all.len()).rev() {
             let Some((parent, sums)) = self.all.get(index).map(|node| (node.parent, node.sums))

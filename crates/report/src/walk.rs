@@ -1,6 +1,9 @@
 //! Collects facts about an image: walks its inodes once, and attributes its bytes to what they hold.
 
-use std::ops::Range;
+use std::{
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
 
 use lith_format::{addr::Nid, compression::Algorithm, file_type::FileType, inode::InodeForm};
 use lith_reader::{Extent, ExtentKind, File, Image, Inode, Place, Space};
@@ -11,7 +14,7 @@ use crate::{
     details::{Collector, Options},
     error::{FactsError, take},
     facts::{Class, Contents, Details, Duplicates, Facts, Summary, Sums},
-    folders::{Entry, FolderIndex},
+    folders::{Entry, FolderIndex, Folders},
     number::ratio,
     shared::SharedInode,
 };
@@ -52,6 +55,16 @@ pub(crate) struct Walk<'a> {
     fragments: u64,
     duplicates: Duplicates,
     collector: Option<Collector>,
+    /// The sums of each regular file, if they are to be recorded.
+    files: Option<HashMap<Nid, Sums>>,
+}
+
+/// What was recorded of all files.
+pub(crate) struct Recorded {
+    pub(crate) all: Sums,
+    pub(crate) folders: Folders,
+    pub(crate) types: BTreeMap<String, Sums>,
+    pub(crate) files: HashMap<Nid, Sums>,
 }
 
 /// What is remembered of an inode.
@@ -89,7 +102,25 @@ impl<'a> Walk<'a> {
             fragments: 0,
             duplicates: Duplicates::default(),
             collector,
+            files: None,
         })
+    }
+
+    /// Records the sums of each regular file.
+    pub(crate) fn record(&mut self) {
+        self.files = Some(HashMap::new());
+    }
+
+    /// What was recorded; nothing unless it was requested, together with details.
+    pub(crate) fn recorded(self) -> Recorded {
+        let files = self.files.unwrap_or_default();
+        let (folders, types) =
+            self.collector.map_or_else(|| (Folders::new(), BTreeMap::new()), Collector::into_sums);
+        let mut all = Sums::default();
+        for sums in types.values() {
+            all.add(sums);
+        }
+        Recorded { all, folders, types, files }
     }
 
     /// Reads the metabox and the packed inode, in which other inodes and files are stored.
@@ -219,6 +250,9 @@ impl<'a> Walk<'a> {
             again => self.duplicates.parts.add(again),
         }
         let sums = Sums { files: 1, bytes: inode.size, stored: sum.stored };
+        if let Some(files) = &mut self.files {
+            files.insert(inode.nid, sums);
+        }
         if let Some(collector) = &mut self.collector {
             collector.see_file(&file, &sums, is_repeat, entry);
         }

@@ -12,7 +12,10 @@ use super::{
     method::Compression,
     rule::Rule,
 };
-use crate::coding::{Coding, Encoding, algorithm_of};
+use crate::{
+    coding::{Coding, Encoding, algorithm_of},
+    limits::MOST_ENCODERS,
+};
 
 /// The pcluster size for kernels that read more than one block.
 const DEFAULT_PCLUSTER: u32 = 64 << 10;
@@ -93,6 +96,24 @@ impl Options {
             let both = iter::once(compressor).chain(second);
             both.map(move |compressor| Encoding { compressor, pcluster })
         })
+    }
+
+    /// About how many bytes of memory the encoders of one worker take at most, which keeps those of a few codings. The
+    /// packed inode and the metabox are stored after all files, with encoders of their own.
+    #[must_use]
+    pub fn encoder_memory(&self) -> u64 {
+        let of = |Coding { compressor, second, pcluster, .. }: Coding| -> u64 {
+            let both = iter::once(compressor).chain(second);
+            both.map(|compressor| compressor.encoder_memory(pcluster)).sum()
+        };
+        let CompressionOptions { files, rules, metabox, .. } = &self.compression;
+        let by_rules = rules.iter().filter_map(|rule| self.coding_by(rule));
+        let of_files = files.iter().map(|own| self.coding(own)).chain(by_rules).map(of);
+        let mut of_files: Vec<_> = of_files.collect();
+        of_files.sort_unstable();
+        let of_files = of_files.iter().rev().take(MOST_ENCODERS).sum();
+        let others = metabox.iter().map(|own| self.coding(own)).chain(self.packed_coding());
+        others.map(of).fold(of_files, u64::max)
     }
 
     /// The algorithms that files and inodes can be compressed with, some of them more than once.

@@ -163,7 +163,7 @@ impl Scanner<'_> {
         if files.is_empty() {
             return Ok(collected.files);
         }
-        let room = Room::new(self.context, self.plan.compresses());
+        let room = Room::new(self.context, self.plan.compresses(), 0);
         let mut batches = Batches::new(self.input, files, task);
         let reader = || Reader { input: self.input, memory: Vec::new() };
         in_order(

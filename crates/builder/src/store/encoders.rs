@@ -3,11 +3,7 @@
 use lith_tree::InodeIndex;
 
 use super::pclusters::PclusterWriter;
-use crate::plan::Plan;
-
-/// The most encoders that a worker keeps. Some need a hundred times as much memory as a pcluster, and files of one coding
-/// are mostly stored together.
-const MOST_KEPT: usize = 3;
+use crate::{limits::MOST_ENCODERS, plan::Plan};
 
 /// The encoders of the codings that were used last, by their numbers.
 #[derive(Debug, Default)]
@@ -24,7 +20,7 @@ impl Encoders {
         let kept = if let Some(at) = self.kept.iter().position(|(other, _)| *other == number) {
             self.kept.remove(at)
         } else {
-            if self.kept.len() == MOST_KEPT {
+            if self.kept.len() == MOST_ENCODERS {
                 self.kept.remove(0);
             }
             let longest = plan.options.longest_extent();

@@ -46,7 +46,8 @@ pub(crate) fn store_hot<'a>(
         ranges.next().map(open).transpose()
     };
     let worker = || HotWorker { geometry, encoders: Encoders::default() };
-    in_order((Room::new(context, true), context), worker, &mut next, |done: HotDone| {
+    let room = Room::new(context, true, plan.options.encoder_memory());
+    in_order((room, context), worker, &mut next, |done: HotDone| {
         let HotDone { piece, extents, blocks } = done;
         allocator.align((blocks.len() / plan.options.layout.block.size() as usize) as u64);
         let mut address = Blkaddr(allocator.next());

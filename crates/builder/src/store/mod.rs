@@ -60,7 +60,7 @@ pub(crate) fn store<'a>(
     let mut writer = Writer::new(geometry, analysis, destination, layouts, stored);
     writer.store_unread()?;
     let order = analysis.in_blocks();
-    let room = Room::new(context, plan.compresses());
+    let room = Room::new(context, plan.compresses(), plan.options.encoder_memory());
     let spare = &Spare::new(room.most_bytes / 2);
     let mut batches = Batches::new(input, &order, Forms { geometry, analysis });
     let parts = &analysis.parts;

@@ -127,6 +127,7 @@ impl<'a> Tables<'a> {
             self.hot_packed = Some(start..end_of(extents, border, start));
         }
         let options = plan.options;
+        self.used.has_layouts = true;
         self.used.known |= known;
         let id = |algorithm: Option<Algorithm>| algorithm.map_or(0, Algorithm::id);
         let block = options.layout.block;
@@ -139,6 +140,7 @@ impl<'a> Tables<'a> {
         let encoded = encode_index(extents, addresses, &params, header, form);
         let encoded = encoded.map_err(Unencodable::Index);
         let (index, mut table) = encoded.map_err(|source| self.unencodable(inode, source))?;
+        self.used.announces_big |= params.big_pcluster && index != IndexForm::Records;
         let (in_blocks, inline) = match (tail, extents.split_last()) {
             (TailPlace::Blocks, _) | (_, None) => (extents, 0),
             (TailPlace::Inline { size }, Some((_, others))) => (others, size),
@@ -155,9 +157,7 @@ impl<'a> Tables<'a> {
         inode: InodeIndex,
         offset: u64,
     ) -> Result<(), BuildError> {
-        if let Some(coding) = self.geometry.plan.coding(inode) {
-            self.used.add(coding, &[]);
-        }
+        self.used.has_layouts = true;
         let data = FileData::Compressed { blocks: 0, index: IndexForm::Full, inline: 0 };
         self.files.set(inode, data, &encode_whole_fragment(offset))
     }

@@ -169,12 +169,13 @@ fn superblock(image: &Image<'_>, content: Digest) -> Superblock {
 fn set_algorithms(sb: &mut Superblock, image: &Image<'_>) {
     let used = &image.stored.used;
     sb.algorithms = used.algorithms();
-    if sb.algorithms.is_empty() {
+    if !used.has_layouts {
         return;
     }
     sb.incompat |= Incompat::LZ4_0PADDING;
     if image.geometry.plan.head.has_configs {
-        sb.incompat |= Incompat::COMPR_CFGS;
+        let has_configs = used.announces_big || !sb.algorithms.is_empty();
+        sb.incompat.set(Incompat::COMPR_CFGS, has_configs);
     } else {
         sb.lz4_max_distance = Lz4Config::MAX_DISTANCE;
     }

@@ -39,9 +39,6 @@ use super::{
     value::{self, Compressors, Metadata, Size},
 };
 
-/// The library's default for memory, as text.
-const DEFAULT_MEMORY: &str = "200M";
-
 /// A validated request to build an image.
 #[derive(Debug)]
 pub(crate) struct Build {
@@ -100,8 +97,8 @@ pub(crate) struct Place {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Work {
     pub(crate) workers: NonZeroUsize,
-    /// Bytes of memory.
-    pub(crate) memory: usize,
+    /// Bytes of memory; `None`: the library's default.
+    pub(crate) memory: Option<usize>,
     /// Whether the image is read back and compared with its source.
     pub(crate) verify: bool,
     /// Whether a file that is no image is replaced.
@@ -285,12 +282,13 @@ struct DataArguments {
 #[command(next_help_heading = "Resources and output")]
 struct WorkArguments {
     /// Threads that read and compress [default: one for each core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = value::count)]
     workers: Option<NonZeroUsize>,
 
-    /// Memory to use, in addition to some hundred bytes for each file
-    #[arg(long, value_name = "SIZE", default_value = DEFAULT_MEMORY)]
-    memory: Size,
+    /// Memory to use, encoders included, in addition to some hundred bytes for each file; fewer threads work if their
+    /// encoders don't fit [default: 200M and what the encoders of all threads take]
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Size>,
 
     /// Replace a file that is neither an EROFS image nor empty
     #[arg(long)]
@@ -409,6 +407,10 @@ impl Build {
             Some(protection) => builder.protect(protection.clone()),
             None => builder,
         };
+        let builder = match memory {
+            Some(bytes) => builder.memory(bytes),
+            None => builder,
+        };
         builder
             .max_bases(self.max_depth.unwrap_or(usize::MAX))
             .offset(self.place.offset)
@@ -420,7 +422,6 @@ impl Build {
             .edit(move |tree| Ok(tables.apply(tree)?))
             .adjust(self.adjust)
             .workers(workers)
-            .memory(memory)
             .verify(verify)
             .force(force)
     }
@@ -669,11 +670,11 @@ fn from(mut sources: Vec<PathBuf>, manifest: Option<PathBuf>) -> Result<From, St
 
 impl WorkArguments {
     fn work(&self) -> Result<Work, String> {
-        let Size(bytes) = self.memory;
+        let bytes = self.memory.map(|Size(bytes)| usize::try_from(bytes)).transpose();
         let too_large = |_error| "--memory is more than this machine can address".to_owned();
         Ok(Work {
             workers: super::workers(self.workers),
-            memory: usize::try_from(bytes).map_err(too_large)?,
+            memory: bytes.map_err(too_large)?,
             verify: !self.no_verify,
             force: self.force,
         })
@@ -728,7 +729,7 @@ mod tests {
         assert_eq!((compression.pcluster, compression.min_saving), (None, 2));
         assert_eq!(format!("{image:?}"), format!("{:?}", Options::default()));
         assert_eq!(image.kernel, KernelVersion::new(6, 1));
-        assert_eq!(request.work.memory, Builder::DEFAULT_MEMORY);
+        assert_eq!(request.work.memory, None);
         assert!(request.work.verify && !request.work.force && request.content.xattrs);
         assert_eq!(request.options.identity.id, ImageId::FromContent);
         assert_eq!(request.adjust, Adjust::default());

@@ -6,7 +6,7 @@ use std::{
     str::FromStr,
 };
 
-use clap::builder::{PathBufValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use jiff::{Timestamp as Time, civil};
 use lith::{
     builder::{ImageId, IndexForm, Preset},
@@ -33,8 +33,10 @@ pub(crate) fn preset() -> impl TypedValueParser<Value = Preset> {
 
 /// Parses the name of a distribution.
 pub(crate) fn target() -> impl TypedValueParser<Value = Target> {
-    let names: Vec<_> = Target::ALL.iter().map(|target| target.name).collect();
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Target>())
+    // A name of the second list has an error of its own.
+    let names = Target::ALL.iter().map(|target| PossibleValue::new(target.name));
+    let others = Target::WITHOUT.iter().map(|target| PossibleValue::new(target.name).hide(true));
+    PossibleValuesParser::new(names.chain(others)).try_map(|name| name.parse::<Target>())
 }
 
 /// Reads a version of Linux, or `host` for the one that runs.

@@ -10,7 +10,12 @@ use std::{
 
 use anyhow::Context;
 use clap::builder::styling::Style;
-use lith::{export::TarError, reader, tree::DisplayPath};
+use lith::{
+    export::TarError,
+    format::superblock::SuperblockError,
+    reader::{self, OpenError},
+    tree::DisplayPath,
+};
 
 use super::{
     address::shown,
@@ -51,16 +56,21 @@ pub(crate) fn conclude(program: &str, result: anyhow::Result<Outcome>) -> anyhow
 pub(crate) fn print(program: &str, error: &anyhow::Error) {
     let style = if color::is_wanted(&io::stderr()) { color::BAD } else { Style::new() };
     let program = Painted { style, text: program };
-    let hint = if is_damage(error) { " (`lith check` lists all damage)" } else { "" };
-    tell(format_args!("{program}: {}{hint}", one_line(error.as_ref())));
+    tell(format_args!("{program}: {}{}", one_line(error.as_ref()), hint(error)));
 }
 
-/// Whether the cause is that an image is damaged.
-fn is_damage(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        let found = cause.downcast_ref::<reader::Error>();
-        found.is_some_and(|found| matches!(found, reader::Error::Corrupt { .. }))
-    })
+/// What helps, after an error.
+fn hint(error: &anyhow::Error) -> &'static str {
+    let causes = error.chain().filter_map(|cause| cause.downcast_ref::<reader::Error>());
+    let hints = causes.filter_map(|cause| match cause {
+        reader::Error::Corrupt { .. } => Some(" (`lith check` lists all damage)"),
+        reader::Error::Open {
+            source: OpenError::Superblock(SuperblockError::Checksum { .. }),
+            ..
+        } => Some(" (ls, cat, extract and others read it with --ignore-checksum)"),
+        _ => None,
+    });
+    hints.last().unwrap_or_default()
 }
 
 /// Whether the error is only that the reader of the output has closed it.

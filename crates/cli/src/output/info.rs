@@ -65,6 +65,9 @@ fn summary_text(f: &mut dyn Write, summary: &Summary) -> io::Result<()> {
         writeln!(f, "read first  {} in {stretches}", Bytes(bytes))?;
     }
     writeln!(f, "mounts on   Linux {} and later", summary.kernel.oldest)?;
+    if let Some(since) = summary.kernel.refused_since {
+        writeln!(f, "            not on Linux {since}, which reads no lz4 without 0padding")?;
+    }
     for Requirement { since, what, .. } in &summary.kernel.reasons {
         writeln!(f, "            {since}: {what}")?;
     }

@@ -3,22 +3,29 @@
 use std::{
     borrow::Cow,
     env,
+    ffi::OsString,
     fs::File,
     io::{self, Read, Write},
+    num::NonZeroUsize,
     path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    thread,
 };
 
 use anyhow::Context;
-use lith_report::{Facts, GENERATOR, Options, gather, number::Bytes, page};
+use lith::observer::Progress;
+use lith_report::{
+    Comparison, Facts, GENERATOR, NamedImage, Options, compare, comparison_page, gather,
+    number::Bytes, page,
+};
 use serde::Serialize;
 
 use super::{presets, subject::Subject};
 use crate::{
-    args::{MessageArgs, report::Report},
+    args::{MessageArgs, common::ImageArgs, report::Report},
     exit::Outcome,
     output::{
         self,
@@ -36,6 +43,9 @@ use crate::{
 struct Written<'a> {
     output: Cow<'a, str>,
     bytes: u64,
+    /// What differs between two images.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<Comparison>,
 }
 
 /// Bytes at the start of a page that contain the name of its generator.
@@ -46,11 +56,15 @@ pub(crate) fn run(request: &Report, messages: MessageArgs) -> anyhow::Result<Out
     if request.json && output.is_none() {
         anyhow::bail!("--json prints to standard output, where the page goes; name a file with -o");
     }
-    let facts = facts(request, messages, output.as_deref())?;
-    let image = request.image.image.as_path();
-    let image = shown(image);
-    let name = image.file_name().unwrap_or(image.as_os_str());
-    let page = page(name.as_encoded_bytes(), &facts)?;
+    let (page, comparison) = if let Some(new) = request.new_image() {
+        let found = comparison(request, &new, messages)?;
+        let names = [name_of(&request.image.image), name_of(&new.image)];
+        let names = names.each_ref().map(|name| name.as_encoded_bytes());
+        (comparison_page(names, &found)?, Some(found))
+    } else {
+        let facts = facts(request, messages, output.as_deref())?;
+        (page(name_of(&request.image.image).as_encoded_bytes(), &facts)?, None)
+    };
     let Some(path) = output else {
         let mut output = output::stdout()?;
         output.write_all(page.as_bytes())?;
@@ -59,7 +73,8 @@ pub(crate) fn run(request: &Report, messages: MessageArgs) -> anyhow::Result<Out
     write(&path, &page)?;
     let mut output = output::stdout()?;
     if request.json {
-        let record = Written { output: path.to_string_lossy(), bytes: page.len() as u64 };
+        let (name, bytes) = (path.to_string_lossy(), page.len() as u64);
+        let record = Written { output: name, bytes, comparison };
         json::write_pretty(&mut output, &record)?;
     } else if !messages.quiet {
         writeln!(output, "{}: {}", Place(&path), Bytes(page.len() as u64))?;
@@ -72,14 +87,47 @@ fn output(request: &Report) -> anyhow::Result<Option<PathBuf>> {
     if let Some(path) = &request.output {
         return Ok((path.as_os_str() != "-").then(|| path.clone()));
     }
-    let image = shown(&request.image.image);
-    let name = image.file_name();
-    let name = name.with_context(|| format!("{}: not a file", Place(&request.image.image)))?;
-    let path = Path::new(name).with_extension("html");
+    let name = |path: &Path| {
+        let name = shown(path).file_name().map(|name| Path::new(name).with_extension(""));
+        name.with_context(|| format!("{}: not a file", Place(path)))
+    };
+    let mut stem = name(&request.image.image)?.into_os_string();
+    if let Some(new) = &request.new {
+        stem.push("-");
+        stem.push(name(new)?);
+    }
+    stem.push(".html");
+    let path = PathBuf::from(stem);
     if is_other(&path) {
         anyhow::bail!("{}: exists and is not a report; -o FILE replaces it", Place(&path));
     }
     Ok(Some(path))
+}
+
+/// The name of an image.
+fn name_of(path: &Path) -> OsString {
+    let image = shown(path);
+    image.file_name().unwrap_or(image.as_os_str()).to_owned()
+}
+
+/// What differs between two images.
+fn comparison(
+    request: &Report,
+    new: &ImageArgs,
+    messages: MessageArgs,
+) -> anyhow::Result<Comparison> {
+    let stdin = Path::new("-");
+    if request.image.image == stdin && new.image == stdin {
+        anyhow::bail!("standard input can't be both images");
+    }
+    let progress = Arc::new(Progress::default());
+    let _bar = Bar::new(!messages.quiet, &progress);
+    let (first, second) = (Subject::open(&request.image)?, Subject::open(new)?);
+    let (one, other) = (Arc::new(first.image), Arc::new(second.image));
+    let of = |image, path| NamedImage { image, path };
+    let images = [of(&one, &*request.image.image), of(&other, &*new.image)];
+    let workers = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    Ok(compare(images, workers, &*progress)?)
 }
 
 /// Whether the path exists, but is not a page about an image.

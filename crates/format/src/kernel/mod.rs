@@ -11,6 +11,6 @@ mod version;
 pub use self::{
     capability::Capability,
     requirements::{Reason, Requirement, min_kernel, requirements},
-    target::{Target, UnknownTarget},
+    target::{Target, TargetError},
     version::{KernelVersion, KernelVersionError},
 };

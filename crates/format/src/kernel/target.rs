@@ -38,6 +38,7 @@ impl Target {
         row("debian-13", (6, 12), &Algorithm::ALL, "package linux-config-6.12, amd64"),
         row("debian-sid", (7, 2), &Algorithm::ALL, "package linux-config-7.2, amd64"),
         row("fedora-43", (6, 17), &Algorithm::ALL, "kernel-x86_64-fedora.config of kernel 6.17.7"),
+        row("rhel-10", (6, 12), &[Lz4, Lzma], "kernel-x86_64-rhel.config of kernel 6.12.12"),
         row("ubuntu-22.04", (5, 15), &[Lz4], "package linux-buildinfo-5.15.0-25-generic"),
         row("ubuntu-24.04", (6, 8), &[Lz4, Deflate], "package linux-buildinfo-6.8.0-31-generic"),
         row(
@@ -54,6 +55,13 @@ impl Target {
         ),
     ];
 
+    /// Those whose kernels are built without EROFS, by name: no image can be made for them.
+    pub const WITHOUT: &[Self] = &[
+        row("openwrt-24.10", (6, 6), &[], "target/linux/generic/config-6.6 of OpenWrt"),
+        row("openwrt-25.12", (6, 12), &[], "target/linux/generic/config-6.12 of OpenWrt"),
+        row("rhel-9", (5, 14), &[], "kernel-x86_64-rhel.config of kernel 5.14.0-362"),
+    ];
+
     /// Whether its kernel reads an algorithm.
     #[must_use]
     pub fn reads(&self, algorithm: Algorithm) -> bool {
@@ -67,17 +75,29 @@ impl fmt::Display for Target {
     }
 }
 
-/// A text is not the name of a [`Target`].
+/// Why a text names no [`Target`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("no known distribution; see the list of names, or use a kernel version")]
 #[non_exhaustive]
-pub struct UnknownTarget;
+pub enum TargetError {
+    /// It is no known name.
+    #[error("no known distribution; see the list of names, or use a kernel version")]
+    Unknown,
+    /// Its kernels mount no EROFS image.
+    #[error(
+        "the kernels of {0} (Linux {kernel}) are built without CONFIG_EROFS_FS; for one that you configure use --kernel {kernel}",
+        kernel = .0.kernel
+    )]
+    WithoutErofs(Target),
+}
 
 impl FromStr for Target {
-    type Err = UnknownTarget;
+    type Err = TargetError;
 
-    fn from_str(name: &str) -> Result<Self, UnknownTarget> {
-        Self::ALL.iter().find(|target| target.name == name).copied().ok_or(UnknownTarget)
+    fn from_str(name: &str) -> Result<Self, TargetError> {
+        let named = |targets: &[Self]| targets.iter().find(|target| target.name == name).copied();
+        let unknown =
+            || named(Self::WITHOUT).map_or(TargetError::Unknown, TargetError::WithoutErofs);
+        named(Self::ALL).ok_or_else(unknown)
     }
 }
 
@@ -110,7 +130,12 @@ mod tests {
                 assert!(target.kernel >= algorithm.since(), "{target}: {algorithm}");
             }
         }
-        assert_eq!("debian".parse::<Target>(), Err(UnknownTarget));
+        assert_eq!("debian".parse::<Target>(), Err(TargetError::Unknown));
+        assert!(Target::WITHOUT.is_sorted_by_key(|target| target.name));
+        for target in Target::WITHOUT {
+            assert_eq!(target.name.parse::<Target>(), Err(TargetError::WithoutErofs(*target)));
+            assert!(!target.source.is_empty() && target.algorithms.is_empty(), "{target}");
+        }
     }
 
     #[test]

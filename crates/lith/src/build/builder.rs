@@ -134,7 +134,7 @@ impl<'a> Builder<'a> {
             recipe: None,
             verify: true,
             workers: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
-            memory: Self::DEFAULT_MEMORY,
+            memory: None,
             observer: &(),
         };
         let choices = Choices {
@@ -328,9 +328,10 @@ impl<'a> Builder<'a> {
         memory / 5
     }
 
-    /// Bytes of memory to use, apart from some hundred for each file: 200 MiB by default.
+    /// Bytes of memory to use, encoders included, apart from some hundred for each file. If there is too little for the
+    /// encoders of all workers, fewer work. The default is [`Self::DEFAULT_MEMORY`], and what the encoders take.
     pub const fn memory(mut self, bytes: usize) -> Self {
-        self.job.memory = bytes;
+        self.job.memory = Some(bytes);
         self
     }
 
@@ -388,8 +389,9 @@ impl<'a> Builder<'a> {
             read.outputs = outputs.map(Path::to_owned).collect();
         });
         if input.may_spool() {
-            read.spool_memory = Builder::spool_memory(job.memory);
-            job.memory -= read.spool_memory;
+            let memory = job.memory_for(&options);
+            read.spool_memory = Builder::spool_memory(memory.min(Self::DEFAULT_MEMORY));
+            job.memory = Some(memory - read.spool_memory);
         }
         job.observer.begin(Phase::Scanning);
         let (mut source, mut unmatched) = input.open(read)?;

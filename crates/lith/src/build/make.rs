@@ -66,10 +66,21 @@ pub(crate) struct Job<'a> {
     pub(crate) verify: bool,
     /// Threads that read and compress.
     pub(crate) workers: NonZeroUsize,
-    /// Bytes of memory to use.
-    pub(crate) memory: usize,
+    /// Bytes of memory to use; `None`: the default.
+    pub(crate) memory: Option<usize>,
     /// Follows the build and can cancel it.
     pub(crate) observer: &'a dyn Observer,
+}
+
+impl Job<'_> {
+    /// Bytes of memory to use for an image with these options.
+    pub(crate) fn memory_for(&self, options: &Options) -> usize {
+        self.memory.unwrap_or_else(|| {
+            let encoders = options.encoder_memory().saturating_mul(self.workers.get() as u64);
+            let encoders = usize::try_from(encoders).unwrap_or(usize::MAX);
+            Context::DEFAULT_MEMORY.saturating_add(encoders)
+        })
+    }
 }
 
 /// What bases are to an image.
@@ -217,7 +228,7 @@ impl Making<'_> {
         let failed = |action| move |source| target(self.path, action, source);
         let temporary = temporary_directory(self.path);
         let mut context = Context::new(&temporary);
-        (context.workers, context.memory) = (job.workers, job.memory);
+        (context.workers, context.memory) = (job.workers, job.memory_for(options));
         (context.observer, context.blob) = (job.observer, self.blob.as_ref().map(Companion::file));
         // Writing back to the disk overlaps with building and verifying.
         flush::beside(staged.file(), |finished| {

@@ -3,6 +3,7 @@
 //! Defines [`Facts`], which programs read as JSON and [`page()`](crate::page()) draws.
 
 mod class;
+mod comparison;
 mod contents;
 mod estimates;
 mod summary;
@@ -12,6 +13,7 @@ use serde::{Serialize, Serializer};
 
 pub use self::{
     class::Class,
+    comparison::{Changes, Compared, Comparison, FileChange, FileFate, FolderChange, TypeChange},
     contents::{Contents, Tally},
     estimates::{Estimate, Estimates},
     summary::{Algorithm, DeviceSlot, Features, Kernel, Requirement, Stretch, Summary},
@@ -91,6 +93,11 @@ impl Sums {
         self.files = self.files.saturating_add(other.files);
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.stored = self.stored.saturating_add(other.stored);
+    }
+
+    /// By how much stored bytes, and then bytes, differ.
+    pub(crate) const fn distance(&self, other: &Self) -> (u64, u64) {
+        (self.stored.abs_diff(other.stored), self.bytes.abs_diff(other.bytes))
     }
 }
 

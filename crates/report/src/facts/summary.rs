@@ -86,12 +86,18 @@ pub struct DeviceSlot {
     pub blocks: u64,
 }
 
+/// The release that was found not to read LZ4 without 0padding. 6.18 reads it; those between were not tried.
+const WITHOUT_UNPADDED_LZ4: &str = "7.2";
+
 /// Which kernels mount an image.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Kernel {
     /// The oldest one.
     pub oldest: String,
+    /// The first release that is known not to read it any more; `None`: there is no such release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused_since: Option<&'static str>,
     /// All that requires more than the first kernel with EROFS.
     pub reasons: Vec<Requirement>,
     /// The options that its configuration needs.
@@ -144,6 +150,7 @@ impl Summary {
 impl Summary {
     /// Names LZ4 without 0padding, which the superblock may not declare at all.
     pub(super) fn name_unpadded_lz4(&mut self) {
+        self.kernel.refused_since = Some(WITHOUT_UNPADDED_LZ4);
         self.algorithms.retain(|algorithm| algorithm.name != "lz4");
         let needs = "without 0padding, pclusters of one block".to_owned();
         self.algorithms.insert(0, Algorithm { name: "lz4", needs });
@@ -195,14 +202,16 @@ impl Kernel {
         let oldest = kernel::min_kernel(sb);
         let algorithms: Vec<_> = sb.algorithms.iter_known().collect();
         let mut configuration = vec!["CONFIG_EROFS_FS"];
-        configuration.extend((!algorithms.is_empty()).then_some(Lz4.kernel_option()));
+        // Indexes need the option also where no extent is compressed.
+        let has_indexes = sb.incompat.contains(Incompat::LZ4_0PADDING) || !algorithms.is_empty();
+        configuration.extend(has_indexes.then_some(Lz4.kernel_option()));
         let others = algorithms.iter().filter(|algorithm| **algorithm != Lz4);
         configuration.extend(others.map(|algorithm| algorithm.kernel_option()));
         let lacks = |target: &&Target| algorithms.iter().any(|needed| !target.reads(*needed));
         let targets = Target::ALL.iter().filter(|target| target.kernel >= oldest);
         let not_on = targets.filter(lacks).map(|target| target.name).collect();
         let (oldest, reasons) = (oldest.to_string(), reasons.collect());
-        Self { oldest, reasons, configuration, not_on }
+        Self { oldest, refused_since: None, reasons, configuration, not_on }
     }
 
     /// Adds what the superblock should have declared, and did not.

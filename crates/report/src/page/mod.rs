@@ -3,6 +3,7 @@
 //! The page is one file that loads nothing and has no scripts. Treemaps and maps are drawn here, in percent of a width
 //! that only the browser knows.
 
+mod comparison;
 mod context;
 mod strip;
 mod text;
@@ -12,7 +13,7 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context};
 
 use crate::{
     error::PageError,
-    facts::Facts,
+    facts::{Comparison, Facts},
     number::{Bytes, Share},
 };
 
@@ -20,6 +21,7 @@ use crate::{
 pub const GENERATOR: &str = "lith report";
 
 const TEMPLATE: &str = include_str!("template.html");
+const COMPARISON: &str = include_str!("comparison.html");
 const STYLE: &str = include_str!("style.css");
 
 /// Makes a web page about the image `name`.
@@ -27,6 +29,18 @@ const STYLE: &str = include_str!("style.css");
 /// # Errors
 /// [`PageError`] if the template does not fit the facts, which no image should cause.
 pub fn page(name: &[u8], facts: &Facts) -> Result<String, PageError> {
+    render(TEMPLATE, &context::page(name, facts))
+}
+
+/// Makes a web page about what differs between two images of these names.
+///
+/// # Errors
+/// As [`page()`].
+pub fn comparison_page(names: [&[u8]; 2], found: &Comparison) -> Result<String, PageError> {
+    render(COMPARISON, &comparison::comparison(names, found))
+}
+
+fn render(template: &str, page: &Value) -> Result<String, PageError> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
@@ -38,8 +52,8 @@ pub fn page(name: &[u8], facts: &Facts) -> Result<String, PageError> {
     environment.add_function("share", |part: u64, whole: u64| Share(part, whole).to_string());
     environment.add_function("percent", text::percent);
     environment.add_function("change", text::change);
-    let page = context::page(name, facts);
-    let template = environment.template_from_named_str("page.html", TEMPLATE)?;
+    environment.add_function("delta", text::delta);
+    let template = environment.template_from_named_str("page.html", template)?;
     Ok(template.render(
         context! { style, page, generator => GENERATOR, version => env!("CARGO_PKG_VERSION") },
     )?)

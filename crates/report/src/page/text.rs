@@ -1,6 +1,6 @@
 //! Formats names and numbers for a page.
 
-use std::{iter, str};
+use std::{cmp::Ordering, iter, str};
 
 use lith_tree::DisplayPath;
 use xxhash_rust::xxh3::xxh3_64;
@@ -49,6 +49,16 @@ pub(super) fn change(new: u64, old: u64) -> String {
     format!("{sign}{}", Share(difference, old))
 }
 
+/// The difference between two numbers of bytes, with its sign.
+pub(super) fn delta(new: u64, old: u64) -> String {
+    let sign = match new.cmp(&old) {
+        Ordering::Less => "\u{2212}",
+        Ordering::Equal => return "0".to_owned(),
+        Ordering::Greater => "+",
+    };
+    format!("{sign}{}", Bytes(new.abs_diff(old)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,5 +72,9 @@ mod tests {
         assert_eq!(percent(7, 0), "0.000%");
         assert_eq!(change(80, 100), "\u{2212}20.0 %");
         assert_eq!(change(150, 100), "+50.0 %");
+        assert_eq!(
+            [(9, 9), (1, 3), (2048, 0)].map(|(new, old)| delta(new, old)),
+            ["0", "\u{2212}2 bytes", "+2.0 KiB"]
+        );
     }
 }

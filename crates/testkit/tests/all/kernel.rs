@@ -7,9 +7,9 @@
 
 use std::{fs, path::Path};
 
-use lith::{codec::Compressor, source::Source};
+use lith::{builder::Preset, codec::Compressor, format::kernel::KernelVersion, source::Source};
 use lith_testkit::{
-    compare, image, matrix, nasty, nasty::Nasty, oracle::kernel, place, recipe, tier,
+    compare, image, matrix, nasty, nasty::Nasty, noise, oracle::kernel, place, recipe, tier,
 };
 use proptest::{
     strategy::{Strategy, ValueTree},
@@ -57,6 +57,32 @@ fn shared_attributes_of_a_few_files_in_a_metabox() {
         let options = image::with_metabox(image::plain(), words, 4 << 10);
         image::build_at(&path, source.filesystem(), &options);
         assert!(assert_kernel_sees(&source, &path, words));
+    }
+}
+
+/// Without compressed data no algorithm is declared, though indexes name one and announce large pclusters.
+#[test]
+fn images_without_compressed_data_need_no_algorithm() {
+    let folder = place::folder();
+    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
+    fs::create_dir(&tree).unwrap();
+    fs::write(tree.join("tiny"), "a").unwrap();
+    for (name, len, seed) in [("noise", 300_000, 1), ("tail", 5000, 2), ("small", 90, 3)] {
+        fs::write(tree.join(name), noise::bytes(noise::Texture::Noise, seed, len)).unwrap();
+    }
+    let source = image::directory(&tree);
+    for preset in Preset::ALL {
+        for kernel in [(5, 10), (6, 1), (6, 12), (6, 18)].map(|(a, b)| KernelVersion::new(a, b)) {
+            let what = format!("{preset} for {kernel}");
+            image::build_at(&path, source.filesystem(), &preset.options(kernel));
+            let built = lith::Image::open_path(&path).unwrap();
+            assert!(built.superblock().algorithms.is_empty(), "{what}");
+            let report = built.check().unwrap();
+            assert!(report.findings.is_empty(), "{what}: {:?}", report.findings);
+            if kernel::is_there() {
+                assert!(assert_kernel_sees(&source, &path, &what));
+            }
+        }
     }
 }
 

@@ -62,7 +62,7 @@ pub(super) enum From {
     Images(Vec<PathBuf>),
 }
 
-/// Bytes of memory that the build uses, without those for temporary data of the source.
+/// Bytes of memory that the build uses beside its encoders, without those for temporary data of the source.
 const MEMORY: usize = Builder::DEFAULT_MEMORY - Builder::spool_memory(Builder::DEFAULT_MEMORY);
 
 impl Request {
@@ -123,6 +123,8 @@ impl Request {
 
     pub(super) fn builder(&self, source: Source) -> Builder<'static> {
         let options = self.options.clone();
+        let encoders = options.encoder_memory().saturating_mul(self.read.workers.get() as u64);
+        let encoders = usize::try_from(encoders).unwrap_or(usize::MAX);
         let builder = Builder::source(source)
             .options(|all| *all = options)
             .adjust(self.adjust)
@@ -130,7 +132,7 @@ impl Request {
             // As mkfs.erofs does.
             .force(true)
             .workers(self.read.workers)
-            .memory(MEMORY);
+            .memory(MEMORY.saturating_add(encoders));
         match &self.blob {
             Some(blob) => builder.blob(blob),
             None => builder,

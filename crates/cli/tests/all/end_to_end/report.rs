@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{
     args,
-    sample::{Sample, command, complaint, json, lith, printed},
+    sample::{Sample, command, complaint, json, lith, noise, printed},
 };
 
 #[test]
@@ -114,4 +114,71 @@ fn info_prints_the_same_facts() {
         assert!(text.contains(row), "{row}: {text}");
     }
     assert!(text.starts_with(&printed(args!["info", image])));
+}
+
+#[test]
+fn a_page_about_two_images_shows_what_changed_and_what_grew() {
+    let (sample, old) = Sample::built();
+    fs::write(sample.src().join("sub/deep/added.txt"), noise(20_000)).unwrap();
+    fs::write(sample.src().join("sub/noise"), noise(80_000)).unwrap();
+    fs::remove_file(sample.src().join("sub/large")).unwrap();
+    sample.set_time("hello", 1_800_000_000);
+    let new = sample.path("new.erofs");
+    printed(args!["build", "-q", "-E", "^fragments", sample.src(), new]);
+    let page = sample.path("page.html");
+    let shown = json(args!["report", "--json", "-o", page, old, new]);
+    let found = &shown["comparison"];
+    let facts = [&old, &new].map(|image| json(args!["info", "--all", "--json", image]));
+    for (number, facts) in facts.iter().enumerate() {
+        let image = &found["images"][number];
+        assert_eq!((&image["size"], &image["files"]), (&facts["size"], &facts["folders"]["files"]));
+        assert_eq!(image["stored"], facts["folders"]["stored"]);
+        let side = if number == 0 { "before" } else { "after" };
+        for sum in ["files", "bytes", "stored"] {
+            assert_eq!(found["folders"][side][sum], facts["folders"][sum], "{side}: {sum}");
+        }
+    }
+    // Both names of `hello` have another time, and the folders of the others too.
+    assert_eq!((&found["names"]["added"], &found["names"]["removed"]), (&1.into(), &1.into()));
+    assert_eq!(found["names"]["changed"], 1);
+    let files = found["files"].as_array().unwrap();
+    let listed = files.iter().map(|file| (&file["path"], &file["change"]));
+    let listed: Vec<_> = listed.map(|(path, change)| format!("{path} {change}")).collect();
+    let expected = [
+        r#""/sub/noise" "changed""#,
+        r#""/sub/deep/added.txt" "added""#,
+        r#""/sub/large" "removed""#,
+    ];
+    assert!(expected.iter().all(|file| listed.contains(&(*file).to_owned())), "{listed:?}");
+    assert_eq!((listed.len(), &found["more_files"]), (3, &0.into()));
+    let of = |path: &str| files.iter().find(|file| file["path"] == path).unwrap();
+    assert_eq!(of("/sub/noise")["before"]["bytes"], 50_000);
+    assert_eq!(of("/sub/noise")["after"]["bytes"], 80_000);
+    assert_eq!(of("/sub/large")["after"]["bytes"], 0);
+    let sub = &found["folders"]["folders"][0];
+    assert_eq!((&sub["name"], &sub["names"]["added"]), (&"sub".into(), &1.into()));
+    let text = fs::read_to_string(&page).unwrap();
+    assert!(text.contains("<title>image.erofs and new.erofs: what changed</title>"), "{text}");
+    for part in ["added.txt", "1 added, 1 removed, 1 changed", "<bdi>deep</bdi>/"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let here = sample.path("");
+    let output = command().args(args!["report", old, new]).current_dir(here).output().unwrap();
+    assert!(output.stdout.starts_with(b"image-new.html: "), "{output:?}");
+}
+
+#[test]
+fn a_page_about_the_same_image_twice_has_no_changes() {
+    let (sample, image) = Sample::built();
+    let shown = json(args!["report", "--json", "-o", sample.path("page.html"), image, image]);
+    let found = &shown["comparison"];
+    for kind in ["added", "removed", "changed", "attributes"] {
+        assert_eq!(found["names"][kind], 0, "{found}");
+    }
+    assert_eq!(found["folders"]["folders"], serde_json::json!([]));
+    let text = fs::read_to_string(sample.path("page.html")).unwrap();
+    assert!(text.contains("No file was added, removed or changed."), "{text}");
+    let missing = lith(args!["report", image, sample.path("missing.erofs")]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(complaint(&missing).contains("missing.erofs"));
 }

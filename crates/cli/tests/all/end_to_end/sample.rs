@@ -135,7 +135,7 @@ pub(crate) fn compressible(count: usize) -> Vec<u8> {
 }
 
 /// Bytes that don't compress.
-fn noise(count: usize) -> Vec<u8> {
+pub(crate) fn noise(count: usize) -> Vec<u8> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let bytes = std::iter::from_fn(|| {
         state ^= state << 13;

@@ -171,6 +171,12 @@ fn what_was_made_conforms_to_its_schema() {
     let shown = json(args!["report", "--json", "-o", page, image]);
     assert_conform("report", std::slice::from_ref(&shown));
     assert_eq!(shown["bytes"].as_u64(), Some(fs::metadata(page).unwrap().len()));
+    fs::write(sample.src().join("sub/noise"), b"less").unwrap();
+    let (new, page) = (sample.path("new.erofs"), sample.path("both.html"));
+    printed(args!["build", "-q", sample.src(), new]);
+    let compared = json(args!["report", "--json", "-o", page, image, new]);
+    assert_conform("report", std::slice::from_ref(&compared));
+    assert_eq!(compared["comparison"]["names"]["changed"], 1);
     let dumped = lines(&printed(args!["dump", "--json", image]));
     assert_conform("dump", &dumped);
     assert_eq!(dumped.len(), printed(args!["dump", image]).lines().count());
