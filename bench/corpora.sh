@@ -13,6 +13,12 @@
 #   node          a large node_modules: 100,000 small files; needs npm
 #   tiny          a million files of about 400 bytes
 #   random        files that don't compress
+#
+# and successions, each of two folders, old and new (see lith bench updates):
+#
+#   updates-go      the Go toolchain, two releases that follow each other; needs go
+#   updates-npm     typescript, next and react-dom, likewise; needs npm
+#   updates-debian  a minimal Debian as released last, and after its security updates
 set -eu
 # shellcheck source=bench/common.sh
 . "$(dirname "$0")/common.sh"
@@ -154,12 +160,70 @@ for number in range(2000):
 END
 }
 
-[ $# -gt 0 ] || set -- debian libreoffice office silesia7 linux linuxtar text site gosrc node tiny random
+# The toolchain for Linux on x86-64, whatever this machine is, so that everybody gets the same files.
+make_updates_go() {
+    command -v go >/dev/null || die "updates-go: go is not installed"
+    cache=$(mktemp -d "$LITH_CORPORA/.go.XXXXXX")
+    for pair in old=1.25.3 new=1.25.4; do
+        module=golang.org/toolchain@v0.0.1-go${pair#*=}.linux-amd64
+        (cd "$cache" && GOMODCACHE=$cache GOFLAGS=-modcacherw GOTOOLCHAIN=local go mod download "$module")
+        mv "$cache/$module" "$1/${pair%=*}"
+    done
+    rm -rf "$cache"
+}
+
+make_updates_npm() {
+    command -v npm >/dev/null || die "updates-npm: npm is not installed"
+    cache=$(mktemp -d "$LITH_CORPORA/.npm.XXXXXX")
+    for packages in "old typescript@5.6.2 next@15.0.2 react-dom@18.3.0" "new typescript@5.6.3 next@15.0.3 react-dom@18.3.1"; do
+        # shellcheck disable=SC2086 # words
+        set -- "$1" $packages
+        root=$1 version=$2
+        shift 2
+        for package; do
+            folder=$root/$version/${package%@*}
+            mkdir -p "$folder"
+            tarball=$(cd "$cache" && npm pack --silent --loglevel=error "$package" | tail -n 1)
+            tar -C "$folder" --strip-components=1 -xzf "$cache/$tarball"
+        done
+        set -- "$root"
+    done
+    rm -rf "$cache"
+}
+
+make_updates_debian() {
+    bootstrap bookworm "$1/old"
+    cp -a "$1/old" "$1/new"
+    {
+        echo "deb $(mirror) bookworm main"
+        echo "deb $(mirror) bookworm-updates main"
+        echo "deb ${LITH_SECURITY_MIRROR:-$(mirror | sed 's|/debian/*$|/debian-security|')} bookworm-security main"
+    } >"$1/new/etc/apt/sources.list"
+    run_in "$1/new" apt-get update -qq
+    run_in "$1/new" apt-get upgrade -qq -y
+    for version in old new; do
+        rm -rf "$1/$version"/var/cache/apt/*.bin "$1/$version"/var/cache/apt/archives/*.deb "$1/$version"/var/lib/apt/lists/*
+    done
+}
+
+# run_in DIR COMMAND...: runs it in that root filesystem, which has proc meanwhile.
+run_in() {
+    root=$1
+    shift
+    # shellcheck disable=SC2016 # variables of the inner shell
+    DEBIAN_FRONTEND=noninteractive unshare --mount --fork sh -c '
+        cp /etc/resolv.conf "$0/etc/resolv.conf"
+        mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$root" "$@" >&2
+}
+
+[ $# -gt 0 ] || set -- debian libreoffice office silesia7 linux linuxtar text site gosrc node tiny random \
+    updates-go updates-npm updates-debian
 for name; do
     case $name in
-    debian | office) need_root ;;
+    debian | office | updates-debian) need_root ;;
     libreoffice | silesia7 | linux | linuxtar | text | site | gosrc | node | tiny | random) ;;
+    updates-go | updates-npm) ;;
     *) die "no corpus is called $name" ;;
     esac
-    make_whole "$name" "make_$name"
+    make_whole "$name" "make_$(echo "$name" | tr - _)"
 done

@@ -75,7 +75,7 @@ impl Image {
         folders: Vec<PathBuf>,
     ) -> PyResult<Self> {
         let py = source.py();
-        let search = Search { devices, directories: folders };
+        let search = Search { devices, directories: folders, ..Search::default() };
         let (name, devices) = if let Ok(path) = source.extract::<PathBuf>() {
             let devices = py.detach(|| open_devices(&path, offset, &search));
             let devices = devices.map_err(|error| of_work(py, &error, &path))?;

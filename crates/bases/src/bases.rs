@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashSet,
+    fs::File,
     io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -62,14 +63,25 @@ struct BaseFile {
     base: Base,
 }
 
+/// What the files of images are to an image that refers to what they hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    /// Devices of it.
+    Devices,
+    /// Parts of its one device, which follow it there.
+    Parts,
+    /// Nothing: it gets copies of what they hold.
+    Copied,
+}
+
 /// Where the files of all images are in the unified address space.
 #[derive(Debug)]
 pub(crate) struct Addresses<'a> {
     pub(crate) block: BlockBits,
     /// The first block of each file, and how many it has.
     starts: Vec<(u64, u64)>,
-    /// Whether files are no devices of the new image, which gets copies of what they hold.
-    copies: bool,
+    /// What the files are to the new image.
+    role: Role,
     bases: &'a Bases,
 }
 
@@ -175,7 +187,7 @@ impl Bases {
     pub(crate) fn addresses(
         &self,
         (block, room): (BlockBits, u64),
-        copies: bool,
+        role: Role,
     ) -> Result<Addresses<'_>, BaseError> {
         for Opened { path, image, .. } in &self.images {
             let (found, expected) = (image.superblock().block.size(), block.size());
@@ -184,15 +196,20 @@ impl Bases {
             }
         }
         let (mut starts, mut next) = (Vec::new(), room);
-        for BaseFile { path, base, .. } in &self.files {
+        for (number, BaseFile { path, base, device }) in self.files.iter().enumerate() {
             let blocks = block.blocks_for(base.bytes);
             starts.push((next, blocks));
+            let is_followed = number + 1 < self.files.len();
+            let is_whole = device.size() == blocks.saturating_mul(block.size().into());
+            if role == Role::Parts && is_followed && !is_whole {
+                return Err(BaseError::Odd { path: path.clone() });
+            }
             next = next.saturating_add(blocks);
-            if next >= u32::MAX.into() && !copies {
+            if next >= u32::MAX.into() && role != Role::Copied {
                 return Err(BaseError::TooFar { path: path.clone() });
             }
         }
-        Ok(Addresses { block, starts, copies, bases: self })
+        Ok(Addresses { block, starts, role, bases: self })
     }
 
     pub(crate) fn images(&self) -> &[Opened] {
@@ -239,6 +256,11 @@ impl<'a> Addresses<'a> {
         self.bases.images.get(number)
     }
 
+    /// The first block behind all files.
+    pub(crate) fn end(&self) -> u64 {
+        self.starts.last().map_or(0, |(start, blocks)| start.saturating_add(*blocks))
+    }
+
     /// The files and their first blocks.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&'a Base, Blkaddr)> {
         let bases = self.bases.files.iter().map(|file| &file.base);
@@ -264,10 +286,9 @@ impl<'a> Addresses<'a> {
         let end = first.checked_add(self.block.blocks_for(bytes))?;
         let is_whole = pa.is_multiple_of(size) && end <= blocks;
         let address = Blkaddr(start + first);
-        let (slot, first) = if self.copies {
-            (0, address)
-        } else {
-            (u16::try_from(file + 1).ok()?, Blkaddr(first))
+        let (slot, first) = match self.role {
+            Role::Parts | Role::Copied => (0, address),
+            Role::Devices => (u16::try_from(file + 1).ok()?, Blkaddr(first)),
         };
         is_whole.then_some((slot, first, address))
     }
@@ -304,6 +325,22 @@ impl Content for Bases {
 
     fn check_unchanged(&self) -> Result<(), ContentError> {
         Ok(())
+    }
+
+    fn copy_to(&self, (position, len): (u64, u64), to: (&File, u64)) -> u64 {
+        let Some(block) = self.images.first().map(|opened| opened.image.superblock().block) else {
+            return 0;
+        };
+        let mut start = 0;
+        for BaseFile { device, base, .. } in &self.files {
+            let end = start + block.blocks_for(base.bytes) * u64::from(block.size());
+            if position < end {
+                // What is known is within one file; the padding of its last block is none of its bytes.
+                return device.copy_to(position - start, len, to);
+            }
+            start = end;
+        }
+        0
     }
 }
 

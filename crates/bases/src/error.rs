@@ -79,6 +79,12 @@ pub enum BaseError {
         /// Where it was looked for.
         looked: String,
     },
+    /// A file that others follow on one device does not end with a block, or a hash tree follows in it.
+    #[error("{}: does not end with a block of its image, so nothing can follow it on a device", path.display())]
+    Odd {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file is shorter or longer than the base.
     #[error("{}: is not the base that the image was made with: it has {found} bytes, expected {expected}", path.display())]
     Length {
@@ -169,6 +175,7 @@ impl BaseError {
             | Self::Image { path, .. }
             | Self::BlockSize { path, .. }
             | Self::TooMany { path, .. }
+            | Self::Odd { path }
             | Self::TooFar { path } => path,
         }
     }

@@ -26,6 +26,17 @@ pub struct Search {
     pub devices: Vec<PathBuf>,
     /// Folders in which they are looked for by name, before the image's own folder.
     pub directories: Vec<PathBuf>,
+    /// Whether several images have devices among these, so that each takes those that are its own.
+    pub shared: bool,
+}
+
+impl Search {
+    /// The same for one of several images.
+    #[must_use]
+    pub const fn shared(mut self) -> Self {
+        self.shared = true;
+        self
+    }
 }
 
 /// A device of an image.
@@ -64,14 +75,33 @@ pub fn find(path: &Path, offset: u64, search: &Search) -> Result<Vec<Found>, Bas
 /// As [`find`].
 pub fn find_for(image: &dyn ReadAt, path: &Path, search: &Search) -> Result<Vec<Found>, BaseError> {
     let given = || search.devices.iter().map(|device| Found::open(device)).collect();
-    let Some((slots, block, bases)) = read_table(image, path)? else { return given() };
-    let Some(bases) = bases else { return given() };
+    let Some((slots, block, bases)) = read_table(image, path)? else {
+        return if search.shared { Ok(Vec::new()) } else { given() };
+    };
+    let Some(bases) = bases else {
+        return if search.shared { given_for(&slots, block, search) } else { given() };
+    };
     let end = |slot: &DeviceSlot| slot.uniaddr.0.saturating_add(slot.blocks);
     let end = slots.iter().map(end).max().unwrap_or(0).saturating_mul(block);
     if search.devices.is_empty() && image.size() >= end {
         return Ok(Vec::new());
     }
     Finder { image: path, search }.find_all(&bases)
+}
+
+/// For each slot of an image that names no bases the first device that is left and has as many blocks. None of other images'
+/// devices are taken for its own unless they are as long; a slot without a device is an error of whoever reads the image.
+fn given_for(slots: &[DeviceSlot], block: u64, search: &Search) -> Result<Vec<Found>, BaseError> {
+    let left = search.devices.iter().map(|path| Found::open(path));
+    let mut left: Vec<Found> = left.collect::<Result<_, _>>()?;
+    let mut found = Vec::new();
+    for slot in slots {
+        let fits = |found: &Found| found.device.size().div_ceil(block.max(1)) == slot.blocks;
+        if let Some(at) = left.iter().position(fits) {
+            found.push(left.remove(at));
+        }
+    }
+    Ok(found)
 }
 
 /// Whether the file at `path` is an image with further devices.
@@ -143,6 +173,9 @@ fn can_be_read_at(path: &Path) -> bool {
     path.metadata().is_ok_and(is_sought)
 }
 
+/// Files of a folder that are looked at for a base of another name: a folder with more is no place for images.
+const MOST_FILES: usize = 4096;
+
 /// Finds the bases of an image.
 struct Finder<'a> {
     image: &'a Path,
@@ -158,6 +191,7 @@ impl Finder<'_> {
             let fits = |(_, base): &&(usize, &Base)| self.check(path, base).is_ok();
             let at = match (free.iter().find(fits), &*free) {
                 (Some((at, _)), _) => *at,
+                (None, _) if self.search.shared => continue,
                 // With one candidate the reason is clear.
                 (None, [(_, base)]) => {
                     return Err(self
@@ -181,7 +215,8 @@ impl Finder<'_> {
         BaseError::Unwanted { path: path.to_owned(), image: self.image.to_owned() }
     }
 
-    /// Finds a base by its name. Of files that are not it the first one tells why.
+    /// Finds a base by its name, or under another one: two bases can have the same. Of files that are not it the first one
+    /// of its name tells why.
     fn look_for(&self, base: &Base) -> Result<Found, BaseError> {
         let name = Path::new(std::ffi::OsStr::from_bytes(&base.name));
         let own = self.image.canonicalize().ok();
@@ -195,12 +230,29 @@ impl Finder<'_> {
                 Err(error) => wrong = wrong.or(Some(error)),
             }
         }
+        for folder in &folders {
+            if let Some(found) = self.renamed(folder, base) {
+                return Ok(found);
+            }
+        }
         let looked: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
         Err(wrong.unwrap_or_else(|| BaseError::Missing {
             path: self.image.to_owned(),
             name: name.display().to_string(),
             looked: looked.join(", "),
         }))
+    }
+
+    /// The file in a folder that is a base under another name, if there is one.
+    fn renamed(&self, folder: &Path, base: &Base) -> Option<Found> {
+        let files = folder.read_dir().ok()?.take(MOST_FILES).filter_map(Result::ok);
+        let is_as_long = |path: &PathBuf| {
+            path.metadata().is_ok_and(|found| found.is_file() && found.len() == base.bytes)
+        };
+        // The order of a directory decides nothing.
+        let mut paths: Vec<_> = files.map(|file| file.path()).filter(is_as_long).collect();
+        paths.sort_unstable();
+        paths.iter().find_map(|path| self.check(path, base).ok())
     }
 
     /// Opens the file of a base.

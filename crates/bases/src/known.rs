@@ -11,7 +11,12 @@ use lith_format::{
 use lith_tree::ExtraDevice;
 
 use crate::{
-    BaseError, Bases, bases::Addresses, identity::tag_of, index::index, packed, stored::Stored,
+    BaseError, Bases,
+    bases::{Addresses, Role},
+    identity::tag_of,
+    index::index,
+    packed,
+    stored::Stored,
 };
 
 impl Addresses<'_> {
@@ -38,16 +43,39 @@ impl Bases {
         (block, room): (BlockBits, u64),
         workers: NonZeroUsize,
     ) -> Result<Known<'_>, BaseError> {
-        let addresses = self.addresses((block, room), false)?;
+        let addresses = self.addresses((block, room), Role::Devices)?;
+        self.known_at(&addresses, addresses.as_devices(), workers)
+    }
+
+    /// The same for an image that these files follow on one device, from its block `start` on: it has no others.
+    ///
+    /// # Errors
+    /// As [`Self::known`]; also if a file that others follow does not end with a block.
+    pub fn known_behind(
+        &self,
+        (block, start): (BlockBits, u64),
+        workers: NonZeroUsize,
+    ) -> Result<Known<'_>, BaseError> {
+        let addresses = self.addresses((block, start), Role::Parts)?;
         let mut known = addresses.as_devices();
+        known.devices.clear();
+        known.end = Some(addresses.end());
+        self.known_at(&addresses, known, workers)
+    }
+
+    fn known_at<'k>(
+        &'k self,
+        addresses: &Addresses<'_>,
+        mut known: Known<'k>,
+        workers: NonZeroUsize,
+    ) -> Result<Known<'k>, BaseError> {
         known.contents = self;
         known.configs = self.configs();
-        let packed = packed::known(&addresses)?;
+        let packed = packed::known(addresses)?;
         known.packed.clone_from(&packed.known);
-        known.extents = packed::extents(&addresses, &packed)?;
+        known.extents = packed::extents(addresses, &packed)?;
         for (number, _) in self.images().iter().enumerate() {
-            let stored =
-                Stored { addresses: &addresses, image: number, packed: packed.offset(number) };
+            let stored = Stored { addresses, image: number, packed: packed.offset(number) };
             let found = index(&stored, workers)?;
             known.files.extend(found.files);
             known.extents.extend(found.extents);

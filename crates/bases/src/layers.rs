@@ -11,7 +11,12 @@ use lith_parallel::try_map;
 use lith_reader::{Extent, Inode};
 use lith_tree::{InodeIndex, Kind, Tree};
 
-use crate::{BaseError, Bases, bases::Opened, packed, stored::Stored};
+use crate::{
+    BaseError, Bases,
+    bases::{Opened, Role},
+    packed,
+    stored::Stored,
+};
 
 /// What becomes of the content of images of which a tree is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,10 +47,10 @@ impl Bases {
             Reuse::Copy => {
                 let mut known = Known::new();
                 known.copied = Some(self);
-                (self.addresses((block, 0), true)?, known)
+                (self.addresses((block, 0), Role::Copied)?, known)
             }
             Reuse::Refer { room } => {
-                let addresses = self.addresses((block, room), false)?;
+                let addresses = self.addresses((block, room), Role::Devices)?;
                 let known = addresses.as_devices();
                 (addresses, known)
             }

@@ -59,6 +59,25 @@ impl Stored<'_> {
         Some(KnownPcluster { llen, blocks, algorithm, partial, address })
     }
 
+    /// The block of an uncompressed extent that is rotated by its position, of use at that position within a block only.
+    pub(crate) fn rotated(&self, extent: &Extent) -> Option<KnownPcluster> {
+        let size = self.block().size();
+        let is_block = extent.plen == u64::from(size) && extent.len == u64::from(size);
+        match extent.kind {
+            ExtentKind::Plain { interlaced: true } if is_block => {
+                let (_, _, address) = self.place(extent)?;
+                Some(KnownPcluster {
+                    llen: size,
+                    blocks: 1,
+                    algorithm: None,
+                    partial: false,
+                    address,
+                })
+            }
+            _ => None,
+        }
+    }
+
     /// A block of an uncompressed extent, `skip` bytes after its start, as an extent of its own.
     pub(crate) fn plain_block(&self, extent: &Extent, skip: u64) -> Option<KnownPcluster> {
         let size = self.block().size();

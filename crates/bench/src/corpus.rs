@@ -13,6 +13,11 @@ use crate::{error::failed, process, results};
 
 /// The seed of all that is random, so that every run does the same.
 pub(crate) const SEED: u64 = 20_240_229;
+/// The folders of a succession's two versions.
+const OLD: &str = "old";
+const NEW: &str = "new";
+/// The end of the name of a succession that was given.
+const VERSIONS: &str = ", two versions";
 /// A tree that every machine has, for those that have made no corpora.
 const ANYWHERE: &str = "/usr/bin";
 
@@ -33,6 +38,8 @@ pub(crate) struct Names {
     pub(crate) large: String,
     /// A root filesystem with an application in it.
     pub(crate) application: String,
+    /// Trees of which there is an old version, too.
+    pub(crate) successions: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -82,16 +89,20 @@ impl Corpora {
             mixed: file.clone(),
             large: file,
             application: "office".into(),
+            successions: vec![format!("{tree}{VERSIONS}")],
         }
     }
 
     pub(crate) fn find(&self, name: &str) -> anyhow::Result<Corpus> {
         let own = self.folder.join(name);
         let path = match &self.given {
+            Some(given) if name.ends_with(VERSIONS) => given.join(NEW),
             Some(given) if name != "office" => match name.strip_suffix(".tar") {
                 Some(_) => self.tar_of(given, name)?,
                 None => given.clone(),
             },
+            // The old version is beside the new one, on which is measured.
+            _ if own.join(NEW).is_dir() && own.join(OLD).is_dir() => own.join(NEW),
             _ => own,
         };
         anyhow::ensure!(path.is_dir(), "no corpus {name}: bench/corpora.sh {name}");
@@ -121,6 +132,7 @@ impl Names {
             mixed: "silesia7".into(),
             large: "linuxtar".into(),
             application: "office".into(),
+            successions: ["updates-go", "updates-npm", "updates-debian"].map(Into::into).into(),
         }
     }
 }

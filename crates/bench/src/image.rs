@@ -14,7 +14,7 @@ use crate::{
     error::failed,
     process::{self, Usage},
     program::Place,
-    workplace::{Words, Workplace},
+    workplace::{Words, Workplace, programs_of},
 };
 
 /// How the content of a folder becomes one file that can be mounted.
@@ -155,16 +155,21 @@ pub(crate) fn image_of(
         say(&format!("{}: {}", corpus.facts.name, recipe.text()));
         // Another name until it is whole.
         let partial = path.with_extension("partial");
-        let _none_there = fs::remove_file(&partial);
+        remove(&partial);
         let made = recipe.make(place, corpus, &partial);
         if made.is_err() {
-            let _none_there = fs::remove_file(&partial);
+            remove(&partial);
         }
         made?;
         fs::rename(&partial, &path).map_err(failed("rename", partial))?;
     }
     let size = recipe.size(place, &path)?;
     Ok(Image { path, size })
+}
+
+/// Removes what a command may have left: a file, or a folder of files.
+fn remove(path: &Path) {
+    let _none_there = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
 }
 
 /// A name that differs for images that differ in content, options or the program that made them.
@@ -174,12 +179,13 @@ fn name_of(place: &Workplace, recipe: &Recipe, corpus: &Corpus) -> String {
     hasher.update(text.as_bytes());
     hasher.update(corpus.path.as_os_str().as_encoded_bytes());
     hasher.update(&corpus.facts.bytes.to_le_bytes());
-    let program = text.split_whitespace().next().and_then(|name| place.programs.find(name));
-    if let Some(Place::Here(path)) = program
-        && let Ok(file) = fs::metadata(path)
-    {
-        hasher.update(&file.len().to_le_bytes());
-        hasher.update(&file.mtime().to_le_bytes());
+    for name in programs_of(&text) {
+        if let Some(Place::Here(path)) = place.programs.find(name)
+            && let Ok(file) = fs::metadata(path)
+        {
+            hasher.update(&file.len().to_le_bytes());
+            hasher.update(&file.mtime().to_le_bytes());
+        }
     }
     format!("{}-{:016x}", corpus.facts.name, hasher.digest())
 }

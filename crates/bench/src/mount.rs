@@ -24,6 +24,8 @@ use crate::{
 pub(crate) enum Mount {
     /// The kernel, as a filesystem of this name.
     Kernel(&'static str),
+    /// A command with IMAGE and MOUNT, which ends when the kernel has mounted it.
+    Command(String),
     /// A program that stays in the foreground, by a command with IMAGE and MOUNT.
     Server(String),
 }
@@ -41,7 +43,7 @@ impl Mount {
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Kernel(name) => format!("mount -t {name} -o ro,loop IMAGE MOUNT"),
-            Self::Server(line) => line.clone(),
+            Self::Command(line) | Self::Server(line) => line.clone(),
         }
     }
 
@@ -49,6 +51,9 @@ impl Mount {
         match self {
             Self::Kernel(name) => {
                 place.lacks_filesystem(name).or_else(|| place.lacks_program("mount"))
+            }
+            Self::Command(line) => {
+                place.lacks_filesystem("erofs").or_else(|| place.lacks_program(line))
             }
             Self::Server(_) if !Path::new("/dev/fuse").exists() => {
                 Some("there is no /dev/fuse".into())
@@ -84,11 +89,20 @@ impl Mounted {
             let counter = counter_of_mount(&point);
             return Ok(Self { folder: point, server: None, counter });
         }
+        if matches!(mount, Mount::Command(_)) {
+            process::run(&mut command)?;
+            let (folder, server) = (point, None);
+            return Ok(Self { folder, server, counter: Self::counter_at(place, image) });
+        }
         let folder = found.outside(&point);
         let server = Server::start(&command, &folder)?;
+        Ok(Self { folder, server: Some(server), counter: Self::counter_at(place, image) })
+    }
+
+    /// What counts the bytes that are read of the file of an image.
+    fn counter_at(place: &Workplace, image: &Image) -> Option<PathBuf> {
         let counter = place.has_disk.then(|| counter_of_mount(&place.images())).flatten();
-        let counter = counter.or_else(|| counter_below(&image.path));
-        Ok(Self { folder, server: Some(server), counter })
+        counter.or_else(|| counter_below(&image.path))
     }
 
     /// What was counted so far, of which the growth while an image is read is of interest.

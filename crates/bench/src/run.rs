@@ -121,7 +121,8 @@ impl Run<'_> {
         let name = format!("{} {} {}", suite.name, table.name, table.corpus);
         let mut contestants = self.prepare(&name, &corpus, entries);
         // The first round warms up.
-        for round in 0..=self.request.repeat {
+        let rounds = if table.is_long { 1..=1 } else { 0..=self.request.repeat };
+        for round in rounds {
             contestants.retain_mut(|contestant| {
                 !self.must_stop() && self.round(&name, &corpus, round, contestant)
             });

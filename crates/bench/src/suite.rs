@@ -30,6 +30,8 @@ pub(crate) struct Table {
     pub(crate) shown: &'static [Metric],
     pub(crate) plot: Option<Plot>,
     pub(crate) entries: Vec<Entry>,
+    /// Whether it is measured once and without warming up: it takes long, and is about sizes.
+    pub(crate) is_long: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -50,6 +52,8 @@ pub(crate) enum Task {
     Trace(Recipe),
     /// A command is run, which may read IMAGE and write DIR.
     Run { image: Recipe, command: String },
+    /// A command makes MOUNT, a file, of files that are in the folder IMAGE.
+    Make { set: Recipe, command: String },
     /// An image is mounted and read.
     Read { image: Recipe, mount: Mount, reading: Reading },
 }
@@ -70,6 +74,7 @@ impl Task {
         match self {
             Self::Build(_) | Self::Trace(_) => "each program makes an image".into(),
             Self::Run { .. } => "each program is given its image".into(),
+            Self::Make { .. } => "each program makes a file".into(),
             Self::Read { reading, .. } => reading.text(),
         }
     }
@@ -78,7 +83,9 @@ impl Task {
     pub(crate) fn commands(&self) -> Vec<String> {
         match self {
             Self::Build(recipe) | Self::Trace(recipe) => vec![recipe.text()],
-            Self::Run { image, command } => vec![image.text(), command.clone()],
+            Self::Run { image, command } | Self::Make { set: image, command } => {
+                vec![image.text(), command.clone()]
+            }
             Self::Read { image, mount, .. } => vec![image.text(), mount.text()],
         }
     }
@@ -86,7 +93,7 @@ impl Task {
     pub(crate) fn lacks(&self, place: &Workplace) -> Option<String> {
         match self {
             Self::Build(recipe) | Self::Trace(recipe) => recipe.lacks(place),
-            Self::Run { image, command } => {
+            Self::Run { image, command } | Self::Make { set: image, command } => {
                 image.lacks(place).or_else(|| place.lacks_program(command))
             }
             Self::Read { image, mount, reading } => {
@@ -104,7 +111,9 @@ impl Task {
     ) -> anyhow::Result<Option<Image>> {
         let recipe = match self {
             Self::Build(_) | Self::Trace(_) => return Ok(None),
-            Self::Run { image, .. } | Self::Read { image, .. } => image,
+            Self::Run { image, .. } | Self::Make { set: image, .. } | Self::Read { image, .. } => {
+                image
+            }
         };
         image::image_of(place, recipe, corpus, say).map(Some)
     }
@@ -117,15 +126,16 @@ impl Task {
         image: Option<&Image>,
     ) -> anyhow::Result<Sample> {
         let mut sample = match (self, image) {
+            (Self::Make { command, .. }, Some(set)) => return make(place, corpus, set, command),
             (Self::Build(recipe), _) => build(place, corpus, recipe, false)?,
             (Self::Trace(recipe), _) => build(place, corpus, recipe, true)?,
             (Self::Run { command, .. }, Some(image)) => run(place, corpus, image, command)?,
             (Self::Read { mount, reading, .. }, Some(image)) => {
                 read(place, corpus, image, (mount, reading))?
             }
-            (Self::Run { .. } | Self::Read { .. }, None) => Sample::new(),
+            (Self::Run { .. } | Self::Make { .. } | Self::Read { .. }, None) => Sample::new(),
         };
-        if let Some(image) = image {
+        if let Some(image) = image.filter(|image| !image.path.is_dir()) {
             add_size(&mut sample, image.size, corpus);
         }
         Ok(sample)
@@ -166,6 +176,24 @@ fn run(place: &Workplace, corpus: &Corpus, image: &Image, command: &str) -> anyh
     let usage = crate::process::run(&mut command)?;
     remove(&output)?;
     Ok(sample_of(&usage, corpus))
+}
+
+/// Measures a command that makes a file; rates are of its bytes.
+fn make(place: &Workplace, corpus: &Corpus, set: &Image, command: &str) -> anyhow::Result<Sample> {
+    let output = place.path("image");
+    remove(&output)?;
+    place.settle(false);
+    let (source, image) = (corpus.path.clone(), set.path.clone());
+    let words = Words { source, image, mount: output.clone() };
+    let (mut command, _) = place.command(command, &words)?;
+    let usage = crate::process::run(&mut command)?;
+    let size = fs::metadata(&output).map_err(failed("look at", &output))?.len();
+    remove(&output)?;
+    let mut sample = sample_of(&usage, corpus);
+    sample.insert(Metric::Rate, number(size) / usage.wall.max(1e-9));
+    sample.insert(Metric::CpuRate, number(size) / usage.cpu.max(1e-9));
+    add_size(&mut sample, size, corpus);
+    Ok(sample)
 }
 
 fn read(

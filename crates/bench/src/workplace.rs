@@ -1,8 +1,10 @@
 //! Defines the folders, disk and environment in which commands run.
 
 use std::{
-    fs,
-    os::unix::fs::MetadataExt,
+    env,
+    ffi::OsString,
+    fs, iter,
+    os::unix::fs::{MetadataExt, symlink},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -153,6 +155,7 @@ impl Workplace {
             let mut command = Command::new("sh");
             command.args(["-c", script]).env("SOURCE", &words.source).env("IMAGE", &words.image);
             command.env("MOUNT", &words.mount).env("LC_ALL", "C").current_dir(self.path(""));
+            command.env("PATH", self.shell_path());
             return Ok((command, Place::Here("sh".into())));
         }
         let mut parts = line.split_whitespace();
@@ -186,6 +189,18 @@ impl Workplace {
         }
         command.env("LC_ALL", "C").current_dir(self.path(""));
         Ok((command, place))
+    }
+
+    /// Where shells find programs: lith first, which is measured whatever is installed.
+    fn shell_path(&self) -> OsString {
+        let folder = self.path("bin");
+        if let Some(Place::Here(lith)) = self.programs.find("lith") {
+            // It is there from the second command on.
+            let _there = fs::create_dir(&folder);
+            let _there = symlink(lith, folder.join("lith"));
+        }
+        let path = env::var_os("PATH").unwrap_or_default();
+        env::join_paths(iter::once(folder).chain(env::split_paths(&path))).unwrap_or(path)
     }
 
     /// Syncs, so that no command pays for what an earlier one wrote, and if caches are to be cold drops what is in

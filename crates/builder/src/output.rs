@@ -2,6 +2,8 @@
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
+use lith_tree::Content;
+
 /// A file, or a device, that holds an image from some byte on.
 #[derive(Clone, Copy, Debug)]
 pub struct Output<'a> {
@@ -18,6 +20,16 @@ impl<'a> Output<'a> {
 
     pub(crate) fn write_all_at(self, bytes: &[u8], position: u64) -> io::Result<()> {
         self.file.write_all_at(bytes, self.place(position)?)
+    }
+
+    /// Copies content within the system, and says whether all of it was copied.
+    pub(crate) fn copy(
+        self,
+        from: &dyn Content,
+        (start, len): (u64, u64),
+        position: u64,
+    ) -> io::Result<bool> {
+        Ok(from.copy_to((start, len), (self.file, self.place(position)?)) == len)
     }
 
     pub(crate) fn read_exact_at(self, bytes: &mut [u8], position: u64) -> io::Result<()> {

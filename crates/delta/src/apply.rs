@@ -15,7 +15,7 @@ use crate::{
     limits, pack,
     recode::Stored,
     section::{Part, Section, Step},
-    unit::{Side, length},
+    unit::{Side, Unit, length},
 };
 
 /// Facts about a delta that was applied.
@@ -96,7 +96,7 @@ impl Making<'_> {
         packed: &[u8],
         applied: &mut Applied,
     ) -> Result<(), DeltaError> {
-        let prefix = read_prefix(section, self.old, &self.new)?;
+        let prefix = read_prefix(section, self.old, &self.new, self.workers)?;
         let content = pack::unpack(packed, &prefix, length(section.content))?;
         drop(prefix);
         let mut made = self.runs(section, &content)?.into_iter();
@@ -171,18 +171,33 @@ pub(crate) fn read_prefix(
     section: &Section,
     old: &dyn ReadAt,
     new: &dyn ReadAt,
+    workers: NonZeroUsize,
 ) -> Result<Vec<u8>, DeltaError> {
-    let mut prefix = Vec::new();
-    for (side, unit) in &section.prefix {
+    let share = section.prefix.len().div_ceil(workers.get()).max(1);
+    let shares: Vec<_> = section.prefix.chunks(share).collect();
+    let parts = try_map(&shares, workers, || (), |(), units| read_units(units, old, new))?;
+    let mut parts = parts.into_iter();
+    let mut prefix = parts.next().unwrap_or_default();
+    parts.for_each(|part| prefix.extend(part));
+    Ok(prefix)
+}
+
+fn read_units(
+    units: &[(Side, Unit)],
+    old: &dyn ReadAt,
+    new: &dyn ReadAt,
+) -> Result<Vec<u8>, DeltaError> {
+    let mut all = Vec::new();
+    for (side, unit) in units {
         let device = match side {
             Side::Old => old,
             Side::New => new,
         };
-        let read = unit.read(device, &mut prefix);
+        let read = unit.read(device, &mut all);
         let read = read.map_err(|source| wrong_range(*side, source))?;
         read.ok_or(DeltaError::Damaged("a unit holds less than it should"))?;
     }
-    Ok(prefix)
+    Ok(all)
 }
 
 /// Why bytes of an image can't be read that a delta names.

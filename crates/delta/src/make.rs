@@ -94,7 +94,8 @@ pub fn make(
             || (),
             |(), gathered: &Gathered| {
                 let content = gathered.content(new_side)?;
-                let prefix = read_prefix(&gathered.section, old_side.device, new_side.device)?;
+                let (old, new) = (old_side.device, new_side.device);
+                let prefix = read_prefix(&gathered.section, old, new, NonZeroUsize::MIN)?;
                 let packed = pack::pack(&content, &prefix, level);
                 observer.advance(gathered.section.content);
                 packed.ok_or(DeltaError::Damaged("there is not enough memory to compress it"))

@@ -32,6 +32,22 @@ impl FileDevice {
         let size = file.seek(SeekFrom::End(0))?;
         Ok(Self { file, size })
     }
+
+    /// Copies `len` bytes at `position` to byte `at` of another file within the system, and returns how many it copied. On a
+    /// filesystem that shares extents, and from block to block of it, none are written: both files have them.
+    #[must_use]
+    pub fn copy_to(&self, position: u64, len: u64, (to, at): (&File, u64)) -> u64 {
+        let mut done = 0;
+        while done < len {
+            let (from, into) = (position.saturating_add(done), at.saturating_add(done));
+            match lith_system::copy_range(&self.file, from, (to, into), len - done) {
+                Ok(copied @ 1..) => done += copied,
+                // Not between these files, or not there: who wants the bytes reads them, and learns why not.
+                Ok(0) | Err(_) => break,
+            }
+        }
+        done
+    }
 }
 
 impl ReadAt for FileDevice {
@@ -61,6 +77,22 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+
+    #[test]
+    fn copies_what_there_is() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"0123456789").unwrap();
+        let (device, to) = (FileDevice::new(file).unwrap(), tempfile::tempfile().unwrap());
+        let copied = device.copy_to(2, 5, (&to, 1));
+        // No filesystem must be able to.
+        if copied > 0 {
+            let mut buf = [7; 6];
+            lith_system::read_exact_at(&to, &mut buf, 0).unwrap();
+            assert_eq!((copied, &buf), (5, b"\x0023456"));
+        }
+        assert!(device.copy_to(8, 5, (&to, 0)) <= 2);
+        assert_eq!(device.copy_to(20, 5, (&to, 0)), 0);
+    }
 
     #[test]
     fn reads_at_a_position_and_names_the_end() {

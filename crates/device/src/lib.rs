@@ -1,17 +1,19 @@
 //! Where do an image's bytes come from?
 //!
 //! A device is anything that can be read at a position by many threads at once: a file or block
-//! device ([`FileDevice`]), bytes in memory ([`MemoryDevice`]), or what follows
-//! a position of another one ([`OffsetDevice`]).
+//! device ([`FileDevice`]), bytes in memory ([`MemoryDevice`]), what follows
+//! a position of another one ([`OffsetDevice`]), or several as one ([`JoinedDevice`]).
 #![forbid(unsafe_code)]
 
 mod file;
+mod joined;
 mod memory;
 mod offset;
 
 use std::{io, sync::Arc};
 
 pub use file::FileDevice;
+pub use joined::JoinedDevice;
 pub use memory::MemoryDevice;
 pub use offset::OffsetDevice;
 

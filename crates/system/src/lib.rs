@@ -50,6 +50,20 @@ pub fn will_need(file: &File, position: u64, length: u64) {
     kind::will_need(file, position, length);
 }
 
+/// Copies bytes from one file to another within the system, and returns how many: at most `len`, 0 where it can't. On a
+/// filesystem that shares extents, and from block to block of it, none are written: both files have them.
+///
+/// # Errors
+/// Those of the operating system, also that it can't copy between these files.
+pub fn copy_range(
+    from: &File,
+    position: u64,
+    (to, at): (&File, u64),
+    len: u64,
+) -> io::Result<u64> {
+    kind::copy_range(from, position, (to, at), len)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

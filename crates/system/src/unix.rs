@@ -29,3 +29,21 @@ pub(crate) fn will_need(file: &File, position: u64, length: u64) {
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn will_need(_file: &File, _position: u64, _length: u64) {}
+
+#[cfg(target_os = "linux")]
+pub(crate) fn copy_range(
+    from: &File,
+    mut position: u64,
+    (to, mut at): (&File, u64),
+    len: u64,
+) -> io::Result<u64> {
+    let len = usize::try_from(len).unwrap_or(usize::MAX);
+    let copied =
+        rustix::fs::copy_file_range(from, Some(&mut position), to, Some(&mut at), len)?;
+    Ok(copied as u64)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn copy_range(_: &File, _: u64, _: (&File, u64), _: u64) -> io::Result<u64> {
+    Ok(0)
+}

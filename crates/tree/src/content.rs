@@ -2,6 +2,7 @@
 
 use std::{
     error::Error,
+    fs::File,
     io,
     path::{Path, PathBuf},
 };
@@ -129,6 +130,12 @@ pub trait Content: Send + Sync {
     /// [`ContentError`] if that can't be determined.
     fn elsewhere(&self) -> Result<Option<Vec<Elsewhere>>, ContentError> {
         Ok(None)
+    }
+
+    /// Copies bytes, given by position and length, to a byte of a file within the system, where both are in files of one that
+    /// can do that. Returns how many it copied, from the first one on; the others are to be read.
+    fn copy_to(&self, _range: (u64, u64), _to: (&File, u64)) -> u64 {
+        0
     }
 }
 

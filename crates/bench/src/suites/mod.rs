@@ -9,6 +9,7 @@ mod read;
 mod scale;
 mod shared;
 mod start;
+mod updates;
 mod whole;
 
 use anyhow::Context;
@@ -18,7 +19,7 @@ use crate::{corpus::Names, suite::Suite};
 type Make = fn(&Names) -> Suite;
 
 /// All suites: those that repeat published comparisons, then those with targets for lith.
-const ALL: [(&str, Make); 19] = [
+const ALL: [(&str, Make); 20] = [
     ("erofs", erofs::suite),
     ("paper", paper::suite),
     ("gentle", gentle::suite),
@@ -30,6 +31,7 @@ const ALL: [(&str, Make); 19] = [
     ("squash", build::squash),
     ("presets", presets::suite),
     ("scale", scale::suite),
+    ("updates", updates::suite),
     ("check", whole::check),
     ("extract", whole::extract),
     ("seq", read::sequential),

@@ -32,6 +32,7 @@ pub(super) mod series {
     pub(crate) const BTRFS: &str = "btrfs, zstd";
     pub(crate) const F2FS: &str = "F2FS";
     pub(crate) const TAR: &str = "tar";
+    pub(crate) const LITH_DELTA: &str = "lith delta";
 }
 
 /// lith's server with each way to decode, and its option.
@@ -214,6 +215,7 @@ pub(super) fn table(
         shown,
         plot: Some(Plot::Bars(bars)),
         entries: entries.into_iter().collect(),
+        is_long: false,
     }
 }
 

@@ -21,6 +21,9 @@ pub struct Known<'a> {
     pub devices: Vec<KnownDevice>,
     /// Bytes that follow the device table, for readers that know more than the format.
     pub note: Vec<u8>,
+    /// The blocks of the device, if known content follows the image there, which then is at most as long as where that
+    /// begins. Then there are no devices, and the note is not stored.
+    pub end: Option<u64>,
     /// What the decoders of the pclusters must hold.
     pub configs: Configs,
     /// The bytes themselves.
@@ -62,6 +65,7 @@ impl Known<'_> {
         Self {
             devices: Vec::new(),
             note: Vec::new(),
+            end: None,
             configs,
             contents: &(),
             copied: None,
@@ -196,4 +200,6 @@ pub struct KnownPacked {
     pub content: u32,
     /// Extents by their positions, in ascending order without overlaps. Bytes between them are stored again.
     pub extents: Vec<(u64, KnownPcluster)>,
+    /// Whether blocks of uncompressed ones are rotated by their position. Then those that are stored again must be, too.
+    pub interlaced: bool,
 }

@@ -24,6 +24,13 @@ impl Geometry<'_> {
         self.plan.options.layout.block
     }
 
+    /// Whether blocks of a file's uncompressed extents are rotated by their positions: in a packed inode that begins with one
+    /// of which that is so.
+    pub(crate) fn is_interlaced(self, index: InodeIndex) -> bool {
+        let known = self.input.known.packed.as_ref();
+        index == self.plan.packed && known.is_some_and(|known| known.interlaced)
+    }
+
     /// Bytes of extended attributes that follow an inode.
     pub(crate) fn xattr_size(self, index: InodeIndex) -> usize {
         self.plan.xattrs.body_size(index, self.input.inode(index).metadata.xattrs)

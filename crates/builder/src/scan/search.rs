@@ -179,9 +179,9 @@ pub(super) fn find_parts(
         let (size, file) = (input.size(*inode), input.open(*inode)?);
         let mut heads = Heads::of(coding);
         let mut parts = Parts::default();
-        let mut start = 0;
+        let (mut start, mut interlaced) = (0, false);
         if let Some(packed) = packed.as_ref().filter(|_| *inode == plan.packed) {
-            start = packed.size;
+            (start, interlaced) = (packed.size, packed.interlaced);
             for (position, known) in &packed.extents {
                 parts.add(*position, *known, &mut heads, block);
             }
@@ -196,6 +196,11 @@ pub(super) fn find_parts(
         let (opened, buf) = (None, Vec::new());
         let mut search = Search { content: &*file, index, known: *contents, opened, waste, buf };
         for (position, known) in search.find(start..size)? {
+            // A block elsewhere is not rotated.
+            let is_aligned = block.within(position) == 0;
+            if interlaced && known.algorithm.is_none() && !is_aligned {
+                continue;
+            }
             parts.add(position, known, &mut heads, block);
         }
         file.check_unchanged()?;

@@ -3,6 +3,7 @@
 use std::io;
 
 use lith_format::addr::BlockBits;
+use lith_tree::Content;
 
 use crate::{BuildError, Output, limits::past_no_address, plan::Plan};
 
@@ -71,6 +72,20 @@ impl<'a> Allocator<'a> {
         let position = self.position();
         self.assign(self.block.blocks_for(data.len() as u64))?;
         self.image.write_all_at(data, position).map_err(failed)
+    }
+
+    /// Assigns blocks and copies content to them within the system; `false`: it can't, and nothing is assigned.
+    pub(super) fn append_copy(
+        &mut self,
+        from: &dyn Content,
+        (start, blocks): (u64, u64),
+    ) -> Result<bool, BuildError> {
+        let len = blocks * u64::from(self.block.size());
+        let is_copied = self.image.copy(from, (start, len), self.position()).map_err(failed)?;
+        if is_copied {
+            self.assign(blocks)?;
+        }
+        Ok(is_copied)
     }
 
     /// Writes the image up to its assigned blocks, as zeros where nothing was written.

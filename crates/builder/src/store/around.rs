@@ -3,7 +3,10 @@
 use std::ops::Range;
 
 use lith_codec::CodecError;
-use lith_format::zmap::EncodedExtent;
+use lith_format::{
+    addr::BlockBits,
+    zmap::{EncodedExtent, HeadKind},
+};
 
 use super::{
     layouts::{LaidOut, Layouts, Shared},
@@ -97,6 +100,25 @@ impl<'l> Around<'l> {
     pub(super) fn ends_shared(&self) -> bool {
         let last = self.shared.last().map(|(at, _)| *at as usize + 1);
         last == Some(self.extents.len())
+    }
+
+    /// Rotates the uncompressed blocks among the piece's own ones by their positions in the file, as an interlaced inode has
+    /// them.
+    pub(super) fn rotate_plain(&self, mut blocks: &mut [u8], block: BlockBits) {
+        let mut position = self.start.position;
+        let mut shared = self.shared.iter().map(|(at, _)| *at).peekable();
+        for (at, extent) in (0..).zip(&self.extents) {
+            if shared.next_if_eq(&at).is_none() {
+                let bytes = usize::from(extent.blocks) * block.size() as usize;
+                let (own, later) = blocks.split_at_mut(bytes.min(blocks.len()));
+                blocks = later;
+                if extent.kind == HeadKind::Plain && !own.is_empty() {
+                    let by = usize::try_from(block.within(position)).expect("within a block");
+                    own.rotate_right(by);
+                }
+            }
+            position += u64::from(extent.llen);
+        }
     }
 
     /// Notes the extents from the given one on, which starts at `position` in the file.

@@ -16,12 +16,14 @@ pub(super) struct Copier<'a> {
     from: Option<&'a dyn Content>,
     /// Where runs of blocks are in the image, by where they were and how many there are.
     copied: HashMap<(u64, u64), Blkaddr>,
+    /// Whether the system copies: a filesystem that shares extents then stores nothing twice.
+    by_system: bool,
 }
 
 impl<'a> Copier<'a> {
     /// Without a source nothing is copied: what is known stays where it is.
     pub(super) fn new(from: Option<&'a dyn Content>) -> Self {
-        Self { from, copied: HashMap::new() }
+        Self { from, copied: HashMap::new(), by_system: true }
     }
 
     /// Where `blocks` known blocks are from now on.
@@ -37,6 +39,11 @@ impl<'a> Copier<'a> {
         }
         let size = u64::from(allocator.block().size());
         let start = Blkaddr(allocator.next());
+        self.by_system = self.by_system && allocator.append_copy(from, (known.0 * size, blocks))?;
+        if self.by_system {
+            self.copied.insert((known.0, blocks), start);
+            return Ok(start);
+        }
         let mut bytes = Vec::new();
         for done in (0..blocks).step_by(STEP) {
             let now = (blocks - done).min(STEP as u64) * size;

@@ -133,6 +133,7 @@ impl<'a> Tables<'a> {
         let block = options.layout.block;
         let mut params = EncodeParams::new(block, size, Blkaddr(start), id(heads.head1));
         params.head2 = id(heads.head2);
+        params.interlaced = self.geometry.is_interlaced(inode);
         params.big_pcluster = plan.head.has_configs;
         params.tail = tail;
         let header = self.geometry.map_header(inode, size);

@@ -166,6 +166,7 @@ impl<'a, 's> Compressor<'a, 's> {
         if marks.is_none() && !piece.last && self.is_zero(piece, content)? {
             return self.store_zeros(piece, blocks);
         }
+        let is_interlaced = self.is_interlaced(piece.inode);
         let input = piece.read(content, &mut self.memory)?;
         let digests = Digest::of_pieces(input);
         let start = blocks.data.len();
@@ -181,8 +182,12 @@ impl<'a, 's> Compressor<'a, 's> {
             };
             let path = || self.input.path(piece.inode);
             rest = written.map_err(|source| BuildError::Codec { path: path(), source })?;
+            if is_interlaced {
+                let own = blocks.data.get_mut(start..).unwrap_or_default();
+                around.rotate_plain(own, self.block);
+            }
             // Others may refer to the last pcluster of a file with repeats.
-            let is_own = !is_shared && !around.ends_shared();
+            let is_own = !is_shared && !around.ends_shared() && !is_interlaced;
             if piece.last && rest.is_empty() && self.plan.tail_packing && is_own {
                 tail = encoder.cut_tail(&mut blocks.data, &around.extents);
             }
@@ -210,6 +215,10 @@ impl<'a, 's> Compressor<'a, 's> {
             rest: Rest::of(rest),
             ..Outcome::new(Stored::Pclusters(around.extents), digests)
         })
+    }
+
+    fn is_interlaced(&self, inode: InodeIndex) -> bool {
+        Geometry { input: self.input, plan: self.plan }.is_interlaced(inode)
     }
 
     /// Whether a piece is all zeros, a hole or not.

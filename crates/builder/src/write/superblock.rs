@@ -17,7 +17,7 @@ use crate::{
     BuildError, Digest, ImageId, IndexForm,
     error::Unencodable,
     place::{SizedInode, SizedInodes},
-    plan::{Geometry, configs, configs_of},
+    plan::{configs, configs_of},
     store::FileData,
 };
 
@@ -114,7 +114,8 @@ fn has_inline(image: &Image<'_>) -> bool {
 }
 
 fn superblock(image: &Image<'_>, content: Digest) -> Superblock {
-    let Image { geometry: Geometry { plan, .. }, stored, placement, .. } = *image;
+    let Image { geometry, stored, placement, .. } = *image;
+    let plan = geometry.plan;
     let options = plan.options;
     let mut sb = Superblock::new(options.layout.block);
     sb.compat = Compat::MTIME;
@@ -143,7 +144,8 @@ fn superblock(image: &Image<'_>, content: Digest) -> Superblock {
     // Deduplication has the same bit.
     sb.incompat.set(Incompat::FRAGMENTS, packed.is_some() || stored.has_shared);
     sb.incompat.set(Incompat::ZTAILPACKING, has_inline(image));
-    sb.blocks = placement.image_end / u64::from(options.layout.block.size());
+    let own = placement.image_end / u64::from(options.layout.block.size());
+    sb.blocks = geometry.input.known.end.unwrap_or(own);
     sb.epoch = plan.epoch.sec;
     sb.fixed_nsec = plan.epoch.nsec;
     sb.build_time = plan.build_time;

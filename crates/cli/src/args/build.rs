@@ -47,6 +47,8 @@ pub(crate) struct Build {
     pub(crate) search: Search,
     /// Images that the new one refers to.
     pub(crate) bases: Vec<PathBuf>,
+    /// Whether these follow it on its device.
+    pub(crate) flat: bool,
     /// How many images it may refer to, theirs included.
     pub(crate) max_depth: Option<usize>,
     pub(crate) image: PathBuf,
@@ -380,16 +382,14 @@ impl Build {
         let (options, content) = (self.options.clone(), self.content.clone());
         let tables = Arc::clone(&self.tables);
         let Work { workers, memory, verify, force } = self.work;
+        let search = self.search.clone();
+        // Bases have devices, and so has a source that is an image.
+        let search = if self.bases.is_empty() { search } else { search.shared() };
         let builder = match self.from.clone() {
-            From::Layers(paths) => {
-                // Of a patch the devices are those of its bases.
-                let mut search = self.search.clone();
-                search.devices.retain(|_| self.bases.is_empty());
-                Builder::paths(paths, search)
-            }
+            From::Layers(paths) => Builder::paths(paths, search.clone()),
             From::Manifest(list, folder) => Builder::manifest(list, folder),
         };
-        let builder = self.bases.iter().fold(builder, Builder::base).search(self.search.clone());
+        let builder = self.bases.iter().fold(builder, Builder::base).search(search);
         let builder = self.settings.iter().cloned().fold(builder, Builder::set);
         let builder = match &self.place.blob {
             Some(blob) => builder.blob(blob),
@@ -412,6 +412,7 @@ impl Build {
             None => builder,
         };
         builder
+            .flat(self.flat)
             .max_bases(self.max_depth.unwrap_or(usize::MAX))
             .offset(self.place.offset)
             .hints(Arc::clone(&self.hints))
@@ -451,6 +452,7 @@ impl Arguments {
             strict: self.content.strict,
             search: self.content.devices.search(),
             bases: self.content.bases,
+            flat: self.content.flat,
             max_depth: self.content.max_depth,
             image: self.image,
             options,

@@ -51,7 +51,8 @@ pub(crate) struct DeviceArgs {
 impl DeviceArgs {
     /// Where devices are looked for.
     pub(crate) fn search(&self) -> Search {
-        Search { devices: self.devices.clone(), directories: self.base_dirs.clone() }
+        let (devices, directories) = (self.devices.clone(), self.base_dirs.clone());
+        Search { devices, directories, ..Search::default() }
     }
 }
 

@@ -68,6 +68,13 @@ pub(super) struct ContentArguments {
     #[arg(long = "base", value_name = "IMAGE")]
     pub(super) bases: Vec<PathBuf>,
 
+    /// Make a patch that its bases follow on one device, for kernels before 5.16: `cat PATCH BASE > IMAGE`
+    ///
+    /// Without this, bases are devices of their own. The patch alone can't be read, names no bases, and is built twice:
+    /// its addresses count from its end. Of several bases each but the last must end with a block.
+    #[arg(long, requires = "bases")]
+    pub(super) flat: bool,
+
     /// The platform to take of a container image for several [default: that of this machine, or the only one]
     #[arg(long, value_name = "OS/ARCH[/VARIANT]")]
     platform: Option<Platform>,

@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     io::{self, IsTerminal, Write},
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::Instant,
 };
@@ -37,12 +37,12 @@ pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outco
     let started = Instant::now();
     // What a build reads it reads once.
     let builder = request.builder().read(remote::change(&Keep::Nowhere)?);
-    let Build { image, kernel_notes, json, max_depth, .. } = request;
+    let Build { image, kernel_notes, json, max_depth, flat, .. } = request;
     let (streams, is_shown) = (image == Path::new("-"), !messages.quiet);
     // Opened first: once the image is in place, only writing this may fail.
     let mut output: Box<dyn Write> =
         if streams { Box::new(io::stderr()) } else { Box::new(output::stdout()?) };
-    let Built { report, notes, unmatched, missing, hash_tree, bases, .. } =
+    let Built { report, notes, unmatched, missing, hash_tree, bases, base_paths, .. } =
         if streams { stream(builder, is_shown)? } else { make(|| Ok(builder), &image, is_shown)? };
     let seconds = started.elapsed().as_secs_f64();
     let notes = notes.iter().map(|note| NoteLine(note).to_string());
@@ -50,6 +50,7 @@ pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outco
     let notes =
         kernel_notes.into_iter().chain(notes).chain(unmatched).chain(missing_note(&missing));
     let notes = notes.chain(depth_note(bases).filter(|_| max_depth.is_none()));
+    let notes = notes.chain(flat.then(|| flat_note(&image, &base_paths)));
     if json {
         let ratio = ratio(report.image_bytes, report.content_bytes);
         let (image, notes) = (image.to_string_lossy(), notes.collect());
@@ -78,6 +79,12 @@ fn depth_note(bases: usize) -> Option<String> {
         "refers to {bases} images: time for a new base, a whole image or one that `lith flatten` makes (--max-depth)"
     );
     (bases > MANY_BASES).then_some(many)
+}
+
+/// What becomes an image that can be mounted.
+fn flat_note(image: &Path, bases: &[PathBuf]) -> String {
+    let bases: Vec<_> = bases.iter().map(|base| Place(base).to_string()).collect();
+    format!("mounted as one device: cat {} {} > IMAGE", Place(image), bases.join(" "))
 }
 
 /// That profiles name paths which the source lacks.

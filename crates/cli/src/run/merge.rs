@@ -19,7 +19,7 @@ use crate::{
 
 pub(crate) fn run(request: &Merge, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let Merge { layers, output, copy, digests, devices, workers } = request;
-    let search = devices.search();
+    let search = devices.search().shared();
     let open = || {
         let images = layers.iter().map(|layer| open_image(layer, &search));
         let options = flatten::options_for(&images.collect::<anyhow::Result<Vec<_>>>()?)?;

@@ -45,6 +45,8 @@ pub struct Built {
     pub missing: Vec<Vec<u8>>,
     /// How many files the image refers to, or was copied of: its bases, and theirs.
     pub bases: usize,
+    /// These files, in the order in which the image has them as devices, or in which they follow it.
+    pub base_paths: Vec<PathBuf>,
 }
 
 /// One build of an image: by default the same as the command `lith build` makes.
@@ -122,6 +124,7 @@ impl<'a> Builder<'a> {
             bases: Vec::new(),
             search: Search::default(),
             most_bases: usize::MAX,
+            flat: false,
             role: Role::Searched,
             hints: Arc::default(),
             blob: None,
@@ -244,6 +247,14 @@ impl<'a> Builder<'a> {
     /// bases, for example.
     pub const fn copied_layers(mut self) -> Self {
         self.job.role = Role::Copied;
+        self
+    }
+
+    /// The bases follow the image on its one device, in the order in which they are named here, each followed by those that
+    /// it refers to itself: what `cat` makes of them is an image for kernels that know no further devices. The image alone
+    /// can't be read. It is built twice, because its addresses count from its end.
+    pub const fn flat(mut self, flat: bool) -> Self {
+        self.job.flat = flat;
         self
     }
 
@@ -408,9 +419,10 @@ impl<'a> Builder<'a> {
         let missing = Hot::new(&job.hints, &source.tree).missing;
         let mut notes = std::mem::take(&mut source.notes);
         let made = make(&mut source, (path, create), &options, &job)?;
-        let Made { report, tree: hash_tree, left_out, bases } = made;
+        let Made { report, tree: hash_tree, left_out, bases: base_paths } = made;
+        let bases = base_paths.len();
         notes.extend(left_out);
-        Ok(Built { report, notes, unmatched, hash_tree, missing, bases })
+        Ok(Built { report, notes, unmatched, hash_tree, missing, bases, base_paths })
     }
 }
 

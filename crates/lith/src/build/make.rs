@@ -44,6 +44,8 @@ pub(crate) struct Job<'a> {
     pub(crate) most_bases: usize,
     /// What they are to the image.
     pub(crate) role: Role,
+    /// Whether they follow the image on its device.
+    pub(crate) flat: bool,
     /// What is read first.
     pub(crate) hints: Arc<[Hint]>,
     /// The folder of objects that hold the content of files.
@@ -113,12 +115,17 @@ pub(crate) fn make(
     let bases = Bases::open(&job.bases, &job.search, identity)?;
     bases.check_count(job.most_bases)?;
     refuse_base(path, &bases)?;
-    let known = known(&bases, &source.tree, options, job)?;
+    let (known, start) = if job.flat {
+        let (known, start) = known_behind(&bases, (source, path), options, job)?;
+        (known, Some(start))
+    } else {
+        (known(&bases, &source.tree, options, job)?, None)
+    };
     let staged = create(path).map_err(failed("create"))?;
     let blob = job.blob.as_deref().map(|blob| Companion::create(blob, path)).transpose()?;
     let protected = job.protection.as_ref().map(|protection| Protected::create(protection, path));
     let protected = protected.transpose()?;
-    let referred = Referred { bases: &bases, known: &known };
+    let referred = Referred { bases: &bases, known: &known, start };
     let mut making = Making { path, job, referred, staged, blob, protected };
     let mut left_out = Vec::new();
     let (made, written) = loop {
@@ -141,7 +148,8 @@ pub(crate) fn make(
     making.blob.map_or(Ok(()), Companion::commit)?;
     making.protected.map_or(Ok(()), Protected::commit)?;
     commit(making.staged, path)?;
-    Ok(Made { left_out, bases: bases.paths().count(), ..made })
+    let bases = bases.paths().map(Path::to_owned).collect();
+    Ok(Made { left_out, bases, ..made })
 }
 
 /// What became of a source.
@@ -151,8 +159,8 @@ pub(crate) struct Made {
     pub(crate) tree: Option<HashTree>,
     /// Notes about files that were left out because they can't be read.
     pub(crate) left_out: Vec<Note>,
-    /// How many files it refers to.
-    pub(crate) bases: usize,
+    /// The files that it refers to.
+    pub(crate) bases: Vec<PathBuf>,
 }
 
 /// Gives files the digests of their content, if the image is to have them.
@@ -197,6 +205,8 @@ fn without_unreadable(
 struct Referred<'a> {
     bases: &'a Bases,
     known: &'a Known<'a>,
+    /// The block at which they start, if they follow the image.
+    start: Option<u64>,
 }
 
 /// What an image is made in, and how.
@@ -236,7 +246,8 @@ impl Making<'_> {
             // Indices change when files are left out.
             let order = Hot::new(&job.hints, fs.tree).order;
             let input = Input::from(fs).with_known(referred.known).with_order(&order);
-            let built = lith_builder::build(input, output, options, &context)?;
+            let mut built = lith_builder::build(input, output, options, &context)?;
+            self.pad(options, &mut built.report)?;
             let bytes = built.report.image_bytes;
             if job.objects.is_some() {
                 let written = staged.file().write_all_at(&composefs::HEADER, job.offset);
@@ -246,7 +257,8 @@ impl Making<'_> {
             let tree = tree.map(|tree| tree.write((staged.file(), job.offset, bytes), job.workers));
             let tree = tree.transpose()?;
             finished();
-            if job.verify {
+            // A flat image that is only measured is not where its bases follow.
+            if job.verify && job.flat == referred.start.is_some() {
                 let copies = iter::once(staged.file()).chain(context.blob);
                 let bases = referred.bases.paths().filter(|_| job.role != Role::Copied);
                 let copies = copies.map(File::try_clone).chain(bases.map(File::open));
@@ -254,6 +266,7 @@ impl Making<'_> {
                 let verification = Verification {
                     devices: copies.map_err(|source| target(self.path, "read back", source))?,
                     start: job.offset,
+                    is_joined: job.flat,
                     fs,
                     built: &built,
                     known: referred.known,
@@ -263,8 +276,25 @@ impl Making<'_> {
                 };
                 verify(verification)?;
             }
-            Ok(Made { report: built.report, tree, left_out: Vec::new(), bases: 0 })
+            Ok(Made { report: built.report, tree, left_out: Vec::new(), bases: Vec::new() })
         })
+    }
+}
+
+impl Making<'_> {
+    /// Lengthens an image that its bases follow to where they start.
+    fn pad(&self, options: &Options, report: &mut Report) -> Result<(), Error> {
+        let Some(start) = self.referred.start else { return Ok(()) };
+        let bytes = start.saturating_mul(options.layout.block.size().into());
+        if report.image_bytes > bytes {
+            let problem = "the image became longer than it was when it was measured";
+            return Err(target(self.path, "complete", io::Error::other(problem)));
+        }
+        report.image_bytes = bytes;
+        let file = self.staged.file();
+        let is_file = file.metadata().map(|found| found.is_file());
+        let padded = is_file.and_then(|is_file| if is_file { file.set_len(bytes) } else { Ok(()) });
+        padded.map_err(|source| target(self.path, "lengthen", source))
     }
 }
 
@@ -296,6 +326,54 @@ fn known<'b>(
         Role::Layers(_) => bases.layers(tree, block, Reuse::Refer { room }, job.workers)?,
         Role::Copied => bases.layers(tree, block, Reuse::Copy, job.workers)?,
     })
+}
+
+/// Blocks by which compressed metadata may grow because addresses are others.
+const SLACK: u64 = 8;
+
+/// What bases hold for an image that they follow on its device, and the block at which they start. The image is made once to
+/// know how long it is, since its addresses count from its end.
+fn known_behind<'b>(
+    bases: &'b Bases,
+    (source, path): (&mut Source, &Path),
+    options: &Options,
+    job: &Job<'_>,
+) -> Result<(Known<'b>, u64), Error> {
+    refuse_flat(job)?;
+    let block = options.layout.block;
+    let far = bases.known_behind((block, room(&source.tree, block)), job.workers)?;
+    let file = tempfile::tempfile_in(temporary_directory(path));
+    let file = file.map_err(|source| target(path, "measure", source))?;
+    record(source, options, job.workers)?;
+    let making = Making {
+        path,
+        options,
+        job,
+        referred: Referred { bases, known: &far, start: None },
+        staged: Staged::in_place(file),
+        blob: None,
+        protected: None,
+    };
+    let (made, _written) = making.attempt(source.filesystem())?;
+    let slack = if options.compression.metabox.is_some() { SLACK } else { 0 };
+    let start = block.blocks_for(made.report.image_bytes) + slack;
+    Ok((bases.known_behind((block, start), job.workers)?, start))
+}
+
+/// Refuses what a patch that its bases follow can't be.
+fn refuse_flat(job: &Job<'_>) -> Result<(), BuildError> {
+    let found = match job {
+        Job { blob: Some(_), .. } => "together with a file for chunks",
+        Job { protection: Some(_), .. } => {
+            "together with a hash tree, which would be that of a part"
+        }
+        Job { offset: 1.., .. } => "not at the start of its file",
+        Job { bases, .. } if bases.is_empty() => "without a base",
+        Job { role: Role::Layers(_) | Role::Copied, .. } => "of layers",
+        _ => return Ok(()),
+    };
+    let expected = "a patch in a file of its own".into();
+    Err(BuildError::Option { option: "flat", found: found.into(), expected })
 }
 
 /// More blocks than an image of a tree can have. The addresses of bases begin there, because they must be known before the

@@ -510,7 +510,7 @@ fn layers_are_known_by_their_beginning_or_all_their_bytes() {
         assert!(matches!(find(&image, &search), Err(BaseError::Changed { .. })));
         fs::write(&layers[1], &whole[..whole.len() - 4096]).unwrap();
         assert!(matches!(find(&image, &search), Err(BaseError::Length { .. })));
-        fs::rename(&layers[0], &layers[1]).unwrap();
+        fs::remove_file(&layers[0]).unwrap();
         assert!(matches!(find(&image, &search), Err(BaseError::Missing { .. })));
     }
 }

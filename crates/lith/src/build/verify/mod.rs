@@ -11,7 +11,7 @@ mod places;
 use std::{fs::File, iter, num::NonZeroUsize};
 
 use lith_builder::{Built, Known, KnownParts};
-use lith_device::{FileDevice, OffsetDevice, ReadAt};
+use lith_device::{FileDevice, JoinedDevice, OffsetDevice, ReadAt};
 use lith_format::addr::Nid;
 use lith_observer::{Observer, Phase};
 use lith_reader::Image;
@@ -27,6 +27,8 @@ pub(super) struct Verification<'a> {
     pub(super) devices: Vec<File>,
     /// Where the image starts in the first.
     pub(super) start: u64,
+    /// Whether the files are one device, end to end.
+    pub(super) is_joined: bool,
     pub(super) fs: Filesystem<'a>,
     pub(super) built: &'a Built,
     /// What is known of files that were not read.
@@ -39,10 +41,19 @@ pub(super) struct Verification<'a> {
 
 /// Compares an image with the source that it was built from.
 pub(super) fn verify(verification: Verification<'_>) -> Result<(), Error> {
-    let Verification { devices, start, fs, built, known, has_content, workers, observer } =
-        verification;
+    let Verification {
+        devices,
+        start,
+        is_joined,
+        fs,
+        built,
+        known,
+        has_content,
+        workers,
+        observer,
+    } = verification;
     observer.begin(Phase::Verifying);
-    let image = &open(devices, start)?;
+    let image = &open(devices, start, is_joined)?;
     image.expect_all_files(workers);
     let names = Names::new(fs.tree, image, built.time).compare_all()?;
     let is_unread = |(index, _): &_| built.unread.binary_search(index).is_ok();
@@ -60,14 +71,17 @@ pub(super) fn verify(verification: Verification<'_>) -> Result<(), Error> {
     Content { tree: fs.tree, image, digests: &built.digests, observer }.compare_all(&read, workers)
 }
 
-fn open(devices: Vec<File>, start: u64) -> Result<Image, Mismatch> {
+fn open(devices: Vec<File>, start: u64, is_joined: bool) -> Result<Image, Mismatch> {
     let starts = iter::once(start).chain(iter::repeat(0));
     let open = |(file, start)| {
         let device = FileDevice::new(file)?;
         Ok(Box::new(OffsetDevice::new(device, start)) as Box<dyn ReadAt>)
     };
-    let devices: Result<_, _> = devices.into_iter().zip(starts).map(open).collect();
-    let devices = devices.map_err(Mismatch::Device)?;
+    let devices: Result<Vec<_>, _> = devices.into_iter().zip(starts).map(open).collect();
+    let mut devices = devices.map_err(Mismatch::Device)?;
+    if is_joined {
+        devices = vec![Box::new(JoinedDevice::new(devices))];
+    }
     Image::open_with(devices, lith_reader::Options::default())
         .map_err(|source| Mismatch::Unreadable { path: Vec::new(), source })
 }

@@ -67,7 +67,7 @@ pub(in crate::run::mount) fn run(
         match mount(mounting, start, (&directory, request.has_metadata)) {
             Ok(guard) => {
                 obey_signals(directory)?;
-                leave_terminal()?;
+                leave_terminal(&File::options().read(true).write(true).open("/dev/null")?)?;
                 guard
             }
             Err(reason) => {
