@@ -24,6 +24,8 @@ use crate::{
 pub(crate) enum Mount {
     /// The kernel, as a filesystem of this name.
     Kernel(&'static str),
+    /// The kernel, by a command with IMAGE and MOUNT that ends when the image is mounted.
+    Command(String),
     /// A program that stays in the foreground, by a command with IMAGE and MOUNT.
     Server(String),
 }
@@ -41,7 +43,7 @@ impl Mount {
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Kernel(name) => format!("mount -t {name} -o ro,loop IMAGE MOUNT"),
-            Self::Server(line) => line.clone(),
+            Self::Command(line) | Self::Server(line) => line.clone(),
         }
     }
 
@@ -50,6 +52,7 @@ impl Mount {
             Self::Kernel(name) => {
                 place.lacks_filesystem(name).or_else(|| place.lacks_program("mount"))
             }
+            Self::Command(line) => place.lacks_program(line),
             Self::Server(_) if !Path::new("/dev/fuse").exists() => {
                 Some("there is no /dev/fuse".into())
             }
@@ -79,9 +82,9 @@ impl Mounted {
         let point = place.path("mount");
         let words = Words { image: image.path.clone(), mount: point.clone(), ..Words::default() };
         let (mut command, found) = place.command(&mount.text(), &words)?;
-        if matches!(mount, Mount::Kernel(_)) {
+        if matches!(mount, Mount::Kernel(_) | Mount::Command(_)) {
             process::run(&mut command)?;
-            let counter = counter_of_mount(&point);
+            let counter = counter_of_mount(&point).filter(|_| matches!(mount, Mount::Kernel(_)));
             return Ok(Self { folder: point, server: None, counter });
         }
         let folder = found.outside(&point);
@@ -210,6 +213,17 @@ fn unmount(folder: &Path) {
 
 fn device_of(folder: &Path) -> Option<u64> {
     fs::metadata(folder).ok().map(|metadata| metadata.dev())
+}
+
+/// What was read so far of the disk with the images, and how busy the machine was.
+pub(crate) fn counters_of_disk(place: &Workplace) -> Sample {
+    let mut counters = Sample::from([(Metric::MachineCpu, machine_cpu())]);
+    if let Some(counter) = place.has_disk.then(|| counter_of_mount(&place.images())).flatten() {
+        let (requests, sectors) = read_counter(&counter).unwrap_or_default();
+        counters.insert(Metric::Fetched, number(sectors * SECTOR));
+        counters.insert(Metric::Requests, number(requests));
+    }
+    counters
 }
 
 /// The counters of the loop device that is mounted on a folder.

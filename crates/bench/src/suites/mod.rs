@@ -5,6 +5,7 @@ mod erofs;
 mod gentle;
 mod paper;
 mod presets;
+mod profiles;
 mod read;
 mod scale;
 mod shared;
@@ -18,11 +19,12 @@ use crate::{corpus::Names, suite::Suite};
 type Make = fn(&Names) -> Suite;
 
 /// All suites: those that repeat published comparisons, then those with targets for lith.
-const ALL: [(&str, Make); 19] = [
+const ALL: [(&str, Make); 20] = [
     ("erofs", erofs::suite),
     ("paper", paper::suite),
     ("gentle", gentle::suite),
     ("start", start::suite),
+    ("profiles", profiles::suite),
     ("build", build::build),
     ("large", build::large),
     ("pack", build::pack),
