@@ -33,8 +33,9 @@ pub use details::Options;
 pub use error::{EstimateError, FactsError, PageError};
 pub use facts::{
     Algorithm, Class, ClassSums, Contents, Details, Device, DeviceSlot, Duplicates, EqualFiles,
-    EqualGroup, Estimate, Estimates, Facts, Features, Folder, FolderFile, Kernel, LargeFile,
-    Largest, Located, Named, Region, Repeats, Requirement, Stretch, Summary, Sums, Tally, TypeSums,
+    EqualGroup, Estimate, Estimates, Facts, Features, FirstReads, Folder, FolderFile, Kernel,
+    LargeFile, Largest, Located, Named, Region, Repeats, Requirement, Stretch, Summary, Sums,
+    Tally, TypeSums,
 };
 pub use page::{GENERATOR, page};
 pub use presets::estimate;

@@ -16,7 +16,7 @@ use anyhow::Context;
 use lith_report::{Facts, GENERATOR, Options, gather, number::Bytes, page};
 use serde::Serialize;
 
-use super::{presets, subject::Subject};
+use super::{presets, profile, subject::Subject};
 use crate::{
     args::{MessageArgs, report::Report},
     exit::Outcome,
@@ -102,6 +102,9 @@ fn facts(request: &Report, messages: MessageArgs, output: Option<&Path>) -> anyh
     let mut options = Options::default();
     options.equal_files = request.equal_files;
     let mut facts = gather(&subject.image, options).map_err(|error| subject.failed(error))?;
+    if let Some(path) = &request.profile {
+        facts.reads = Some(profile::first_reads(&subject, path)?);
+    }
     if request.no_presets {
         return Ok(facts);
     }

@@ -5,6 +5,7 @@
 mod class;
 mod contents;
 mod estimates;
+mod reads;
 mod summary;
 
 use lith_format::kernel::Capability;
@@ -14,6 +15,7 @@ pub use self::{
     class::Class,
     contents::{Contents, Tally},
     estimates::{Estimate, Estimates},
+    reads::FirstReads,
     summary::{Algorithm, DeviceSlot, Features, Kernel, Requirement, Stretch, Summary},
 };
 use crate::names;
@@ -34,6 +36,9 @@ pub struct Facts {
     /// How large it would be with other options; `None` if that was not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presets: Option<Estimates>,
+    /// What is read first of it, for pages; `None` if there is no profile.
+    #[serde(skip)]
+    pub reads: Option<FirstReads>,
 }
 
 impl Facts {
@@ -48,7 +53,7 @@ impl Facts {
         if !is_declared && (has("chunk") || has("hole")) {
             summary.kernel.require_undeclared(Capability::Chunks);
         }
-        Self { summary, contents, details: None, presets: None }
+        Self { summary, contents, details: None, presets: None, reads: None }
     }
 }
 

@@ -4,6 +4,7 @@
 //! that only the browser knows.
 
 mod context;
+mod reads;
 mod strip;
 mod text;
 mod treemap;
