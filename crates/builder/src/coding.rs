@@ -18,6 +18,19 @@ pub(crate) struct Coding {
     pub(crate) min_saving: u8,
 }
 
+impl Coding {
+    /// The encoder of its HEAD1 extents.
+    const fn encoding(&self) -> Encoding {
+        Encoding { compressor: self.compressor, pcluster: self.pcluster }
+    }
+
+    /// How extents of this coding start in a file of another: those of equal algorithms alike.
+    pub(crate) fn kind_in(&self, file: &Self) -> HeadKind {
+        let is_same = algorithm_of(self.compressor) == algorithm_of(file.compressor);
+        if is_same { HeadKind::Head1 } else { HeadKind::Head2 }
+    }
+}
+
 /// An encoder and the size of its pclusters, of which readers need the maxima.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Encoding {
@@ -67,19 +80,29 @@ impl Heads {
 }
 
 impl Used {
-    /// Adds the encoders of a file's extents, and returns them. Of two encoders those count that made some pcluster.
-    pub(crate) fn add(&mut self, coding: &Coding, extents: &[EncodedExtent]) -> Makers {
-        let Coding { compressor, second, pcluster, .. } = *coding;
+    /// Adds the encoders of a file's extents, and returns them. Of two encoders those count that made some pcluster. What is
+    /// `hot` of the file may have a coding of its own.
+    pub(crate) fn add(
+        &mut self,
+        coding: &Coding,
+        hot: Option<&Coding>,
+        extents: &[EncodedExtent],
+    ) -> Makers {
+        let first = coding.encoding();
+        let second = coding.second.map(|compressor| Encoding { compressor, ..first });
+        let same = hot.filter(|hot| hot.kind_in(coding) == HeadKind::Head1).map(Coding::encoding);
+        let other = hot.filter(|hot| hot.kind_in(coding) == HeadKind::Head2).map(Coding::encoding);
+        let second = second.or(other);
         let made = |kind| extents.iter().any(|extent| extent.kind == kind);
-        let head1 = (second.is_none() || made(HeadKind::Head1)).then_some(compressor);
+        let head1 = Some(first).filter(|_| second.is_none() || made(HeadKind::Head1));
         let head2 = second.filter(|_| made(HeadKind::Head2));
-        for compressor in head1.into_iter().chain(head2) {
-            let encoding = Encoding { compressor, pcluster };
+        for encoding in head1.into_iter().chain(same.filter(|_| head1.is_some())).chain(head2) {
             if !self.own.contains(&encoding) {
                 self.own.push(encoding);
             }
         }
-        Makers { head1, head2 }
+        let compressor = |encoding: Encoding| encoding.compressor;
+        Makers { head1: head1.map(compressor), head2: head2.map(compressor) }
     }
 
     /// The algorithms of all pclusters.
