@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn storage_is_told_in_words() {
+    fn storage_is_named_with_its_limits() {
         let text = Storage::SD_CARD.to_string();
         assert_eq!(text, "an SD card: 40 MB/s and 300 requests a second");
     }

@@ -27,7 +27,7 @@ impl Earlier {
     pub fn read(image: &Image) -> Result<Self, Error> {
         let mut files = Vec::new();
         let mut fragments = HashMap::new();
-        // Fragments don't overlap, unless somebody means harm.
+        // In a valid image fragments don't overlap.
         let mut budget = image.packed_inode().map_or(0, |packed| packed.size);
         for entry in image.files() {
             let entry = entry?;

@@ -247,7 +247,7 @@ fn the_order_of_an_earlier_image_keeps_its_blocks() {
     let folder = place::folder();
     let (before, plain, stable) =
         (folder.path().join("before"), folder.path().join("plain"), folder.path().join("stable"));
-    let options = lith::builder::Options::default();
+    let options = Options::default();
     let (first, second) = (version(0), version(1));
     build(&before, &first, &options, Hint::Paths(Vec::new()), 2);
     build(&plain, &second, &options, Hint::Paths(Vec::new()), 2);
