@@ -46,6 +46,7 @@ impl Options {
     }
 
     /// The coding of what is read first, if it differs from that of files. `Some(None)`: it is stored uncompressed.
+    #[expect(clippy::option_option, reason = "one for another coding, one for none")]
     pub(crate) fn hot_coding(&self) -> Option<Option<Coding>> {
         let files = self.coding(self.compression.files.as_ref()?);
         let hot = match self.compression.hot? {

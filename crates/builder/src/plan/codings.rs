@@ -54,6 +54,7 @@ impl Codings {
     }
 
     /// The coding of what is read first of a file, if it is another than that of the file. `Some(None)`: uncompressed.
+    #[expect(clippy::option_option, reason = "one for another coding, one for none")]
     pub(crate) fn of_hot(&self, inode: InodeIndex) -> Option<Option<&Coding>> {
         let number = self.hot.filter(|_| self.number(inode) == 0 || inode == self.packed)?;
         self.all.get(number).map(Option::as_ref)

@@ -67,6 +67,7 @@ impl Plan<'_> {
     }
 
     /// The coding of what is read first of a file, if it is another than the file's own. `Some(None)`: uncompressed.
+    #[expect(clippy::option_option, reason = "one for another coding, one for none")]
     pub(crate) fn hot_coding(&self, index: InodeIndex) -> Option<Option<&Coding>> {
         self.codings.of_hot(index)
     }
