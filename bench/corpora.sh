@@ -11,6 +11,9 @@
 #   site          Python packages: a deep tree of tiny files
 #   gosrc         the Go toolchain: source files and large programs; needs go
 #   node          a large node_modules: 100,000 small files; needs npm
+#   python        an interpreter with numpy, pandas and matplotlib; needs python3
+#   pythonbefore  the same with earlier versions of these
+#   webpack       Node.js with a bundler; needs node and npm
 #   tiny          a million files of about 400 bytes
 #   random        files that don't compress
 #
@@ -110,6 +113,38 @@ make_site() {
     # Versions are fixed and dependencies left out, so that everybody gets the same files.
     PIP_ROOT_USER_ACTION=ignore python3 -m pip install -q --disable-pip-version-check --no-cache-dir --no-deps \
         --no-compile --only-binary=:all: --target "$1" plotly==5.24.1 Django==4.2.16 sympy==1.12 kubernetes==29.0.0 >&2
+}
+
+# python_with DIR PACKAGE...: this machine's interpreter with packages. What it compiled holds whatever the times of files are.
+python_with() {
+    dir=$1
+    shift
+    prefix=$(python3 -c 'import sys; print(sys.base_prefix)')
+    version=$(python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
+    mkdir "$dir/bin" "$dir/lib"
+    cp "$(readlink -f "$prefix/bin/python3")" "$dir/bin/python3"
+    cp -a "$prefix/lib/$version" "$dir/lib/"
+    find "$prefix/lib" -maxdepth 1 -name 'libpython*.so*' -exec cp -a {} "$dir/lib/" \;
+    packages=$dir/lib/$version/site-packages
+    rm -rf "$packages" "$dir/lib/$version/test" "$dir/lib/$version"/config-*
+    PIP_ROOT_USER_ACTION=ignore python3 -m pip install -q --disable-pip-version-check --no-cache-dir --no-compile \
+        --only-binary=:all: --target "$packages" "$@" >&2
+    python3 -m compileall -qq -j 0 --invalidation-mode unchecked-hash "$dir/lib" >&2 || true
+}
+
+make_python() {
+    python_with "$1" numpy==2.1.3 pandas==2.2.3 matplotlib==3.10.0
+}
+
+make_pythonbefore() {
+    python_with "$1" numpy==2.0.2 pandas==2.2.2 matplotlib==3.9.2
+}
+
+make_webpack() {
+    command -v npm >/dev/null || die "webpack: npm is not installed"
+    npm install --silent --no-audit --no-fund --prefix "$1" webpack@5.97.1 >&2
+    mkdir "$1/bin"
+    cp "$(readlink -f "$(command -v node)")" "$1/bin/node"
 }
 
 make_gosrc() {
@@ -216,12 +251,13 @@ run_in() {
         mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$root" "$@" >&2
 }
 
-[ $# -gt 0 ] || set -- debian libreoffice office silesia7 linux linuxtar text site gosrc node tiny random \
+[ $# -gt 0 ] || set -- debian libreoffice office silesia7 linux linuxtar text site gosrc node python pythonbefore webpack tiny random \
     updates-go updates-npm updates-debian
 for name; do
     case $name in
     debian | office | updates-debian) need_root ;;
     libreoffice | silesia7 | linux | linuxtar | text | site | gosrc | node | tiny | random) ;;
+    python | pythonbefore | webpack) ;;
     updates-go | updates-npm) ;;
     *) die "no corpus is called $name" ;;
     esac

@@ -138,7 +138,8 @@ impl Names {
 }
 
 impl Corpus {
-    fn new(name: &str, path: PathBuf) -> anyhow::Result<Self> {
+    /// The corpus in a folder.
+    pub(crate) fn new(name: &str, path: PathBuf) -> anyhow::Result<Self> {
         let path = fs::canonicalize(&path).map_err(failed("find", path))?;
         let (mut inodes, mut bytes, mut seen) = (0, 0, HashSet::new());
         let (mut file, mut file_size) = (PathBuf::new(), 0);

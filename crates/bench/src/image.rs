@@ -7,6 +7,7 @@ use std::{
     process::Command,
 };
 
+use anyhow::Context;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
@@ -14,6 +15,7 @@ use crate::{
     error::failed,
     process::{self, Usage},
     program::Place,
+    sort_file::priorities_of,
     workplace::{Words, Workplace, programs_of},
 };
 
@@ -22,6 +24,8 @@ use crate::{
 pub(crate) enum Recipe {
     /// By a command that reads SOURCE and writes IMAGE.
     Command(String),
+    /// By a command that also reads ORDER.
+    Ordered { line: String, order: Recording },
     /// By a copy into a filesystem that can be written to.
     Filesystem {
         /// As the kernel calls it.
@@ -44,16 +48,24 @@ impl Recipe {
     /// The command line, with names in capitals in place of paths.
     pub(crate) fn text(&self) -> String {
         match self {
-            Self::Command(line) => line.split_whitespace().collect::<Vec<_>>().join(" "),
+            Self::Command(line) | Self::Ordered { line, .. } => spaced(line),
             Self::Filesystem { mkfs, options, .. } => {
                 format!("{mkfs} IMAGE && mount -o {options} IMAGE MOUNT && cp -a SOURCE/. MOUNT")
             }
         }
     }
 
+    /// What ORDER is made of.
+    fn order(&self) -> String {
+        match self {
+            Self::Ordered { order, .. } => order.key(),
+            _ => String::new(),
+        }
+    }
+
     pub(crate) fn lacks(&self, place: &Workplace) -> Option<String> {
         match self {
-            Self::Command(line) => place.lacks_program(line),
+            Self::Command(line) | Self::Ordered { line, .. } => place.lacks_program(line),
             Self::Filesystem { name, mkfs, .. } => {
                 place.lacks_filesystem(name).or_else(|| place.lacks_program(mkfs))
             }
@@ -72,6 +84,11 @@ impl Recipe {
             Self::Command(line) => {
                 let source = corpus.path.clone();
                 let words = Words { source, image: image.into(), ..Words::default() };
+                run(place, line, &words)
+            }
+            Self::Ordered { line, order } => {
+                let (source, order) = (corpus.path.clone(), order.file(place, corpus)?);
+                let words = Words { source, image: image.into(), order, ..Words::default() };
                 run(place, line, &words)
             }
             Self::Filesystem { name, mkfs, options } => {
@@ -118,6 +135,73 @@ impl Recipe {
     }
 }
 
+/// What a command reads of an image, in the order of its first use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Recording {
+    /// The image that is read.
+    pub(crate) image: Box<Recipe>,
+    /// A shell command, in which `$FOLDER` is the tree.
+    pub(crate) command: &'static str,
+    /// The tree in place of the one that is stored: an earlier version, next to that.
+    pub(crate) of: Option<&'static str>,
+    pub(crate) form: Form,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A profile of lith.
+    Profile,
+    /// Whole files with priorities, for mksquashfs.
+    Sort,
+}
+
+impl Recording {
+    /// What it is made of, for names of files.
+    fn key(&self) -> String {
+        let Self { image, command, of, form } = self;
+        format!("{form:?} {of:?} {} {command}", image.text())
+    }
+
+    /// The file with the order, made if it is not there yet.
+    pub(crate) fn file(&self, place: &Workplace, corpus: &Corpus) -> anyhow::Result<PathBuf> {
+        let corpus = match self.of {
+            None => corpus.clone(),
+            Some(name) => Corpus::new(name, corpus.path.with_file_name(name))?,
+        };
+        let profile = Self { form: Form::Profile, ..self.clone() };
+        let name = name_of(place, (&self.image.text(), &profile.key()), &corpus);
+        let path = place.images().join(name).with_extension("profile");
+        if !path.exists() {
+            self.record(place, &corpus, &path)?;
+        }
+        match self.form {
+            Form::Profile => Ok(path),
+            Form::Sort => {
+                let text = fs::read_to_string(&path).map_err(failed("read", &path))?;
+                let sort = path.with_extension("sort");
+                fs::write(&sort, priorities_of(&text)).map_err(failed("write", &sort))?;
+                Ok(sort)
+            }
+        }
+    }
+
+    fn record(&self, place: &Workplace, corpus: &Corpus, path: &Path) -> anyhow::Result<()> {
+        let image = image_of(place, &self.image, corpus, &|_| ())?;
+        let partial = path.with_extension("partial");
+        let words = Words { image: image.path, mount: partial.clone(), ..Words::default() };
+        let (mut record, _) = place.command("lith record -q -o DIR IMAGE --", &words)?;
+        let script = format!("FOLDER=$LITH_MOUNT; export FOLDER; {}", self.command);
+        process::run(record.args(["sh", "-c", &script]))?;
+        let text = fs::read_to_string(&partial).map_err(failed("read", &partial))?;
+        anyhow::ensure!(text.lines().any(|line| line.starts_with("read ")), "nothing was recorded");
+        fs::rename(&partial, path).with_context(|| format!("cannot rename {}", partial.display()))
+    }
+}
+
+fn spaced(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn run(place: &Workplace, line: &str, words: &Words) -> anyhow::Result<Usage> {
     let (mut command, _) = place.command(line, words)?;
     process::run(&mut command)
@@ -150,7 +234,7 @@ pub(crate) fn image_of(
     corpus: &Corpus,
     say: &dyn Fn(&str),
 ) -> anyhow::Result<Image> {
-    let path = place.images().join(name_of(place, recipe, corpus));
+    let path = place.images().join(name_of(place, (&recipe.text(), &recipe.order()), corpus));
     if !path.exists() {
         say(&format!("{}: {}", corpus.facts.name, recipe.text()));
         // Another name until it is whole.
@@ -172,14 +256,14 @@ fn remove(path: &Path) {
     let _none_there = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
 }
 
-/// A name that differs for images that differ in content, options or the program that made them.
-fn name_of(place: &Workplace, recipe: &Recipe, corpus: &Corpus) -> String {
-    let text = recipe.text();
+/// A name that differs for files that differ in content, options or the programs that made them, which a text names.
+pub(crate) fn name_of(place: &Workplace, (text, more): (&str, &str), corpus: &Corpus) -> String {
     let mut hasher = Xxh3::new();
     hasher.update(text.as_bytes());
+    hasher.update(more.as_bytes());
     hasher.update(corpus.path.as_os_str().as_encoded_bytes());
     hasher.update(&corpus.facts.bytes.to_le_bytes());
-    for name in programs_of(&text) {
+    for name in programs_of(text) {
         if let Some(Place::Here(path)) = place.programs.find(name)
             && let Ok(file) = fs::metadata(path)
         {

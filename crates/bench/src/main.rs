@@ -18,6 +18,8 @@ mod reading;
 mod render;
 mod results;
 mod run;
+mod sort_file;
+mod storage;
 mod suite;
 mod suites;
 mod threads;

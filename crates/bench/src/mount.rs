@@ -24,7 +24,7 @@ use crate::{
 pub(crate) enum Mount {
     /// The kernel, as a filesystem of this name.
     Kernel(&'static str),
-    /// A command with IMAGE and MOUNT, which ends when the kernel has mounted it.
+    /// The kernel, by a command with IMAGE and MOUNT that ends when the image is mounted.
     Command(String),
     /// A program that stays in the foreground, by a command with IMAGE and MOUNT.
     Server(String),
@@ -224,6 +224,17 @@ fn unmount(folder: &Path) {
 
 fn device_of(folder: &Path) -> Option<u64> {
     fs::metadata(folder).ok().map(|metadata| metadata.dev())
+}
+
+/// What was read so far of the disk with the images, and how busy the machine was.
+pub(crate) fn counters_of_disk(place: &Workplace) -> Sample {
+    let mut counters = Sample::from([(Metric::MachineCpu, machine_cpu())]);
+    if let Some(counter) = place.has_disk.then(|| counter_of_mount(&place.images())).flatten() {
+        let (requests, sectors) = read_counter(&counter).unwrap_or_default();
+        counters.insert(Metric::Fetched, number(sectors * SECTOR));
+        counters.insert(Metric::Requests, number(requests));
+    }
+    counters
 }
 
 /// The counters of the loop device that is mounted on a folder.

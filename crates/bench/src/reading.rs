@@ -142,7 +142,8 @@ impl Reading {
     }
 }
 
-fn shell(place: &Workplace, command: &str, folder: &Path, list: &Path) -> Command {
+/// A shell command, in which `$FOLDER` is a tree and `$LIST` a file of paths in it.
+pub(crate) fn shell(place: &Workplace, command: &str, folder: &Path, list: &Path) -> Command {
     let mut shell = Command::new("timeout");
     shell.args(["900", "sh", "-c", command]).current_dir(place.path("warm"));
     shell.env("FOLDER", folder).env("LIST", list).env("LC_ALL", "C");

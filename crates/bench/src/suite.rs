@@ -1,15 +1,16 @@
 //! Defines suites, tables and entries, and how each is measured.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Instant};
 
 use crate::{
     corpus::Corpus,
     error::failed,
     image::{self, Image, Recipe},
-    mount::{Mount, Mounted},
-    process::Usage,
-    reading::{List, Reading},
+    mount::{Mount, Mounted, counters_of_disk},
+    process::{self, Usage},
+    reading::{List, Reading, shell},
     results::{Metric, Plot, Sample, Target, number},
+    storage::Storage,
     workplace::{Words, Workplace},
 };
 
@@ -56,6 +57,8 @@ pub(crate) enum Task {
     Make { set: Recipe, command: String },
     /// An image is mounted and read.
     Read { image: Recipe, mount: Mount, reading: Reading },
+    /// An image on some storage is mounted, and a shell command run in it: `$FOLDER` is the tree.
+    Start { image: Recipe, mount: Mount, command: &'static str, storage: Storage },
 }
 
 impl Entry {
@@ -76,6 +79,9 @@ impl Task {
             Self::Run { .. } => "each program is given its image".into(),
             Self::Make { .. } => "each program makes a file".into(),
             Self::Read { reading, .. } => reading.text(),
+            Self::Start { command, storage, .. } => {
+                format!("mounting, and `{command}`, on {storage}")
+            }
         }
     }
 
@@ -86,7 +92,9 @@ impl Task {
             Self::Run { image, command } | Self::Make { set: image, command } => {
                 vec![image.text(), command.clone()]
             }
-            Self::Read { image, mount, .. } => vec![image.text(), mount.text()],
+            Self::Read { image, mount, .. } | Self::Start { image, mount, .. } => {
+                vec![image.text(), mount.text()]
+            }
         }
     }
 
@@ -96,6 +104,14 @@ impl Task {
             Self::Run { image, command } | Self::Make { set: image, command } => {
                 image.lacks(place).or_else(|| place.lacks_program(command))
             }
+            Self::Start { image, mount, command, storage } => image
+                .lacks(place)
+                .or_else(|| mount.lacks(place))
+                .or_else(|| storage.lacks(place))
+                .or_else(|| {
+                    (!place.is_root && command.contains("chroot"))
+                        .then(|| "chroot needs root".into())
+                }),
             Self::Read { image, mount, reading } => {
                 image.lacks(place).or_else(|| mount.lacks(place)).or_else(|| reading.lacks(place))
             }
@@ -111,9 +127,10 @@ impl Task {
     ) -> anyhow::Result<Option<Image>> {
         let recipe = match self {
             Self::Build(_) | Self::Trace(_) => return Ok(None),
-            Self::Run { image, .. } | Self::Make { set: image, .. } | Self::Read { image, .. } => {
-                image
-            }
+            Self::Run { image, .. }
+            | Self::Make { set: image, .. }
+            | Self::Read { image, .. }
+            | Self::Start { image, .. } => image,
         };
         image::image_of(place, recipe, corpus, say).map(Some)
     }
@@ -133,7 +150,13 @@ impl Task {
             (Self::Read { mount, reading, .. }, Some(image)) => {
                 read(place, corpus, image, (mount, reading))?
             }
-            (Self::Run { .. } | Self::Make { .. } | Self::Read { .. }, None) => Sample::new(),
+            (Self::Start { mount, command, storage, .. }, Some(image)) => {
+                start(place, (image, mount), command, storage)?
+            }
+            (
+                Self::Run { .. } | Self::Make { .. } | Self::Read { .. } | Self::Start { .. },
+                None,
+            ) => Sample::new(),
         };
         if let Some(image) = image.filter(|image| !image.path.is_dir()) {
             add_size(&mut sample, image.size, corpus);
@@ -173,7 +196,7 @@ fn run(place: &Workplace, corpus: &Corpus, image: &Image, command: &str) -> anyh
     place.settle(true);
     let words = Words { image: image.path.clone(), mount: output.clone(), ..Words::default() };
     let (mut command, _) = place.command(command, &words)?;
-    let usage = crate::process::run(&mut command)?;
+    let usage = process::run(&mut command)?;
     remove(&output)?;
     Ok(sample_of(&usage, corpus))
 }
@@ -216,6 +239,31 @@ fn read(
     reading.warm_up(place, &list);
     let mounted = Mounted::new(place, mount, image)?;
     reading.take(place, &mounted, corpus, &list)
+}
+
+/// Mounts an image with nothing of it in memory, and runs a command there. The time is that of both: what is read ahead
+/// begins with the mount.
+fn start(
+    place: &Workplace,
+    (image, mount): (&Image, &Mount),
+    command: &str,
+    storage: &Storage,
+) -> anyhow::Result<Sample> {
+    place.settle(true);
+    // The program itself is not on that storage.
+    let (mut version, _) = place.command("lith --version", &Words::default())?;
+    process::run(&mut version)?;
+    let _limited = storage.limit(place)?;
+    let before = counters_of_disk(place);
+    let begun = Instant::now();
+    let mounted = Mounted::new(place, mount, image)?;
+    let usage = process::run(&mut shell(place, command, &mounted.folder, Path::new("")))?;
+    let wall = begun.elapsed().as_secs_f64();
+    let after = counters_of_disk(place);
+    let grown = |(metric, count): (&Metric, &f64)| Some((*metric, count - before.get(metric)?));
+    let mut sample: Sample = after.iter().filter_map(grown).collect();
+    sample.extend([(Metric::Wall, wall), (Metric::Cpu, usage.cpu)]);
+    Ok(sample)
 }
 
 fn sample_of(usage: &Usage, corpus: &Corpus) -> Sample {

@@ -48,6 +48,8 @@ pub(crate) struct Words {
     pub(crate) source: PathBuf,
     pub(crate) image: PathBuf,
     pub(crate) mount: PathBuf,
+    /// What is read first.
+    pub(crate) order: PathBuf,
 }
 
 impl Workplace {
@@ -179,6 +181,7 @@ impl Workplace {
                 "SOURCE" => Some(&words.source),
                 "IMAGE" => Some(&words.image),
                 "MOUNT" | "DIR" => Some(&words.mount),
+                "ORDER" => Some(&words.order),
                 _ => None,
             };
             match path {
@@ -248,7 +251,12 @@ mod tests {
             has_disk: false,
             folder: tempfile::tempdir_in(folder.path()).unwrap(),
         };
-        let words = Words { source: "/s".into(), image: "/i".into(), mount: "/m".into() };
+        let words = Words {
+            source: "/s".into(),
+            image: "/i".into(),
+            mount: "/m".into(),
+            ..Words::default()
+        };
         let (command, found) =
             place.command("lith build -z lz4 --to=MOUNT SOURCE IMAGE", &words).unwrap();
         assert_eq!(process::text_of(&command), "/lith build -z lz4 --to=/m /s /i");

@@ -18,6 +18,19 @@ pub(crate) struct Coding {
     pub(crate) min_saving: u8,
 }
 
+impl Coding {
+    /// The encoder of its HEAD1 extents.
+    const fn encoding(&self) -> Encoding {
+        Encoding { compressor: self.compressor, pcluster: self.pcluster }
+    }
+
+    /// How extents of this coding start in a file of another: those of equal algorithms alike.
+    pub(crate) fn kind_in(&self, file: &Self) -> HeadKind {
+        let is_same = algorithm_of(self.compressor) == algorithm_of(file.compressor);
+        if is_same { HeadKind::Head1 } else { HeadKind::Head2 }
+    }
+}
+
 /// An encoder and the size of its pclusters, of which readers need the maxima.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Encoding {
@@ -73,22 +86,33 @@ impl Heads {
 
 impl Used {
     /// Adds the encoders of a file's extents, and returns those that its index names: the only one, or of two those that
-    /// made some pcluster. An image declares only encoders that made some.
-    pub(crate) fn add(&mut self, coding: &Coding, extents: &[EncodedExtent]) -> Makers {
-        let Coding { compressor, second, pcluster, .. } = *coding;
+    /// made some pcluster. An image declares only encoders that made some. What is `hot` of the file may have a coding of
+    /// its own.
+    pub(crate) fn add(
+        &mut self,
+        coding: &Coding,
+        hot: Option<&Coding>,
+        extents: &[EncodedExtent],
+    ) -> Makers {
         let of = |kind| extents.iter().filter(move |extent| extent.kind == kind);
         let has = |kind| of(kind).next().is_some();
         // The extent of a fragment has no blocks: its pclusters are those of the packed inode.
         let made = |kind| of(kind).any(|extent| extent.blocks > 0);
-        let heads = [(Some(compressor), HeadKind::Head1), (second, HeadKind::Head2)];
-        for (compressor, _) in heads.into_iter().filter(|(_, kind)| made(*kind)) {
-            let encoding = compressor.map(|compressor| Encoding { compressor, pcluster });
-            let new = encoding.filter(|encoding| !self.own.contains(encoding));
-            self.own.extend(new);
+        let of_hot = |kind| hot.filter(|hot| hot.kind_in(coding) == kind).map(Coding::encoding);
+        let first = coding.encoding();
+        let second = coding.second.map(|compressor| Encoding { compressor, ..first });
+        let second = second.or(of_hot(HeadKind::Head2));
+        let head1 = [Some(first), of_hot(HeadKind::Head1)].into_iter().filter(|_| made(HeadKind::Head1));
+        let head2 = second.filter(|_| made(HeadKind::Head2));
+        for encoding in head1.flatten().chain(head2) {
+            if !self.own.contains(&encoding) {
+                self.own.push(encoding);
+            }
         }
+        let compressor = |encoding: Encoding| encoding.compressor;
         Makers {
-            head1: (second.is_none() || has(HeadKind::Head1)).then_some(compressor),
-            head2: second.filter(|_| has(HeadKind::Head2)),
+            head1: (second.is_none() || has(HeadKind::Head1)).then_some(compressor(first)),
+            head2: second.filter(|_| has(HeadKind::Head2)).map(compressor),
         }
     }
 

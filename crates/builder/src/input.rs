@@ -15,7 +15,7 @@ pub use self::{
         Known, KnownContents, KnownDevice, KnownExtent, KnownFile, KnownPacked, KnownParts,
         KnownPcluster, KnownStorage, KnownStretch,
     },
-    order::Order,
+    order::{EarlierPacked, Order},
 };
 
 static NOTHING_KNOWN: LazyLock<Known<'static>> = LazyLock::new(Known::new);
@@ -42,6 +42,8 @@ pub(crate) struct ExtraInode<'a> {
     pub(crate) inode: Inode,
     /// Where a pcluster must start, in bytes: what precedes it is read earlier.
     pub(crate) border: Option<u64>,
+    /// Further places where a pcluster must start, in ascending order.
+    pub(crate) cuts: Vec<u64>,
     pub(crate) content: Box<dyn Content + 'a>,
 }
 
@@ -135,6 +137,11 @@ impl<'a> Input<'a> {
     /// Where a pcluster of an inode must start.
     pub(crate) fn border(self, index: InodeIndex) -> Option<u64> {
         self.extra(index).and_then(|extra| extra.border)
+    }
+
+    /// Further places where a pcluster of an inode must start, in ascending order.
+    pub(crate) fn cuts(self, index: InodeIndex) -> &'a [u64] {
+        self.extra(index).map_or(&[], |extra| &extra.cuts)
     }
 
     /// The path of an inode in the tree, without a leading slash; empty for an extra inode.

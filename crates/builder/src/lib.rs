@@ -47,13 +47,13 @@ pub use context::Context;
 pub use digest::{Digest, DigestOfPieces, PIECE};
 pub use error::{BuildError, OtherDevice, Unencodable};
 pub use input::{
-    Input, Known, KnownContents, KnownDevice, KnownExtent, KnownFile, KnownPacked, KnownParts,
-    KnownPcluster, KnownStorage, KnownStretch, Order,
+    EarlierPacked, Input, Known, KnownContents, KnownDevice, KnownExtent, KnownFile, KnownPacked,
+    KnownParts, KnownPcluster, KnownStorage, KnownStretch, Order,
 };
 pub use options::{
     AttributeOptions, ChunkForm, Chunks, Compression, CompressionOptions, DataImport, Files,
-    Fragments, Identity, ImageId, IndexForm, InodeForm, LayoutOptions, Need, Options, Preset, Rule,
-    UnknownPreset,
+    Fragments, Heat, Identity, ImageId, IndexForm, InodeForm, LayoutOptions, Need, Options, Preset,
+    Rule, UnknownPreset,
 };
 pub use output::Output;
 pub use plan::file_type;
@@ -303,5 +303,6 @@ impl Content<'_> {
 fn metabox<'a>(plan: &Plan<'_>, content: Temporary, size: u64) -> ExtraInode<'a> {
     let metadata = Attributes { permissions: 0o644, mtime: plan.epoch, ..Attributes::default() };
     let inode = Inode::nameless(metadata, Kind::Regular { size });
-    ExtraInode { index: plan.metabox(), inode, border: None, content: Box::new(content) }
+    let (border, cuts) = (None, Vec::new());
+    ExtraInode { index: plan.metabox(), inode, border, cuts, content: Box::new(content) }
 }

@@ -22,7 +22,7 @@ pub use self::{
     attributes::{AttributeOptions, InodeForm},
     check::Need,
     chunks::{ChunkForm, Chunks},
-    compression::{CompressionOptions, Fragments, IndexForm},
+    compression::{CompressionOptions, Fragments, Heat, IndexForm},
     data::DataImport,
     identity::{Identity, ImageId},
     layout::LayoutOptions,

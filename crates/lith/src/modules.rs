@@ -13,7 +13,7 @@ pub mod bases {
 pub mod builder {
     pub use lith_builder::{
         AttributeOptions, BuildError, ChunkForm, Chunks, Compression, CompressionOptions,
-        DataImport, Files, Fragments, Identity, ImageId, IndexForm, InodeForm, LayoutOptions,
+        DataImport, Files, Fragments, Heat, Identity, ImageId, IndexForm, InodeForm, LayoutOptions,
         Options, OtherDevice, Preset, Report, Rule, Unencodable, UnknownPreset, file_type,
     };
 }
@@ -95,7 +95,7 @@ pub mod observer {
 /// What of a tree is read first.
 pub mod profile {
     pub use lith_profile::{
-        Access, Entry, FolderWatch, Hint, Hot, ImageWatch, Located, Locations, ParseError,
+        Access, Earlier, Entry, FolderWatch, Hint, Hot, ImageWatch, Located, Locations, ParseError,
         Priorities, ProblemKind, Profile, Recorder, Scatter, Weighted, merge, paths_of_list,
         priorities,
     };

@@ -6,6 +6,7 @@ use lith_builder::Order;
 use lith_tree::{InodeIndex, Kind, Tree};
 
 use crate::{
+    earlier::Earlier,
     profile::{Access, Entry, Profile},
     sort::Priorities,
 };
@@ -19,6 +20,8 @@ pub enum Hint {
     Paths(Vec<Vec<u8>>),
     /// Which files are stored before others, and which after them.
     Sort(Priorities),
+    /// The order of an earlier image, for what is the same.
+    Earlier(Earlier),
 }
 
 /// In which order an image of a tree is stored.
@@ -43,6 +46,10 @@ impl Hot {
                     let (first, last) = priorities.sort(tree);
                     hot.order.first.extend(first);
                     hot.order.last.extend(last);
+                }
+                Hint::Earlier(earlier) => {
+                    hot.order.first.extend(earlier.files(tree));
+                    hot.order.packed = earlier.packed().clone();
                 }
             }
         }

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod earlier;
 mod error;
 mod fanotify;
 mod hot;
@@ -24,6 +25,7 @@ mod spans;
 mod text;
 mod watch;
 
+pub use earlier::Earlier;
 pub use error::{ParseError, ProblemKind};
 pub use hot::{Hint, Hot};
 pub use list::paths_of_list;

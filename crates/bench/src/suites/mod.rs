@@ -5,6 +5,7 @@ mod erofs;
 mod gentle;
 mod paper;
 mod presets;
+mod profiles;
 mod read;
 mod scale;
 mod shared;
@@ -24,6 +25,7 @@ const ALL: [(&str, Make); 20] = [
     ("paper", paper::suite),
     ("gentle", gentle::suite),
     ("start", start::suite),
+    ("profiles", profiles::suite),
     ("build", build::build),
     ("large", build::large),
     ("pack", build::pack),

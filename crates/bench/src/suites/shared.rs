@@ -15,6 +15,10 @@ pub(super) mod series {
     pub(crate) const LITH: &str = "lith";
     pub(crate) const LITH_UNVERIFIED: &str = "lith --no-verify";
     pub(crate) const LITH_KERNEL: &str = "lith, kernel";
+    pub(crate) const LITH_PROFILE: &str = "lith --profile";
+    pub(crate) const LITH_HEAT: &str = "lith --profile --hot";
+    pub(crate) const LITH_OTHER: &str = "lith, other profile";
+    pub(crate) const SQUASHFS_SORTED: &str = "SquashFS -sort";
     pub(crate) const LITH_FUSE: &str = "lith, FUSE";
     pub(crate) const LITH_SMALL_CACHE: &str = "lith, FUSE, --cache 32M";
     pub(crate) const MKFS: &str = "mkfs.erofs";
@@ -53,6 +57,13 @@ pub(super) const TAR: Reading = Reading::Shell {
 
 /// The files of a list are read.
 pub(super) const CAT: &str = r#"cd "$FOLDER" && xargs -0 cat <"$LIST" >/dev/null"#;
+
+/// `LibreOffice` without a window converts a document of some pages; its output goes to a tmpfs.
+pub(super) const CONVERT: &str = concat!(
+    r#"cd "$FOLDER" && trap 'umount tmp dev proc' EXIT && mount -t tmpfs none tmp && "#,
+    r#"mount --bind /dev dev && mount -t proc none proc && chroot "$FOLDER" env HOME=/tmp soffice --headless "#,
+    r#"--convert-to pdf --outdir /tmp /document.fodt >/dev/null && test -s "$FOLDER/tmp/document.pdf""#
+);
 
 pub(super) const KERNEL_EROFS: Mount = Mount::Kernel("erofs");
 pub(super) const KERNEL_SQUASHFS: Mount = Mount::Kernel("squashfs");

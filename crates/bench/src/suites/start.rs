@@ -1,6 +1,6 @@
 //! Defines the suite that starts a large application, as users of snaps experience it.
 
-use super::shared::{lith, mkfs, reads, series, squashfs, table, writable};
+use super::shared::{CONVERT, lith, mkfs, reads, series, squashfs, table, writable};
 use crate::{
     corpus::Names,
     reading::{List, Reading},
@@ -16,13 +16,6 @@ const SHOWN: &[Metric] = &[
     Metric::PeakMemory,
     Metric::Size,
 ];
-
-/// `LibreOffice` without a window converts a document of some pages; its output goes to a tmpfs.
-const CONVERT: &str = concat!(
-    r#"cd "$FOLDER" && trap 'umount tmp dev proc' EXIT && mount -t tmpfs none tmp && "#,
-    r#"mount --bind /dev dev && mount -t proc none proc && chroot "$FOLDER" env HOME=/tmp soffice --headless "#,
-    r#"--convert-to pdf --outdir /tmp /document.fodt >/dev/null && test -s "$FOLDER/tmp/document.pdf""#
-);
 
 pub(super) fn suite(corpora: &Names) -> Suite {
     let table = |name, title, is_warm| {

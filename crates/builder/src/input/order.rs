@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use lith_tree::InodeIndex;
 
+use crate::Digest;
+
 /// In which order an image is stored.
 ///
 /// Whatever is not of the expected type, not in the tree, beyond the end of its file or named before is ignored.
@@ -18,12 +20,24 @@ pub struct Order {
     pub last: Vec<InodeIndex>,
     /// The inodes that come first among the metadata, in this order, and with them their directories.
     pub inodes: Vec<InodeIndex>,
+    /// What an earlier image's packed inode holds: what is the same comes first of what is not read first, in its order.
+    pub packed: EarlierPacked,
+}
+
+/// What an earlier image's packed inode holds.
+#[derive(Clone, Debug, Default)]
+pub struct EarlierPacked {
+    /// The digest of each fragment and where it is.
+    pub fragments: Vec<(Digest, Range<u64>)>,
+    /// Where its pclusters start, in ascending order.
+    pub pclusters: Vec<u64>,
 }
 
 impl Order {
     /// The order of the tree's directories.
     #[must_use]
     pub const fn new() -> Self {
-        Self { ranges: Vec::new(), first: Vec::new(), last: Vec::new(), inodes: Vec::new() }
+        let packed = EarlierPacked { fragments: Vec::new(), pclusters: Vec::new() };
+        Self { ranges: Vec::new(), first: Vec::new(), last: Vec::new(), inodes: Vec::new(), packed }
     }
 }

@@ -27,6 +27,13 @@ impl Options {
             compression.pcluster.map_or(Ok(()), |size| self.check_pcluster(size))?;
         }
         compression.rules.iter().try_for_each(check_second)?;
+        if compression.hot.is_some() && compression.files.is_none() {
+            return Err(BuildError::Option {
+                option: "compression of what is read first",
+                found: "alone".into(),
+                expected: "one of the other content, too: without one, a rule".into(),
+            });
+        }
         // Kernels that know two algorithms know HEAD2 as well.
         self.encodings()
             .try_for_each(|encoding| self.require(algorithm_of(encoding.compressor).capability()))

@@ -27,6 +27,15 @@ pub enum Fragments {
     All,
 }
 
+/// How content that is read first is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heat {
+    /// It is stored uncompressed.
+    Raw,
+    /// In another way than the rest.
+    Compressed(Compression),
+}
+
 /// How files, the packed inode and metadata are compressed.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -36,6 +45,9 @@ pub struct CompressionOptions {
     /// Files with another compression, by the first rule that matches. The packed inode is compressed like
     /// [`files`](Self::files), so other files have no fragments.
     pub rules: Vec<Rule>,
+    /// The compression of the ranges that [`Order`](crate::Order) names, in files to which no rule applies, and of the
+    /// fragments that are read first. One file then has pclusters of two compressors.
+    pub hot: Option<Heat>,
     /// Which parts of compressed files are stored in the packed inode.
     pub fragments: Fragments,
     /// The largest size of a pcluster of the packed inode in bytes. `None`: as for files.

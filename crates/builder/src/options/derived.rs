@@ -7,7 +7,7 @@ use lith_format::{compression::Algorithm, kernel::Capability, zmap::MAX_EXTENT_L
 use super::{
     all::Options,
     attributes::InodeForm,
-    compression::{CompressionOptions, Fragments, IndexForm},
+    compression::{CompressionOptions, Fragments, Heat, IndexForm},
     layout::LayoutOptions,
     method::Compression,
     rule::Rule,
@@ -37,11 +37,26 @@ impl Options {
         self.kernel.supports(&[Capability::Chunks])
     }
 
-    /// The image's own compression, that of inodes and those of the rules.
+    /// The image's own compression, that of inodes, those of the rules and that of what is read first.
     pub(super) fn compressions(&self) -> impl Iterator<Item = &Compression> {
-        let CompressionOptions { files, rules, metabox, .. } = &self.compression;
+        let CompressionOptions { files, rules, metabox, hot, .. } = &self.compression;
         let rules = rules.iter().filter_map(|rule| rule.compression.as_ref());
-        files.iter().chain(metabox).chain(rules)
+        let hot = hot.iter().filter_map(|hot| match hot {
+            Heat::Raw => None,
+            Heat::Compressed(compression) => Some(compression),
+        });
+        files.iter().chain(metabox).chain(rules).chain(hot)
+    }
+
+    /// The coding of what is read first, if it differs from that of files. `Some(None)`: it is stored uncompressed.
+    #[expect(clippy::option_option, reason = "one for another coding, one for none")]
+    pub(crate) fn hot_coding(&self) -> Option<Option<Coding>> {
+        let files = self.coding(self.compression.files.as_ref()?);
+        let hot = match self.compression.hot? {
+            Heat::Raw => None,
+            Heat::Compressed(compression) => Some(self.coding(&compression)),
+        };
+        (hot != Some(files)).then_some(hot)
     }
 
     /// A compression with its pcluster size: the default for the target kernel if none is given.
@@ -91,7 +106,8 @@ impl Options {
         let own = files.iter().chain(metabox).map(|own| self.coding(own));
         let codings = own
             .chain(self.packed_coding())
-            .chain(rules.iter().filter_map(|rule| self.coding_by(rule)));
+            .chain(rules.iter().filter_map(|rule| self.coding_by(rule)))
+            .chain(self.hot_coding().flatten());
         codings.flat_map(|Coding { compressor, second, pcluster, .. }| {
             let both = iter::once(compressor).chain(second);
             both.map(move |compressor| Encoding { compressor, pcluster })

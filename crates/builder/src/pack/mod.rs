@@ -3,6 +3,7 @@
 //! Small files and the ends of large ones are put together into one extra inode, whose pclusters they share: none of them
 //! wastes the rest of a block, and each helps to compress the similar ones after it.
 
+mod earlier;
 mod likeness;
 mod packing;
 mod trial;
@@ -12,7 +13,7 @@ use std::num::NonZeroUsize;
 use lith_tree::InodeIndex;
 
 pub(crate) use self::packing::Packing;
-use self::{packing::Part, trial::in_best_order};
+use self::{earlier::Kept, packing::Part, trial::in_best_order};
 use crate::{
     BuildError, KnownPacked,
     plan::Geometry,
@@ -20,8 +21,9 @@ use crate::{
     store::{PackedParts, Tail},
 };
 
-/// Orders fragments, hot ones by their first use, then the others by similarity, with those of equal bytes stored once, and directories after them: the ones that are
-/// whole files, and the tails of others, each in the order of `files`. Returns the packed inode, and where it holds each
+/// Orders fragments, hot ones by their first use, then those of an earlier image in its order, then the others by
+/// similarity, with those of equal bytes stored once, and directories after them: the ones that are whole files, and the
+/// tails of others, each in the order of `files`. Returns the packed inode, and where it holds each
 /// of them; `None` if there is nothing to pack. What is `known` of other packed inodes, if some file refers to that, comes
 /// first.
 ///
@@ -44,7 +46,7 @@ pub(crate) fn pack(
     let fragments = in_order(files, &whole, &tails);
     let prefixes_start = if prefixes.is_empty() { known } else { known.next_multiple_of(4) };
     let start = prefixes_start + prefixes.len() as u64;
-    let Placed { parts, positions, hot_end, end: mut size } =
+    let Placed { parts, positions, hot_end, cuts, end: mut size } =
         place(geometry, &fragments, start, workers)?;
     let (mut of_whole, mut of_tails) = (Vec::with_capacity(whole.len()), Vec::new());
     let mut next = whole.iter().map(|fragment| fragment.inode).peekable();
@@ -64,7 +66,7 @@ pub(crate) fn pack(
     files.shrink_to_fit();
     let tails = tails.into_iter().zip(of_tails).collect();
     let packing =
-        Packing { known, prefixes, prefixes_start, parts, hot_end, directories_start, size };
+        Packing { known, prefixes, prefixes_start, parts, hot_end, cuts, directories_start, size };
     Ok(Some((packing, PackedParts { files, tails, directories })))
 }
 
@@ -90,6 +92,8 @@ struct Placed {
     positions: Vec<u64>,
     /// The end of those that are hot; 0 if none is.
     hot_end: u64,
+    /// Where pclusters must start.
+    cuts: Vec<u64>,
     end: u64,
 }
 
@@ -103,15 +107,17 @@ fn place(
     let originals = originals(geometry.input, geometry.plan, fragments)?;
     let first = (0..fragments.len()).filter(|at| originals.get(*at) == Some(at));
     let (hot, others) = by_heat(geometry, fragments, first);
+    let earlier = &geometry.input.order.packed;
+    let (kept, others) = Kept::new(earlier, fragments, others);
     let ordered: Vec<&Fragment> =
         others.iter().filter_map(|at| fragments.get(*at).copied()).collect();
     let order = in_best_order(geometry, &ordered, workers)?;
-    let others = order.into_iter().filter_map(|rank| others.get(rank));
+    let others = order.into_iter().filter_map(|rank| others.get(rank).copied());
     let mut positions = vec![0; fragments.len()];
     let mut parts = Vec::with_capacity(hot.len() + ordered.len());
     let (mut position, mut hot_end) = (start, 0);
-    for (number, at) in hot.iter().chain(others).enumerate() {
-        let (Some(fragment), Some(slot)) = (fragments.get(*at), positions.get_mut(*at)) else {
+    for (number, at) in hot.iter().copied().chain(kept.numbers()).chain(others).enumerate() {
+        let (Some(fragment), Some(slot)) = (fragments.get(at), positions.get_mut(at)) else {
             continue;
         };
         *slot = position;
@@ -123,7 +129,8 @@ fn place(
     }
     let of_original = |original: &usize| positions.get(*original).copied();
     let positions = originals.iter().filter_map(of_original).collect();
-    Ok(Placed { parts, positions, hot_end, end: position })
+    let cuts = kept.cuts(earlier, fragments, (hot_end.max(start), geometry.plan.segment));
+    Ok(Placed { parts, positions, hot_end, cuts, end: position })
 }
 
 /// The numbers of the fragments that are hot, in the order of their first use, and of the others.

@@ -25,6 +25,8 @@ pub(crate) struct Packing {
     pub(super) parts: Vec<Part>,
     /// The end of the fragments that are read first.
     pub(super) hot_end: u64,
+    /// Where pclusters must start, in ascending order.
+    pub(super) cuts: Vec<u64>,
     pub(super) directories_start: u64,
     pub(super) size: u64,
 }
@@ -48,7 +50,8 @@ impl Packing {
         let inode = Inode::nameless(metadata, Kind::Regular { size: self.size });
         let content = Box::new(Packed { input, packing: self, directories });
         let border = Some(self.hot_end).filter(|end| *end > 0 && *end < self.size);
-        ExtraInode { index: plan.packed, inode, border, content }
+        let cuts = self.cuts.clone();
+        ExtraInode { index: plan.packed, inode, border, cuts, content }
     }
 
     /// Where the long prefixes of extended attributes are, in units of 4 bytes. `None`: too far on for the superblock.

@@ -140,6 +140,7 @@ fn packing_of(fragments: &[&Fragment], order: &[usize]) -> Packing {
         prefixes_start: 0,
         parts,
         hot_end: 0,
+        cuts: Vec::new(),
         directories_start: size,
         size,
     }

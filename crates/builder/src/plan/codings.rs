@@ -11,14 +11,21 @@ pub(super) struct Codings {
     all: Vec<Option<Coding>>,
     /// The number of each inode's coding, by the inode's index; 0 for inodes after the end.
     by_inode: Vec<usize>,
+    /// The number of the coding of what is read first of files of number 0 and of the packed inode, if it is another.
+    hot: Option<usize>,
+    packed: InodeIndex,
 }
 
 impl Codings {
     /// Applies to each regular file in `order` the first rule that matches it.
     pub(crate) fn new(options: &Options, tree: &Tree, order: &[InodeIndex]) -> Self {
         let coding = |compression: &Option<_>| compression.as_ref().map(|own| options.coding(own));
-        let mut codings =
-            Self { all: vec![coding(&options.compression.files)], by_inode: Vec::new() };
+        let mut codings = Self {
+            all: vec![coding(&options.compression.files)],
+            by_inode: Vec::new(),
+            hot: None,
+            packed: tree.next_index(),
+        };
         if !options.compression.rules.is_empty() {
             codings.follow_rules(options, tree, order);
         }
@@ -30,7 +37,27 @@ impl Codings {
             let number = codings.number_of(coding(&options.compression.metabox));
             codings.set(tree.next_index().next(), number);
         }
+        codings.hot = options.hot_coding().map(|coding| codings.number_of(coding));
         codings
+    }
+
+    /// Stores files uncompressed, if that is how what is read first is stored: all of them is.
+    pub(crate) fn store_raw(&mut self, files: impl Iterator<Item = InodeIndex>) {
+        let Some(number) = self.hot.filter(|number| self.all.get(*number) == Some(&None)) else {
+            return;
+        };
+        for inode in files {
+            if self.number(inode) == 0 {
+                self.set(inode, number);
+            }
+        }
+    }
+
+    /// The coding of what is read first of a file, if it is another than that of the file. `Some(None)`: uncompressed.
+    #[expect(clippy::option_option, reason = "one for another coding, one for none")]
+    pub(crate) fn of_hot(&self, inode: InodeIndex) -> Option<Option<&Coding>> {
+        let number = self.hot.filter(|_| self.number(inode) == 0 || inode == self.packed)?;
+        self.all.get(number).map(Option::as_ref)
     }
 
     fn follow_rules(&mut self, options: &Options, tree: &Tree, order: &[InodeIndex]) {

@@ -66,6 +66,12 @@ impl Plan<'_> {
         self.codings.number(index)
     }
 
+    /// The coding of what is read first of a file, if it is another than the file's own. `Some(None)`: uncompressed.
+    #[expect(clippy::option_option, reason = "one for another coding, one for none")]
+    pub(crate) fn hot_coding(&self, index: InodeIndex) -> Option<Option<&Coding>> {
+        self.codings.of_hot(index)
+    }
+
     /// Whether some file may be compressed.
     pub(crate) fn compresses(&self) -> bool {
         self.codings.compress()

@@ -57,6 +57,12 @@ impl Hot {
         self.by_file.contains_key(&inode)
     }
 
+    /// The files all of which is hot.
+    pub(super) fn whole_files(&self, input: Input<'_>) -> impl Iterator<Item = InodeIndex> {
+        let whole = move |hot: &&HotRange| hot.range == (0..input.size(hot.inode));
+        self.ranges.iter().filter(whole).map(|hot| hot.inode)
+    }
+
     /// How early some of a range is read, if it is hot: smaller is earlier.
     pub(crate) fn rank(&self, inode: InodeIndex, range: &Range<u64>) -> Option<usize> {
         let numbers = self.by_file.get(&inode)?.iter().copied();
@@ -148,5 +154,6 @@ mod tests {
         assert_eq!(hot.rank(a, &(1_000_000..1_000_001)), Some(2));
         assert_eq!(hot.rank(a, &(32_768..40_000)), None);
         assert!(hot.has(c) && !hot.has(b));
+        assert_eq!(hot.whole_files(input).collect::<Vec<_>>(), [c]);
     }
 }

@@ -49,8 +49,9 @@ pub(crate) fn plan<'a>(
     let devices = devices::extra_devices(input, options, context.blob)?;
     let tree = input.tree;
     let (order, first) = order::of_inodes(input);
-    let codings = Codings::new(options, tree, &order);
+    let mut codings = Codings::new(options, tree, &order);
     let hot = Hot::new(input, options.layout.block);
+    codings.store_raw(hot.whole_files(input));
     let is_raw = |inode| {
         codings.of(inode).is_none() || input.size(inode) <= options.layout.block.size().into()
     };

@@ -9,6 +9,7 @@ use lith_format::{
 };
 
 use super::{
+    encoders::Pair,
     layouts::{LaidOut, Layouts, Shared},
     pclusters::PclusterWriter,
 };
@@ -49,7 +50,7 @@ impl<'l> Around<'l> {
         &mut self,
         input: &'i [u8],
         marks: &[Mark],
-        writer: &mut PclusterWriter,
+        mut writers: Pair<'_>,
         out: &mut Vec<u8>,
     ) -> Result<&'i [u8], CodecError> {
         let start = self.start.position;
@@ -63,7 +64,7 @@ impl<'l> Around<'l> {
             let elsewhere = match mark {
                 Mark::Cut(_) => Vec::new(),
                 Mark::Repeat(repeat) => {
-                    self.layouts.extents_of(repeat, (self.start, &self.own), writer.block_size())
+                    self.layouts.extents_of(repeat, (self.start, &self.own), writers.block_size())
                 }
                 Mark::Part(part) => vec![(part.extent, Shared::At(part.address))],
             };
@@ -73,6 +74,7 @@ impl<'l> Around<'l> {
             }
             let first = self.extents.len();
             let before = bytes(done..mark.position());
+            let writer = writers.up_to(mark.position());
             if !writer.write_exactly(before, done, out, &mut self.extents)? {
                 // No index could describe it; then there is no cut.
                 if let Mark::Part(part) = mark {
@@ -90,6 +92,7 @@ impl<'l> Around<'l> {
             }
         }
         let first = self.extents.len();
+        let writer = writers.up_to(end);
         let rest = writer.write(bytes(done..end), self.leaves_tail, out, &mut self.extents)?;
         self.note_own(first, done);
         self.layouts.publish(self.start, &self.own);

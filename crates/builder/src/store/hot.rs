@@ -132,7 +132,7 @@ impl<'a> Worker for HotWorker<'a> {
         read_around_holes(&*content, &mut bytes, range.start)?;
         content.check_unchanged()?;
         let (mut extents, mut blocks) = (Vec::new(), Vec::new());
-        if let Some(encoder) = self.encoders.of(plan, inode) {
+        if let Some(encoder) = self.encoders.of_hot(plan, inode) {
             let written = encoder.write(&bytes, leaves_rest, &mut blocks, &mut extents);
             let path = || input.path(inode);
             written.map_err(|source| BuildError::Codec { path: path(), source })?;

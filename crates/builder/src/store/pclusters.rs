@@ -14,7 +14,10 @@ const ROOM_BESIDE_TAIL: usize = 64;
 /// Cuts bytes into extents that each fill a pcluster of fixed size.
 #[derive(Debug)]
 pub(crate) struct PclusterWriter {
-    encoder: Encoder,
+    /// `None`: all extents are PLAIN.
+    encoder: Option<Encoder>,
+    /// How its extents start.
+    head: HeadKind,
     /// Another one, for HEAD2 extents, and what it made last.
     second: Option<(Encoder, Vec<u8>)>,
     pcluster: usize,
@@ -36,11 +39,32 @@ impl PclusterWriter {
         let pcluster = coding.pcluster as usize;
         let encoder = |compressor| Encoder::for_pclusters(&compressor, coding.pcluster);
         Self {
-            encoder: encoder(coding.compressor),
+            encoder: Some(encoder(coding.compressor)),
+            head: HeadKind::Head1,
             second: coding.second.map(|second| (encoder(second), vec![0; pcluster])),
             pcluster,
             block: block.size() as usize,
             longest: usize::try_from(longest).expect("the format's limit fits memory"),
+            last: 0,
+        }
+    }
+
+    /// The same encoder, whose extents are those of the second algorithm of their file.
+    pub(crate) fn for_head2(self) -> Self {
+        Self { head: HeadKind::Head2, ..self }
+    }
+
+    /// A writer of PLAIN extents alone.
+    pub(crate) const fn uncompressed(block: BlockBits) -> Self {
+        let block = block.size() as usize;
+        let (encoder, second) = (None, None);
+        Self {
+            encoder,
+            head: HeadKind::Plain,
+            second,
+            pcluster: block,
+            block,
+            longest: block,
             last: 0,
         }
     }
@@ -159,11 +183,13 @@ impl PclusterWriter {
         if rest.len() <= self.block {
             return Ok(None);
         }
+        let head = self.head;
+        let Some(encoder) = &mut self.encoder else { return Ok(None) };
         let rest = rest.get(..self.longest).unwrap_or(rest);
         let start = out.len();
         out.resize(start + self.pcluster, 0);
         let room = out.get_mut(start..).unwrap_or_default();
-        let fit = self.encoder.fill(rest, room)?.map(|fit| (fit, HeadKind::Head1));
+        let fit = encoder.fill(rest, room)?.map(|fit| (fit, head));
         let fit = self.or_second(fit, rest, room)?;
         let Some((fit, kind)) = fit.filter(|(fit, _)| self.stored(*fit) < fit.consumed) else {
             out.truncate(start);
@@ -210,7 +236,10 @@ impl PclusterWriter {
         out: &mut Vec<u8>,
         extents: &mut Vec<EncodedExtent>,
     ) -> usize {
-        let mut run = self.encoder.plain_run(rest, self.pcluster, self.block).min(rest.len());
+        let mut run = rest.len();
+        if let Some(encoder) = &mut self.encoder {
+            run = run.min(encoder.plain_run(rest, self.pcluster, self.block));
+        }
         if let Some((second, _)) = &mut self.second {
             run = run.min(second.plain_run(rest, self.pcluster, self.block));
         }

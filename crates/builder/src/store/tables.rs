@@ -104,7 +104,10 @@ impl<'a> Tables<'a> {
 
     /// The algorithms of pclusters, some of which other devices hold.
     fn heads(&mut self, coding: &Coding, file: &Pclusters<'_>) -> Heads {
-        let makers = self.used.add(coding, file.extents);
+        // Others' pclusters may have taken HEAD2; then nothing of the file is hot.
+        let hot = self.geometry.plan.hot_coding(file.inode).flatten();
+        let hot = hot.filter(|_| file.known.is_empty());
+        let makers = self.used.add(coding, hot, file.extents);
         let own = Heads::of(coding);
         let is_other = |algorithm: &Algorithm| ![own.head1, own.head2].contains(&Some(*algorithm));
         let other = file.known.iter_known().find(is_other);
@@ -126,6 +129,9 @@ impl<'a> Tables<'a> {
         if let Some(border) = input.border(inode).filter(|_| addresses.is_none()) {
             self.hot_packed = Some(start..end_of(extents, border, start));
         }
+        let own = addresses.filter(|_| known.is_empty() && plan.hot.has(inode));
+        let contiguous = own.and_then(|own| first_of_contiguous(extents, own));
+        let (start, addresses) = contiguous.map_or((start, addresses), |first| (first, None));
         let options = plan.options;
         self.used.has_layouts = true;
         self.used.known |= known;
@@ -172,6 +178,20 @@ impl<'a> Tables<'a> {
     fn unencodable(&self, inode: InodeIndex, source: Unencodable) -> BuildError {
         BuildError::Encode { path: self.geometry.input.path(inode), source }
     }
+}
+
+/// The first block of pclusters that follow each other, as those of a file do that is hot as a whole; `None` if they
+/// don't, or if some are only begun, for which compact indexes have no bit.
+fn first_of_contiguous(extents: &[EncodedExtent], addresses: &[Blkaddr]) -> Option<u64> {
+    let first = addresses.first()?.0;
+    let mut next = first;
+    for (extent, address) in extents.iter().zip(addresses) {
+        if extent.partial || (extent.blocks > 0 && address.0 != next) {
+            return None;
+        }
+        next += u64::from(extent.blocks);
+    }
+    Some(first)
 }
 
 /// The block after the contiguous pclusters that hold the bytes before `border`.

@@ -126,9 +126,18 @@ impl<'a, 's> Compressor<'a, 's> {
         if let Some(parts) = self.shared.parts.get(&piece.inode) {
             found.get_or_insert_default().extend(self.parts_in(parts, &piece.range));
         }
-        if let Some(border) = self.input.border(piece.inode).filter(|at| piece.range.contains(at)) {
+        if let Some(border) = self.border(piece.inode).filter(|at| piece.range.contains(at)) {
             let marks = found.get_or_insert_default();
             marks.push(Mark::Cut(border));
+            marks.sort_by_key(Mark::position);
+        }
+        let cuts = self.input.cuts(piece.inode);
+        let first = cuts.partition_point(|at| *at < piece.range.start);
+        let cuts = cuts.iter().skip(first).take_while(|at| **at < piece.range.end);
+        let mut cuts = cuts.map(|at| Mark::Cut(*at)).peekable();
+        if cuts.peek().is_some() {
+            let marks = found.get_or_insert_default();
+            marks.extend(cuts);
             marks.sort_by_key(Mark::position);
         }
         found
@@ -154,6 +163,23 @@ impl<'a, 's> Compressor<'a, 's> {
         inside.filter_map(fitting).map(Mark::Part).collect()
     }
 
+    /// Where a pcluster of an inode must start. Uncompressed bytes before it end with a block.
+    fn border(&self, inode: InodeIndex) -> Option<u64> {
+        let border = self.input.border(inode)?;
+        let granule = match self.plan.hot_coding(inode) {
+            Some(None) => u64::from(self.block.size()),
+            _ => 1,
+        };
+        Some(border / granule * granule)
+    }
+
+    /// Where the bytes end that are read first of a piece of the packed inode, if they are compressed in their own way.
+    fn hot_end(&self, piece: &Piece<'_>) -> Option<u64> {
+        let end = self.border(piece.inode).filter(|end| piece.range.start < *end)?;
+        let has_parts = self.shared.parts.contains_key(&piece.inode);
+        (!has_parts && self.plan.hot_coding(piece.inode).is_some()).then_some(end)
+    }
+
     fn store_compressed(
         &mut self,
         piece: &Piece<'a>,
@@ -161,7 +187,9 @@ impl<'a, 's> Compressor<'a, 's> {
         content: &dyn Content,
         blocks: &mut Blocks,
     ) -> Result<Outcome, BuildError> {
-        let (len, marks) = (piece.len(), self.marks(piece));
+        let hot_end = self.hot_end(piece);
+        let len = piece.len();
+        let marks = self.marks(piece).or_else(|| hot_end.map(|_| Vec::new()));
         let is_shared = self.repeats(piece.inode).is_some();
         if marks.is_none() && !piece.last && self.is_zero(piece, content)? {
             return self.store_zeros(piece, blocks);
@@ -174,11 +202,11 @@ impl<'a, 's> Compressor<'a, 's> {
         let mut around = Around::new(piece.start(), self.shared.layouts, piece.last && leaves_tail);
         let mut rest = &[][..];
         let mut tail = Vec::new();
-        if let Some(encoder) = self.encoders.of(self.plan, piece.inode) {
+        if let Some(writers) = self.encoders.pair(self.plan, piece.inode, hot_end) {
             let out = &mut blocks.data;
             let written = match marks {
-                Some(marks) => around.write_marked(input, &marks, encoder, out),
-                None => around.write(input, encoder, out),
+                Some(marks) => around.write_marked(input, &marks, writers, out),
+                None => around.write(input, writers.own, out),
             };
             let path = || self.input.path(piece.inode);
             rest = written.map_err(|source| BuildError::Codec { path: path(), source })?;
@@ -188,8 +216,14 @@ impl<'a, 's> Compressor<'a, 's> {
             }
             // Others may refer to the last pcluster of a file with repeats.
             let is_own = !is_shared && !around.ends_shared() && !is_interlaced;
-            if piece.last && rest.is_empty() && self.plan.tail_packing && is_own {
-                tail = encoder.cut_tail(&mut blocks.data, &around.extents);
+            if piece.last
+                && rest.is_empty()
+                && self.plan.tail_packing
+                && is_own
+                && let Some(mut writers) = self.encoders.pair(self.plan, piece.inode, hot_end)
+            {
+                let writer = writers.up_to(piece.range.end);
+                tail = writer.cut_tail(&mut blocks.data, &around.extents);
             }
         }
         let written = blocks.data.len() - start;

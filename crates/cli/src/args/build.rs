@@ -441,12 +441,17 @@ impl Arguments {
         }
         let hints = self.order.hints()?;
         let (options, kernel_notes) = self.options(&hints)?;
+        let mut hints = hints;
+        if self.order.append_stable {
+            let bases = std::mem::take(&mut self.content.bases);
+            hints.push(super::order::order_of(&bases)?);
+        }
         let mut adjust = self.attributes.adjust(super::source_date_epoch()?)?;
         adjust.overlay = self.content.overlay(self.sources.len());
         let tables = Arc::new(self.attributes.tables()?);
         let content = self.content.content(&self.sources)?;
         Ok(Build {
-            hints,
+            hints: hints.into(),
             from: from(self.sources, self.content.manifest.clone())?,
             content,
             strict: self.content.strict,
@@ -481,7 +486,16 @@ impl Arguments {
             }
             let min_saving = self.data.min_saving;
             let default = Compression { min_saving, ..Compression::new(Compressor::Lz4) };
-            options.compression.rules.push(hot.clone().into_rule(named_files(hints), default));
+            match hot.as_heat(default) {
+                // Ranges of files that are otherwise uncompressed are not: they would lose what is read in place.
+                Some(heat) if options.compression.files.is_some() => {
+                    options.compression.hot = Some(heat);
+                }
+                _ => {
+                    let rule = hot.clone().into_rule(named_files(hints), default);
+                    options.compression.rules.push(rule);
+                }
+            }
         }
         options.identity.label =
             self.attributes.label.clone().unwrap_or_default().into_encoded_bytes();

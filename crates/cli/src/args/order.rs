@@ -5,13 +5,13 @@ use std::{
     fs::File,
     io::{self, BufReader},
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use clap::Args;
 use lith::{
     builder::Files,
-    profile::{self, Access, Hint, Profile, Weighted},
+    profile::{self, Access, Earlier, Hint, Profile, Weighted},
+    reader::Image,
 };
 
 use super::rule::HeatArgument;
@@ -34,12 +34,17 @@ pub(super) struct OrderArguments {
     #[arg(long, value_name = "FILE")]
     sort: Option<PathBuf>,
 
-    /// The compression of files of which --profile or --order names something, if it isn't that of the others: `lz4hc,12`,
-    /// `zstd,3,pcluster=16K`, `none`. A --rule that matches counts first
+    /// Keep the order of the image that --base names, where files are the same, and refer to nothing in it: rsync, zsync and
+    /// casync then find its bytes in the new one. What is new follows, so the image grows a little
+    #[arg(long, requires = "bases")]
+    pub(super) append_stable: bool,
+
+    /// The compression of what --profile or --order names, if it isn't that of the rest: `lz4hc,12`, `zstd,3,pcluster=16K`,
+    /// `none`. A large file of which ranges are named has both; one for which a --rule matches has that rule's
     #[arg(long, value_name = "ALGORITHM[,LEVEL][,pcluster=SIZE]")]
     pub(super) hot: Option<HeatArgument>,
 
-    /// The compression of the others, as -z and -C: `lzma,6,pcluster=1M`
+    /// The compression of the rest, as -z and -C: `lzma,6,pcluster=1M`
     #[arg(
         long,
         value_name = "ALGORITHM[,LEVEL][,pcluster=SIZE]",
@@ -62,10 +67,19 @@ pub(super) fn named_files(hints: &[Hint]) -> Files {
                 paths.extend(reads.map(|entry| without_slashes(&entry.path)));
             }
             Hint::Paths(list) => paths.extend(list.iter().map(|path| without_slashes(path))),
-            Hint::Sort(_) => {}
+            Hint::Sort(_) | Hint::Earlier(_) => {}
         }
     }
     Files::new(move |path| paths.contains(path))
+}
+
+/// The order of the one image that is the base.
+pub(super) fn order_of(bases: &[PathBuf]) -> Result<Hint, String> {
+    let [base] = bases else { return Err("--append-stable takes one --base".into()) };
+    let about = |why: String| format!("{}: {why}", Place(base));
+    let image = Image::open_path(base).map_err(|error| about(super::one_line(&error)))?;
+    let order = Earlier::read(&image).map_err(|error| about(super::one_line(&error)))?;
+    Ok(Hint::Earlier(order))
 }
 
 fn without_slashes(path: &[u8]) -> Vec<u8> {
@@ -75,7 +89,7 @@ fn without_slashes(path: &[u8]) -> Vec<u8> {
 
 impl OrderArguments {
     /// What the files say.
-    pub(super) fn hints(&self) -> Result<Arc<[Hint]>, String> {
+    pub(super) fn hints(&self) -> Result<Vec<Hint>, String> {
         let mut hints = Vec::new();
         let profiles: Vec<_> =
             self.profiles.iter().map(|path| read_profile(path)).collect::<Result<_, _>>()?;
@@ -90,7 +104,7 @@ impl OrderArguments {
         if let Some(path) = &self.sort {
             hints.push(Hint::Sort(read(path, profile::priorities)?));
         }
-        Ok(hints.into())
+        Ok(hints)
     }
 }
 

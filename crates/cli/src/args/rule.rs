@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use lith::{
-    builder::{Compression, Files, Rule},
+    builder::{Compression, Files, Heat, Rule},
     codec::{Compressor, ParseCompressorError},
     source::Excludes,
 };
@@ -58,6 +58,17 @@ impl HeatArgument {
     /// The rule for these files, as [`RuleArgument::into_rule`] makes it.
     pub(crate) fn into_rule(self, files: Files, default: Compression) -> Rule {
         Rule { files, ..self.0.into_rule(default) }
+    }
+
+    /// How ranges are compressed that are chosen in this way, with the pcluster size and the saving of `default` unless given;
+    /// `None` if two compressors are given, which only whole files can have.
+    pub(crate) fn as_heat(&self, default: Compression) -> Option<Heat> {
+        let RuleArgument { compress, second, pcluster, .. } = &self.0;
+        let pcluster = pcluster.map(Size::as_u32).or(default.pcluster);
+        let heat = compress.0.map_or(Heat::Raw, |compressor| {
+            Heat::Compressed(Compression { compressor, pcluster, ..default })
+        });
+        second.is_none().then_some(heat)
     }
 
     /// The compressors and the pcluster size, if one is given.

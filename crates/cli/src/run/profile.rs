@@ -1,10 +1,13 @@
 //! Merges profiles, and shows what one means for an image (`lith profile`).
 
-use std::{borrow::Cow, fs, io::Write, path::Path};
+use std::{borrow::Cow, collections::HashSet, fs, io::Write, path::Path};
 
 use anyhow::Context;
-use lith::profile::{Locations, Profile, Scatter, Weighted, merge};
-use lith_report::number::{Bytes, Count};
+use lith::profile::{Access, Locations, Profile, Scatter, Weighted, merge};
+use lith_report::{
+    FirstReads,
+    number::{Bytes, Count},
+};
 use serde::Serialize;
 
 use super::subject::Subject;
@@ -100,6 +103,32 @@ fn record<'a>(image: &'a ImageArgs, profile: &Profile) -> anyhow::Result<Record<
         ahead_bytes: found.ahead_bytes,
         missing: found.missing,
     })
+}
+
+/// What an image stores of what a profile names, in its order.
+pub(super) fn first_reads(subject: &Subject<'_>, profile: &Path) -> anyhow::Result<FirstReads> {
+    let profile = read_profile(profile).map_err(anyhow::Error::msg)?;
+    let locations = Locations::new(&subject.image).map_err(|error| subject.failed(error))?;
+    let found = Scatter::new(&profile, &locations);
+    let mut reads = FirstReads::default();
+    (reads.used, reads.stored, reads.requests) = (found.used, found.stored, found.requests);
+    (reads.seeks, reads.distance) = (found.seeks, found.distance);
+    (reads.ahead_requests, reads.ahead_bytes) = (found.ahead_requests, found.ahead_bytes);
+    reads.missing = found.missing;
+    let mut seen = HashSet::new();
+    for entry in profile.entries() {
+        if let Access::Read { start, end } = entry.access {
+            let stored = locations.stored(&entry.path, &(start..end));
+            // What several files share is read once.
+            for range in stored.into_iter().filter(|range| seen.insert(range.start)) {
+                match reads.ranges.last_mut() {
+                    Some(last) if last.end == range.start => last.end = range.end,
+                    _ => reads.ranges.push(range),
+                }
+            }
+        }
+    }
+    Ok(reads)
 }
 
 fn table(records: &[Record<'_>], output: &mut dyn Write) -> anyhow::Result<()> {

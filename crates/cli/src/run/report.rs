@@ -23,7 +23,7 @@ use lith_report::{
 };
 use serde::Serialize;
 
-use super::{presets, subject::Subject};
+use super::{presets, profile, subject::Subject};
 use crate::{
     args::{MessageArgs, common::ImageArgs, report::Report},
     exit::Outcome,
@@ -150,6 +150,9 @@ fn facts(request: &Report, messages: MessageArgs, output: Option<&Path>) -> anyh
     let mut options = Options::default();
     options.equal_files = request.equal_files;
     let mut facts = gather(&subject.image, options).map_err(|error| subject.failed(error))?;
+    if let Some(path) = &request.profile {
+        facts.reads = Some(profile::first_reads(&subject, path)?);
+    }
     if request.no_presets {
         return Ok(facts);
     }

@@ -6,6 +6,7 @@ mod class;
 mod comparison;
 mod contents;
 mod estimates;
+mod reads;
 mod summary;
 
 use lith_format::kernel::Capability;
@@ -16,6 +17,7 @@ pub use self::{
     comparison::{Changes, Compared, Comparison, FileChange, FileFate, FolderChange, TypeChange},
     contents::{Contents, Tally},
     estimates::{Estimate, Estimates},
+    reads::FirstReads,
     summary::{Algorithm, DeviceSlot, Features, Kernel, Requirement, Stretch, Summary},
 };
 use crate::names;
@@ -36,6 +38,9 @@ pub struct Facts {
     /// How large it would be with other options; `None` if that was not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presets: Option<Estimates>,
+    /// What is read first of it, for pages; `None` if there is no profile.
+    #[serde(skip)]
+    pub reads: Option<FirstReads>,
 }
 
 impl Facts {
@@ -50,7 +55,7 @@ impl Facts {
         if !is_declared && (has("chunk") || has("hole")) {
             summary.kernel.require_undeclared(Capability::Chunks);
         }
-        Self { summary, contents, details: None, presets: None }
+        Self { summary, contents, details: None, presets: None, reads: None }
     }
 }
 

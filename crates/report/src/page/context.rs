@@ -6,7 +6,7 @@ use lith_reader::ExtentKind;
 use minijinja::{Value, context};
 
 use super::{
-    strip,
+    reads, strip,
     text::{anchor, grouped, shown},
     treemap::{self, By, Tile},
 };
@@ -23,7 +23,7 @@ const TYPES: usize = 20;
 
 /// All that is on a page.
 pub(super) fn page(name: &[u8], facts: &Facts) -> Value {
-    let Facts { summary, contents, details, presets } = facts;
+    let Facts { summary, contents, details, presets, reads } = facts;
     let empty = Contents::default();
     let contents = contents.as_ref().unwrap_or(&empty);
     context! {
@@ -34,6 +34,7 @@ pub(super) fn page(name: &[u8], facts: &Facts) -> Value {
         storage => storage(contents),
         details => details.as_ref().map(drawn),
         presets => presets.as_ref().map(estimated),
+        reads => reads.as_ref().map(|reads| reads::drawn(reads, summary.size)),
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod comparison;
 mod context;
+mod reads;
 mod strip;
 mod text;
 mod treemap;

@@ -9,9 +9,9 @@ use super::text::percent;
 use crate::facts::{Class, Device, Region};
 
 /// Rows of a map, and cells of a row.
-const ROWS: u64 = 16;
-const CELLS: u64 = 160;
-const ROW: usize = 160;
+pub(super) const ROWS: u64 = 16;
+pub(super) const CELLS: u64 = 160;
+pub(super) const ROW: usize = 160;
 
 /// Contiguous cells of one class.
 #[derive(Clone, Debug, Serialize)]
@@ -45,7 +45,7 @@ pub(super) fn map(device: &Device) -> Option<Value> {
 }
 
 /// The position of a cell's first byte.
-fn boundary(size: u64, cell: u64) -> u64 {
+pub(super) fn boundary(size: u64, cell: u64) -> u64 {
     let byte = u128::from(size) * u128::from(cell) / u128::from(ROWS * CELLS);
     u64::try_from(byte).unwrap_or(size)
 }

@@ -181,3 +181,49 @@ fn hot_and_cold_files_have_algorithms_of_their_own() {
         assert!(refused.status.code() == Some(2) && said.contains(found), "{said}");
     }
 }
+
+#[test]
+fn a_file_has_the_algorithms_of_its_hot_and_cold_ranges() {
+    let sample = Sample::new();
+    let (profile, image) = (sample.path("profile"), sample.path("image.erofs"));
+    fs::write(&profile, "lith-profile 1\nread /sub/large 100000+50000 1 1\n").unwrap();
+    for (hot, name) in [("lz4hc,9,pcluster=16K", "lz4"), ("none", "plain")] {
+        let heat = args!["--kernel", "6.12", "--profile", profile, "--hot", hot];
+        let cold = args!["--cold", "zstd,3", "-E", "^fragments", sample.src(), image];
+        printed(args!["build", "-q"].into_iter().chain(heat).chain(cold));
+        assert_eq!(printed(args!["diff", sample.src(), image]), "");
+        let extents = printed(args!["map", image, "/sub/large"]);
+        assert!(extents.contains(name) && extents.contains("zstd"), "{hot}: {extents}");
+        if mount::is_there() {
+            let at = MountPoint::new(&sample);
+            printed(args!["mount", image, at.path()]);
+            assert_shows(&at, &sample);
+            drop(at);
+            fs::remove_dir(sample.path("mnt")).unwrap();
+        }
+    }
+    let page = sample.path("page.html");
+    printed(args!["report", "-q", "--no-presets", "--profile", profile, "-o", page, image]);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.contains("What is read first") && page.contains("<polyline points="), "{page}");
+}
+
+#[test]
+fn the_order_of_an_earlier_image_is_kept_without_referring_to_it() {
+    let sample = Sample::new();
+    let (old, image) = (sample.path("old.erofs"), sample.path("image.erofs"));
+    printed(args!["build", "-q", sample.src(), old]);
+    fs::write(sample.src().join("sub/another"), compressible(50_000)).unwrap();
+    let keep = args!["build", "-q", "--append-stable"];
+    printed(keep.clone().into_iter().chain(args!["--base", old, sample.src(), image]));
+    assert_eq!(printed(args!["diff", sample.src(), image]), "");
+    fs::remove_file(&old).unwrap();
+    assert_eq!(printed(args!["check", "-q", image]), "");
+    for (bases, found) in
+        [(args![], "--base"), (args!["--base", image, "--base", image], "one --base")]
+    {
+        let refused = lith(keep.clone().into_iter().chain(bases).chain(args![sample.src(), old]));
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(refused.status.code() == Some(2) && said.contains(found), "{said}");
+    }
+}
