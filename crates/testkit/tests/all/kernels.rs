@@ -119,6 +119,20 @@ fn claims(folder: &Path) -> Claims {
         image::workers(2).builder(changed(), &options).base(&base).build_to(&patch).unwrap();
         claims.insert(format!("patch-{name}"), Claim::new(vec![patch, base], digest));
     }
+    for (name, options) in
+        [("plain", image::plain()), ("lz4", image::compressed(Compressor::Lz4, 4 << 10))]
+    {
+        let options = options.with(|o| o.kernel = "5.4".parse().unwrap());
+        let [base, patch, joined] =
+            ["base", "patch", "joined"].map(|part| folder.join(format!("flat-{part}-{name}")));
+        image::workers(2).build_at(&base, source.filesystem(), &options);
+        let digest = guest::digest(changed().filesystem());
+        let builder = image::workers(2).builder(changed(), &options).base(&base);
+        builder.flat(true).build_to(&patch).unwrap();
+        let all = [patch, base].map(|part| fs::read(part).unwrap());
+        fs::write(&joined, all.concat()).unwrap();
+        claims.insert(format!("flat-{name}"), Claim::new(vec![joined], digest));
+    }
     for golden in golden::all() {
         let digest = guest::digest(golden.open().filesystem());
         claims.insert(golden.name.clone(), Claim::new(golden.files(), digest));

@@ -21,6 +21,7 @@ mod lists;
 mod nothing_lost;
 mod orders;
 mod patches;
+mod reflinks;
 mod roundtrip;
 mod rules;
 mod sandbox;

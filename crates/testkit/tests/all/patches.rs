@@ -510,7 +510,13 @@ fn layers_are_known_by_their_beginning_or_all_their_bytes() {
         assert!(matches!(find(&image, &search), Err(BaseError::Changed { .. })));
         fs::write(&layers[1], &whole[..whole.len() - 4096]).unwrap();
         assert!(matches!(find(&image, &search), Err(BaseError::Length { .. })));
-        fs::remove_file(&layers[0]).unwrap();
+        fs::rename(&layers[0], &layers[1]).unwrap();
+        let found = find(&image, &search);
+        assert!(
+            matches!(found, Err(BaseError::Length { .. } | BaseError::Other { .. })),
+            "{found:?}"
+        );
+        fs::remove_file(&layers[1]).unwrap();
         assert!(matches!(find(&image, &search), Err(BaseError::Missing { .. })));
     }
 }
@@ -590,4 +596,128 @@ fn bases_that_refer_to_each_other_end() {
     let builder = image::builder(image::directory(&versions.tree()), &options);
     let failed = builder.base(&other).build_to(versions.image(3));
     assert!(matches!(failed, Err(Error::Base(BaseError::Other { .. }))), "{failed:?}");
+}
+
+#[test]
+fn layers_of_one_name_are_found_under_others() {
+    let versions = Versions::new(None);
+    let options = packed(LZ4, 16 << 10);
+    let layers = ["a", "b"].map(|folder| versions.folder.path().join(folder).join("layer.erofs"));
+    for (layer, version) in layers.iter().zip([0, 2]) {
+        fs::create_dir(layer.parent().unwrap()).unwrap();
+        versions.build(version, &options, None);
+        fs::rename(versions.image(version), layer).unwrap();
+        versions.change(1 + version as u64 / 2);
+    }
+    let sources = layers.iter().map(|path| image::open(path)).collect();
+    let merged = lith::source::merge(sources).unwrap();
+    let builder =
+        layers.iter().fold(image::workers(2).builder(merged, &options), lith::Builder::base);
+    builder.layers().build_to(versions.image(1)).unwrap();
+    let image = versions.image(1);
+    let folders = layers.iter().map(|layer| layer.parent().unwrap().to_owned()).collect();
+    let search = Search { directories: folders, ..Search::default() };
+    assert_eq!(find(&image, &search).unwrap(), layers);
+    assert!(matches!(find(&image, &Search::default()), Err(BaseError::Missing { .. })));
+    // Beside the image one of them can't have its name.
+    let beside = ["layer.erofs", "layer-2.erofs"].map(|name| versions.folder.path().join(name));
+    for (from, to) in layers.iter().zip(&beside) {
+        fs::rename(from, to).unwrap();
+    }
+    assert_eq!(find(&image, &Search::default()).unwrap(), beside);
+}
+
+#[test]
+fn bases_and_an_image_that_is_the_source_have_devices_of_their_own() {
+    let versions = Versions::new(None);
+    let options = packed(LZ4, 16 << 10);
+    let (base, first) = (versions.image(0), versions.image(1));
+    versions.build(0, &options, None);
+    versions.change(1);
+    versions.build(1, &options, Some(0));
+    // The source is another patch, of which the base is elsewhere, as the first one's is.
+    let other = versions.folder.path().join("other.erofs");
+    let source = versions.folder.path().join("source.erofs");
+    let builder = image::workers(2)
+        .builder(image::directory(&versions.tree()), &image::compressed(LZ4, 4 << 10));
+    builder.build_to(&other).unwrap();
+    versions.change(2);
+    let builder = image::workers(2).builder(image::directory(&versions.tree()), &options);
+    builder.base(&other).build_to(&source).unwrap();
+    let elsewhere = versions.folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let devices = [&base, &other].map(|path| elsewhere.join(path.file_name().unwrap()));
+    for (from, to) in [&base, &other].into_iter().zip(&devices) {
+        fs::rename(from, to).unwrap();
+    }
+    let search = Search { devices: devices.to_vec(), ..Search::default() }.shared();
+    let builder =
+        lith::Builder::paths([source.clone()], search.clone()).options(|all| *all = options);
+    builder.base(&first).search(search.clone()).build_to(versions.image(2)).unwrap();
+    let found = find(&versions.image(2), &search).unwrap();
+    assert_eq!(found, [&first, &devices[0]]);
+    let read = image::open_with(&versions.image(2), &found);
+    compare::assert_same(
+        image::directory(&versions.tree()).filesystem(),
+        read.filesystem(),
+        "built",
+    );
+    // Not shared, devices that are not the image's own are an error.
+    let alone = Search { shared: false, ..search };
+    assert!(matches!(find(&source, &alone), Err(BaseError::Unwanted { .. })));
+}
+
+#[test]
+fn patches_that_their_bases_follow_need_no_device_table() {
+    for (name, options) in kinds() {
+        let versions = Versions::new(None);
+        let full = versions.build(0, &options, None);
+        versions.change(1);
+        versions.build(1, &options, Some(0));
+        versions.change(2);
+        let source = || image::directory(&versions.tree());
+        let builder = || image::workers(2).builder(source(), &options);
+        // A whole image, and a patch as the base.
+        for (base, parts) in [(0, vec![0]), (1, vec![1, 0])] {
+            let flat = versions.image(3);
+            let built = builder().base(versions.image(base)).flat(true).build_to(&flat).unwrap();
+            let expected: Vec<_> = parts.iter().map(|part| versions.image(*part)).collect();
+            assert_eq!(built.base_paths, expected, "{name}");
+            let size = fs::metadata(&flat).unwrap().len();
+            assert_eq!(size, built.report.image_bytes, "{name}");
+            assert!(size < full, "{name}: {size} of {full}");
+            // The half of an image is none.
+            let half =
+                check::check_devices(image::devices(&flat, &[]), &check::Options::default(), &());
+            assert!(half.is_err() || !half.unwrap().findings.is_empty(), "{name}");
+            let all = [&flat].into_iter().chain(&expected);
+            let all: Vec<u8> = all.flat_map(|part| fs::read(part).unwrap()).collect();
+            fs::write(versions.image(4), &all).unwrap();
+            versions.assert_is(&source(), 4, &format!("{name}, behind {parts:?}"));
+            let superblock = lith::format::superblock::Superblock::parse(&all[1024..]).unwrap();
+            assert_eq!(superblock.extra_devices, 0, "{name}");
+            assert_eq!(
+                superblock.blocks,
+                (all.len() as u64).div_ceil(superblock.block.size().into()),
+                "{name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_can_not_be_flat_is_refused() {
+    let versions = patch();
+    let options = packed(LZ4, 16 << 10);
+    let builder = || image::builder(image::directory(&versions.tree()), &options).flat(true);
+    let refused = [
+        builder(),
+        builder().base(versions.image(0)).offset(4096),
+        builder().base(versions.image(0)).blob(versions.image(4)),
+    ];
+    for builder in refused {
+        let failed = builder.build_to(versions.image(3));
+        assert!(matches!(failed, Err(Error::Build(_))), "{failed:?}");
+        assert!(!versions.image(3).exists() && !versions.image(4).exists());
+    }
 }
