@@ -6,10 +6,10 @@ use std::{
 };
 
 use lith::{
-    bases::{self, Search},
-    device::{FileDevice, ReadAt},
+    Opened,
+    bases::Search,
     reader,
-    source::{self, Opened, Source},
+    source::{self, Source},
     tree::{self, Aspects, Change, DiffOptions},
 };
 use pyo3::{exceptions::PyValueError, prelude::*};
@@ -116,18 +116,8 @@ fn open(path: &Path) -> Result<Source, (Failure, PathBuf)> {
 
 fn try_open(path: &Path) -> Result<Source, lith::Error> {
     let options = source::Options::with(|options| options.spool_dir = std::env::temp_dir());
-    let file = match source::open(path, &options)? {
-        Opened::Source(source) => return Ok(source),
-        Opened::Image(file) => file,
-    };
-    let refused = |source| reader::Error::Open {
-        path: Some(path.to_owned()),
-        source: reader::OpenError::File(source),
-    };
-    let mut devices: Vec<Box<dyn ReadAt>> = vec![Box::new(FileDevice::new(file).map_err(refused)?)];
-    for found in bases::find(path, 0, &Search::default())? {
-        devices.push(Box::new(found.device));
+    match lith::open(path, &Search::default(), &options, reader::Options::default())? {
+        Opened::Tree(source) => Ok(source),
+        Opened::Image(image) => Ok(source::image(Arc::from(image), path, &options)?),
     }
-    let image = reader::Image::open_with(devices, reader::Options::default())?;
-    Ok(source::image(Arc::new(image), path, &options)?)
 }

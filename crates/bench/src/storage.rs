@@ -30,14 +30,11 @@ impl Storage {
 
     /// What is missing to limit a disk here.
     pub(crate) fn lacks(&self, place: &Workplace) -> Option<String> {
-        match self.most {
-            None => None,
-            Some(_) if !place.has_disk => Some("no disk of its own for images".into()),
-            Some(_) if Controller::find().is_none() => {
-                Some("no cgroup here limits the reads of a disk".into())
-            }
-            Some(_) => None,
+        self.most?;
+        if !place.has_disk {
+            return Some("no disk of its own for images".into());
         }
+        Controller::find().is_none().then(|| "no cgroup here limits the reads of a disk".into())
     }
 
     /// Limits this process, and all that it starts from now on, until the result is dropped.
@@ -129,7 +126,7 @@ fn own_group(groups: &str, is_v2: bool) -> Option<&str> {
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    fs::write(path, text).map_err(failed("write", path)).map_err(Into::into)
+    fs::write(path, text).map_err(failed("write", path))
 }
 
 /// This process is limited until this is dropped.

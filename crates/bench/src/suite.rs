@@ -207,9 +207,9 @@ fn make(place: &Workplace, corpus: &Corpus, set: &Image, command: &str) -> anyho
     remove(&output)?;
     place.settle(false);
     let (source, image) = (corpus.path.clone(), set.path.clone());
-    let words = Words { source, image, mount: output.clone() };
+    let words = Words { source, image, mount: output.clone(), ..Words::default() };
     let (mut command, _) = place.command(command, &words)?;
-    let usage = crate::process::run(&mut command)?;
+    let usage = process::run(&mut command)?;
     let size = fs::metadata(&output).map_err(failed("look at", &output))?.len();
     remove(&output)?;
     let mut sample = sample_of(&usage, corpus);

@@ -102,7 +102,8 @@ impl Used {
         let first = coding.encoding();
         let second = coding.second.map(|compressor| Encoding { compressor, ..first });
         let second = second.or(of_hot(HeadKind::Head2));
-        let head1 = [Some(first), of_hot(HeadKind::Head1)].into_iter().filter(|_| made(HeadKind::Head1));
+        let head1 =
+            [Some(first), of_hot(HeadKind::Head1)].into_iter().filter(|_| made(HeadKind::Head1));
         let head2 = second.filter(|_| made(HeadKind::Head2));
         for encoding in head1.flatten().chain(head2) {
             if !self.own.contains(&encoding) {

@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn reads_cross_from_one_device_to_the_next() {
-        let parts = ["01", "", "2345", "6"].map(|part| MemoryDevice::new(part.into()));
+        let parts = ["01", "", "2345", "6"].map(|part| MemoryDevice::new(part.as_bytes().to_vec()));
         let device = JoinedDevice::new(parts);
         assert_eq!(device.size(), 7);
         for start in 0..=7 {

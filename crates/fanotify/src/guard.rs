@@ -129,8 +129,8 @@ impl Guard {
             let pause = if soon > 0 { SOON.0 } else { PAUSE };
             if self.step(pause, Some(&mounts))? {
                 soon = SOON.1;
-            } else if soon > 0 {
-                soon -= 1;
+            } else {
+                soon = soon.saturating_sub(1);
             }
             if !self.group.is_watching()? {
                 self.end();

@@ -49,19 +49,19 @@ pub enum Left {
 ///
 /// # Errors
 /// If no threads can be started.
-pub fn work(connection: UnixStream, filler: Arc<dyn Filler>) -> io::Result<Left> {
+pub fn work(connection: UnixStream, filler: &Arc<dyn Filler>) -> io::Result<Left> {
     let answers = Arc::new(Mutex::new(connection.try_clone()?));
     let (missing, taken) = mpsc::channel::<(u64, Range<u64>)>();
     let taken = Arc::new(Mutex::new(taken));
-    let (filled, ticks) = mpsc::channel();
+    let (tick, ticks) = mpsc::channel();
     for _ in 0..THREADS {
-        let (filler, answers, taken, filled) =
-            (Arc::clone(&filler), Arc::clone(&answers), Arc::clone(&taken), filled.clone());
+        let (filler, answers, taken, tick) =
+            (Arc::clone(filler), Arc::clone(&answers), Arc::clone(&taken), tick.clone());
         thread::Builder::new()
             .name("fill".to_owned())
-            .spawn(move || fill(&*filler, &answers, &taken, &filled))?;
+            .spawn(move || fill(&*filler, &answers, &taken, &tick))?;
     }
-    let (of_settler, settled) = (Arc::clone(&filler), Arc::clone(&answers));
+    let (of_settler, settled) = (Arc::clone(filler), Arc::clone(&answers));
     thread::Builder::new()
         .name("settle".to_owned())
         .spawn(move || settle(&*of_settler, &settled, &ticks))?;
@@ -89,7 +89,7 @@ fn fill(
     filler: &dyn Filler,
     answers: &Mutex<UnixStream>,
     taken: &Mutex<Receiver<(u64, Range<u64>)>>,
-    filled: &Sender<()>,
+    tick: &Sender<()>,
 ) {
     loop {
         let next = taken.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -99,7 +99,7 @@ fn fill(
             Err(_) => Answer::Failed(number),
         };
         send(answers, answer);
-        let _ended = filled.send(());
+        let _ended = tick.send(());
     }
 }
 

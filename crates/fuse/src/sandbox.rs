@@ -134,7 +134,7 @@ impl Sandbox {
     fn program(&self, architecture: TargetArch) -> Result<BpfProgram, seccompiler::BackendError> {
         let network = if self.network { calls::OF_NETWORKS } else { &[] };
         let allowed = calls::ALWAYS.iter().chain(network);
-        let rules: BTreeMap<i64, _> = allowed.map(|call| (i64::from(*call), Vec::new())).collect();
+        let rules: BTreeMap<i64, _> = allowed.map(|call| (*call, Vec::new())).collect();
         let refused = SeccompAction::Errno(rustix::io::Errno::PERM.raw_os_error().unsigned_abs());
         SeccompFilter::new(rules, refused, SeccompAction::Allow, architecture)?.try_into()
     }

@@ -47,9 +47,11 @@ pub fn is_dead(directory: &Path) -> bool {
 ///
 /// # Errors
 /// As [`unmount`].
-pub fn watch(requests: impl Read, mut answers: impl Write, directory: &Path) -> io::Result<()> {
+pub fn watch(mut requests: impl Read, mut answers: impl Write, directory: &Path) -> io::Result<()> {
     // However the wait ends, the server is gone or can't be watched any more.
-    for request in requests.bytes().map_while(Result::ok) {
+    let mut request = [0];
+    while requests.read_exact(&mut request).is_ok() {
+        let [request] = request;
         let is_done = match request {
             UNMOUNT => unmount(directory, false).is_ok(),
             DETACH => unmount(directory, true).is_ok(),

@@ -132,5 +132,5 @@ impl Write for Hash {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).map(char::from).collect()
 }

@@ -215,11 +215,9 @@ impl RemoteDevice {
             match self.object.step(&units, u64::MAX) {
                 Step::Done => break,
                 Step::Wait(flight) => self.object.wait(&flight, &units)?,
-                Step::Fetch(flight) => match self.pilots() {
-                    // It arrives in parts, and the first ones are enough.
-                    true => drop(self.flights.send(flight)),
-                    false => self.object.carry_out(&flight)?,
-                },
+                // It arrives in parts, and the first ones are enough.
+                Step::Fetch(flight) if self.pilots() => drop(self.flights.send(flight)),
+                Step::Fetch(flight) => self.object.carry_out(&flight)?,
             }
         }
         self.follow(&bytes);

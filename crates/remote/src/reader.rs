@@ -39,16 +39,15 @@ impl ObjectReader {
 
     /// Reads what the server sends, or why it sends nothing; `Ok(None)`: the rest is to be requested.
     fn try_read(&mut self, buf: &mut [u8]) -> Result<usize, RemoteError> {
-        let (mut body, end) = match self.body.take() {
-            Some(body) => body,
-            None => {
-                let range = self.position..self.length;
-                let (response, _, length) = self.client.begin(&range, &mut self.version)?;
-                if length == 0 {
-                    return Err(RemoteError::wrong(self.client.host(), "it has no bytes"));
-                }
-                (response.into_body().into_reader(), self.position.saturating_add(length))
+        let (mut body, end) = if let Some(body) = self.body.take() {
+            body
+        } else {
+            let range = self.position..self.length;
+            let (response, _, length) = self.client.begin(&range, &mut self.version)?;
+            if length == 0 {
+                return Err(RemoteError::wrong(self.client.host(), "it has no bytes"));
             }
+            (response.into_body().into_reader(), self.position.saturating_add(length))
         };
         let left = usize::try_from(end - self.position).unwrap_or(usize::MAX);
         let (buf, _) = buf.split_at_mut(left.min(buf.len()));

@@ -107,7 +107,7 @@ fn setting(text: &str, section: &str, name: &str) -> Option<String> {
 
 /// An object in a bucket.
 pub(crate) struct Bucket {
-    bucket: rusty_s3::Bucket,
+    place: rusty_s3::Bucket,
     credentials: Option<Credentials>,
     key: String,
 }
@@ -146,19 +146,19 @@ impl Bucket {
             Some(token) => Credentials::new_with_token(id, secret, token),
             None => Credentials::new(id, secret),
         });
-        Ok(Self { bucket, credentials, key: key.to_owned() })
+        Ok(Self { place: bucket, credentials, key: key.to_owned() })
     }
 
     /// The address without a signature.
     pub(crate) fn address(&self) -> Result<Address, RemoteError> {
-        Address::parse(self.bucket.get_object(None, &self.key).sign(VALID).as_str())
+        Address::parse(self.place.get_object(None, &self.key).sign(VALID).as_str())
     }
 }
 
 impl Access for Bucket {
     fn signed(&self) -> Option<Address> {
         let credentials = self.credentials.as_ref()?;
-        let signed = self.bucket.get_object(Some(credentials), &self.key).sign(VALID);
+        let signed = self.place.get_object(Some(credentials), &self.key).sign(VALID);
         Address::parse(signed.as_str()).ok()
     }
 }

@@ -55,12 +55,7 @@ pub fn will_need(file: &File, position: u64, length: u64) {
 ///
 /// # Errors
 /// Those of the operating system, also that it can't copy between these files.
-pub fn copy_range(
-    from: &File,
-    position: u64,
-    (to, at): (&File, u64),
-    len: u64,
-) -> io::Result<u64> {
+pub fn copy_range(from: &File, position: u64, (to, at): (&File, u64), len: u64) -> io::Result<u64> {
     kind::copy_range(from, position, (to, at), len)
 }
 

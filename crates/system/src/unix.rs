@@ -38,8 +38,7 @@ pub(crate) fn copy_range(
     len: u64,
 ) -> io::Result<u64> {
     let len = usize::try_from(len).unwrap_or(usize::MAX);
-    let copied =
-        rustix::fs::copy_file_range(from, Some(&mut position), to, Some(&mut at), len)?;
+    let copied = rustix::fs::copy_file_range(from, Some(&mut position), to, Some(&mut at), len)?;
     Ok(copied as u64)
 }
 

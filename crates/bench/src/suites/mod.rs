@@ -20,7 +20,7 @@ use crate::{corpus::Names, suite::Suite};
 type Make = fn(&Names) -> Suite;
 
 /// All suites: those that repeat published comparisons, then those with targets for lith.
-const ALL: [(&str, Make); 20] = [
+const ALL: [(&str, Make); 21] = [
     ("erofs", erofs::suite),
     ("paper", paper::suite),
     ("gentle", gentle::suite),

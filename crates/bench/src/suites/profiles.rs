@@ -121,10 +121,10 @@ impl Program {
             );
             Recipe::Ordered { line, order }
         };
-        let recording = |form| self.recording(self.command, None, form);
+        let recording = |form| record(self.command, None, form);
         let other = match self.other {
-            Other::Command(command) => self.recording(command, None, Form::Profile),
-            Other::Version(of) => self.recording(self.command, Some(of), Form::Profile),
+            Other::Command(command) => record(command, None, Form::Profile),
+            Other::Version(of) => record(self.command, Some(of), Form::Profile),
         };
         let Recipe::Command(squashed) =
             squashfs("-comp zstd -Xcompression-level 3 -b 128K -sort ORDER")
@@ -159,10 +159,10 @@ impl Program {
         })
         .into()
     }
+}
 
-    fn recording(&self, command: &'static str, of: Option<&'static str>, form: Form) -> Recording {
-        Recording { image: Box::new(lith(OPTIONS)), command, of, form }
-    }
+fn record(command: &'static str, of: Option<&'static str>, form: Form) -> Recording {
+    Recording { image: Box::new(lith(OPTIONS)), command, of, form }
 }
 
 /// In relation to the image without a profile.

@@ -116,7 +116,7 @@ fn patch(options: &str, image: &str) -> String {
     build(&format!(r#"{options} --base "$IMAGE/old.erofs""#), NEW, image)
 }
 
-fn makes(series: &'static str, variant: &str, set: String, command: String) -> Entry {
+fn makes(series: &'static str, variant: &str, set: String, command: &str) -> Entry {
     let command = format!("sh -c {command}");
     Entry::new(series, variant, Task::Make { set: Recipe::Command(set), command })
 }
@@ -125,11 +125,11 @@ fn built(kind: &(&'static str, &'static str)) -> [Entry; 2] {
     let (name, options) = kind;
     let whole = build(options, NEW, r#""$MOUNT""#);
     [
-        makes(WHOLE, name, images(kind), whole),
+        makes(WHOLE, name, images(kind), &whole),
         Entry {
             against: Some(WHOLE),
             targets: vec![at_most(Metric::Size, 0.25), at_most(Metric::Cpu, 0.35)],
-            ..makes(PATCH, name, images(kind), patch(options, r#""$MOUNT""#))
+            ..makes(PATCH, name, images(kind), &patch(options, r#""$MOUNT""#))
         },
     ]
 }
@@ -138,12 +138,12 @@ fn deltas(at: usize, kind: &(&'static str, &'static str), tree: &str) -> Vec<Ent
     let workers = workers();
     let own = |series, option: &str| {
         let line = format!("lith delta {option} --workers {workers} {IMAGES} -o \"$MOUNT\"");
-        makes(series, kind.0, images(kind), line)
+        makes(series, kind.0, images(kind), &line)
     };
     let rival = |series, line: String, least: f64| Entry {
         against: Some(series::LITH_DELTA),
         targets: vec![at_least(Metric::Size, least)],
-        ..makes(series, kind.0, images(kind), line)
+        ..makes(series, kind.0, images(kind), &line)
     };
     let mut entries = vec![
         own(series::LITH_DELTA, ""),
@@ -160,7 +160,7 @@ fn deltas(at: usize, kind: &(&'static str, &'static str), tree: &str) -> Vec<Ent
         entries.push(Entry {
             against: Some(series::LITH_DELTA),
             targets: vec![at_least(Metric::Size, 1.0 / 1.1)],
-            ..makes(ZSTD, kind.0, tars.into(), line.into())
+            ..makes(ZSTD, kind.0, tars.into(), line)
         });
     }
     entries
@@ -170,7 +170,7 @@ fn applied(kind: &(&'static str, &'static str)) -> [Entry; 3] {
     let workers = workers();
     let applies = |series, delta: &str| {
         let line = format!("lith apply --workers {workers} {OLD} \"$IMAGE/{delta}\" -o \"$MOUNT\"");
-        makes(series, kind.0, images(kind), line)
+        makes(series, kind.0, images(kind), &line)
     };
     let memory = |limit| Target { metric: Metric::PeakMemory, relative: false, limit };
     let memory = memory(Limit::Most(268_435_456.0));
@@ -179,7 +179,7 @@ fn applied(kind: &(&'static str, &'static str)) -> [Entry; 3] {
     [
         Entry { targets: vec![memory], ..applies(series::LITH_DELTA, "delta") },
         Entry { targets: vec![memory, rate], ..applies(STORED, "stored") },
-        Entry { against: Some(series::LITH_DELTA), ..makes(XDELTA, kind.0, images(kind), xdelta) },
+        Entry { against: Some(series::LITH_DELTA), ..makes(XDELTA, kind.0, images(kind), &xdelta) },
     ]
 }
 
@@ -207,11 +207,11 @@ fn merged() -> [Entry; 2] {
         )
     });
     let set = format!(r#"sh -c mkdir "$IMAGE"{}"#, layers.collect::<String>());
-    let all: String = (0..LAYERS).map(|n| format!(r#" "$IMAGE/{n}.erofs""#)).collect();
+    let all = (0..LAYERS).map(|n| format!(r#" "$IMAGE/{n}.erofs""#)).collect::<Vec<_>>().concat();
     let workers = workers();
     let merge = |option: &str| format!("lith merge{option} --workers {workers}{all} -o \"$MOUNT\"");
     [
-        makes("lith merge", "ten layers", set.clone(), merge("")),
-        makes("lith merge --copy", "ten layers", set, merge(" --copy")),
+        makes("lith merge", "ten layers", set.clone(), &merge("")),
+        makes("lith merge --copy", "ten layers", set, &merge(" --copy")),
     ]
 }

@@ -19,7 +19,7 @@ pub(crate) struct Push {
     /// The EROFS image
     pub(crate) image: PathBuf,
 
-    /// Its name in the registry: oci://HOST[:PORT]/REPOSITORY[:TAG]
+    /// Its name in the registry: `oci://HOST[:PORT]/REPOSITORY[:TAG]`
     #[arg(value_name = "REF")]
     pub(crate) reference: String,
 
@@ -43,7 +43,7 @@ Examples:
   lith pull oci://registry.example/box@sha256:6b3b...3f box.erofs"
 )]
 pub(crate) struct Pull {
-    /// The name of the image: oci://HOST[:PORT]/REPOSITORY[:TAG][@sha256:DIGEST]
+    /// The name of the image: `oci://HOST[:PORT]/REPOSITORY[:TAG][@sha256:DIGEST]`
     #[arg(value_name = "REF")]
     pub(crate) reference: String,
 

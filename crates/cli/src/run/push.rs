@@ -44,14 +44,8 @@ pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outco
     let primary = subject::primary(&location)?;
     let further = bases::find_for(&*primary, image, &location.search)?;
     let mut files: Vec<PathBuf> = further.iter().map(|found| found.path.clone()).collect();
-    let total = Arc::new(AtomicU64::new(0));
-    let done = Arc::new(AtomicU64::new(0));
-    let (seen, all) = (Arc::clone(&done), Arc::clone(&total));
-    let bar = Bar::watch(!messages.quiet, move || Position {
-        what: "sending",
-        done: seen.load(Ordering::Relaxed),
-        total: all.load(Ordering::Relaxed),
-    });
+    let (total, counter) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let bar = watch(messages, &counter, &total);
     let mut layers = Vec::new();
     for found in &further {
         let (digest, size) = digest_of(&found.path)?;
@@ -75,7 +69,7 @@ pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outco
         for (layer, path) in artifact.layers().zip(&files) {
             let open = || -> io::Result<Box<dyn Read>> {
                 let file = BufReader::with_capacity(BUFFER, File::open(path)?);
-                Ok(Box::new(Counting { reader: file, done: Arc::clone(&done) }))
+                Ok(Box::new(Counting { reader: file, done: Arc::clone(&counter) }))
             };
             let upload = registry.upload((&layer.digest, layer.size), &open);
             sent.note(upload.with_context(|| Place(path).to_string())?, layer.size);
@@ -83,7 +77,7 @@ pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outco
         let manifest = artifact.manifest((&config_digest, config_size))?;
         Ok((sent, registry.put_manifest(&manifest)?))
     };
-    let (sent, digest) = send().with_context(|| name.to_string())?;
+    let (done, digest) = send().with_context(|| name.to_string())?;
     drop(bar);
     let mut output = output::stdout()?;
     let repository = format!("oci://{}/{}", name.host(), name.repository());
@@ -91,10 +85,20 @@ pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outco
     if !messages.quiet {
         let line =
             |(bytes, files): (u64, u64)| format!("{} in {}", Bytes(bytes), Count(files, "file"));
-        writeln!(output, "  sent     {}", line(sent.sent))?;
-        writeln!(output, "  present  {}", line(sent.present))?;
+        writeln!(output, "  sent     {}", line(done.sent))?;
+        writeln!(output, "  present  {}", line(done.present))?;
     }
     output::finish(output)
+}
+
+/// Shows how many bytes of all were sent.
+fn watch(messages: MessageArgs, done: &Arc<AtomicU64>, total: &Arc<AtomicU64>) -> Bar {
+    let (done, total) = (Arc::clone(done), Arc::clone(total));
+    Bar::watch(!messages.quiet, move || Position {
+        what: "sending",
+        done: done.load(Ordering::Relaxed),
+        total: total.load(Ordering::Relaxed),
+    })
 }
 
 /// What was sent, in bytes and files, and what was there already.

@@ -21,7 +21,7 @@ use lith_tree::Tree;
 
 use super::{
     input::{Change, From, Input},
-    make::{Job, Made, Role, make},
+    make::{BasesAt, Job, Made, Role, make},
     protection::{HashTree, Protection},
     replaceable::is_replaceable,
     staged::{Staged, temporary_directory},
@@ -124,7 +124,7 @@ impl<'a> Builder<'a> {
             bases: Vec::new(),
             search: Search::default(),
             most_bases: usize::MAX,
-            flat: false,
+            bases_at: BasesAt::Devices,
             role: Role::Searched,
             hints: Arc::default(),
             blob: None,
@@ -254,7 +254,7 @@ impl<'a> Builder<'a> {
     /// it refers to itself: what `cat` makes of them is an image for kernels that know no further devices. The image alone
     /// can't be read. It is built twice, because its addresses count from its end.
     pub const fn flat(mut self, flat: bool) -> Self {
-        self.job.flat = flat;
+        self.job.bases_at = if flat { BasesAt::End } else { BasesAt::Devices };
         self
     }
 

@@ -44,8 +44,8 @@ pub(crate) struct Job<'a> {
     pub(crate) most_bases: usize,
     /// What they are to the image.
     pub(crate) role: Role,
-    /// Whether they follow the image on its device.
-    pub(crate) flat: bool,
+    /// Where they are.
+    pub(crate) bases_at: BasesAt,
     /// What is read first.
     pub(crate) hints: Arc<[Hint]>,
     /// The folder of objects that hold the content of files.
@@ -75,6 +75,11 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// Whether bases follow the image on its device.
+    fn is_flat(&self) -> bool {
+        self.bases_at == BasesAt::End
+    }
+
     /// Bytes of memory to use for an image with these options.
     pub(crate) fn memory_for(&self, options: &Options) -> usize {
         self.memory.unwrap_or_else(|| {
@@ -83,6 +88,15 @@ impl Job<'_> {
             Context::DEFAULT_MEMORY.saturating_add(encoders)
         })
     }
+}
+
+/// Where bases are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum BasesAt {
+    /// On devices of their own.
+    Devices,
+    /// On the image's device, after it.
+    End,
 }
 
 /// What bases are to an image.
@@ -115,7 +129,7 @@ pub(crate) fn make(
     let bases = Bases::open(&job.bases, &job.search, identity)?;
     bases.check_count(job.most_bases)?;
     refuse_base(path, &bases)?;
-    let (known, start) = if job.flat {
+    let (known, start) = if job.is_flat() {
         let (known, start) = known_behind(&bases, (source, path), options, job)?;
         (known, Some(start))
     } else {
@@ -258,7 +272,7 @@ impl Making<'_> {
             let tree = tree.transpose()?;
             finished();
             // A flat image that is only measured is not where its bases follow.
-            if job.verify && job.flat == referred.start.is_some() {
+            if job.verify && job.is_flat() == referred.start.is_some() {
                 let copies = iter::once(staged.file()).chain(context.blob);
                 let bases = referred.bases.paths().filter(|_| job.role != Role::Copied);
                 let copies = copies.map(File::try_clone).chain(bases.map(File::open));
@@ -266,7 +280,7 @@ impl Making<'_> {
                 let verification = Verification {
                     devices: copies.map_err(|source| target(self.path, "read back", source))?,
                     start: job.offset,
-                    is_joined: job.flat,
+                    is_joined: job.is_flat(),
                     fs,
                     built: &built,
                     known: referred.known,
@@ -344,17 +358,17 @@ fn known_behind<'b>(
     let far = bases.known_behind((block, room(&source.tree, block)), job.workers)?;
     let file = tempfile::tempfile_in(temporary_directory(path));
     let file = file.map_err(|source| target(path, "measure", source))?;
-    record(source, options, job.workers)?;
+    let options = with_provenance(source.filesystem(), options, job)?;
+    record(source, &options, job.workers)?;
     let making = Making {
         path,
-        options,
         job,
         referred: Referred { bases, known: &far, start: None },
         staged: Staged::in_place(file),
         blob: None,
         protected: None,
     };
-    let (made, _written) = making.attempt(source.filesystem())?;
+    let (made, _written) = making.attempt(source.filesystem(), &options)?;
     let slack = if options.compression.metabox.is_some() { SLACK } else { 0 };
     let start = block.blocks_for(made.report.image_bytes) + slack;
     Ok((bases.known_behind((block, start), job.workers)?, start))

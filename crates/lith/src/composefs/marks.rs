@@ -34,8 +34,12 @@ pub(super) fn escape(tree: &mut Tree) {
     let whiteouts: Vec<_> = whiteouts.map(|visit| (visit.parent, visit.inode)).collect();
     for (parent, inode) in whiteouts {
         tree.get_mut(inode).kind = Kind::Regular { size: 0 };
-        WHITEOUT.iter().for_each(|name| tree.add_xattr(inode, name, b""));
-        WHITEOUTS.iter().for_each(|name| tree.add_xattr(parent, name, b""));
+        for name in &WHITEOUT {
+            tree.add_xattr(inode, name, b"");
+        }
+        for name in &WHITEOUTS {
+            tree.add_xattr(parent, name, b"");
+        }
         for name in OPAQUE {
             if !has(tree, parent, name) {
                 tree.add_xattr(parent, name, NOT_OPAQUE);

@@ -69,7 +69,7 @@ macro_rules! is {
     ($error:expr, $errno:ident, $pattern:pat $(if $guard:expr)?) => {{
         let error = $error;
         assert!(matches!(&error, $pattern $(if $guard)?), "{error:?}");
-        assert_eq!(error.errno(), libc::$errno, "{error:?}");
+        assert_eq!(error.errno(), lith_system::errno::$errno, "{error:?}");
     }};
 }
 

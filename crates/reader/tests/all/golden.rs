@@ -173,7 +173,7 @@ fn paths_lead_where_they_should() {
     assert_eq!(nid("link-hard").unwrap(), nid("link-short").unwrap());
     let missing = nid("deep/no/where").unwrap_err();
     assert!(matches!(&missing, Error::NotFound { path } if path == b"/deep/no"), "{missing:?}");
-    assert_eq!(missing.errno(), libc::ENOENT);
+    assert_eq!(missing.errno(), lith_system::errno::ENOENT);
     assert!(matches!(nid("text/x"), Err(Error::NotADirectory { .. })));
     assert!(matches!(nid("link-short/x"), Err(Error::NotADirectory { .. })));
     let following = |path: &str| image.resolve_following(path.as_bytes()).map(|inode| inode.nid);

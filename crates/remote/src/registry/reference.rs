@@ -88,12 +88,13 @@ impl Reference {
     /// The names under which files of logins have the registry, the most exact one first.
     pub(super) fn accounts(&self) -> Vec<String> {
         let mut accounts = Vec::new();
-        let mut path = format!("{}/{}", self.host, self.repository);
-        while let Some((shorter, _)) = path.rsplit_once('/') {
-            accounts.push(path.clone());
-            path = shorter.to_owned();
+        let path = format!("{}/{}", self.host, self.repository);
+        let mut left = path.as_str();
+        while let Some((shorter, _)) = left.rsplit_once('/') {
+            accounts.push(left.to_owned());
+            left = shorter;
         }
-        accounts.push(path);
+        accounts.push(left.to_owned());
         if self.host == DOCKER {
             accounts.push("https://index.docker.io/v1/".to_owned());
             accounts.push("index.docker.io".to_owned());

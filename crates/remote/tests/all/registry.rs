@@ -64,7 +64,7 @@ fn there_and_back(server: &registry::Registry, options: &Options) -> Registry {
     let registry = Registry::open(&reference(server), options).unwrap();
     assert_eq!(registry.document().unwrap().digest, sent);
     let artifact = registry.artifact().unwrap();
-    assert_eq!(artifact.devices[0].name(), Some("base"));
+    assert_eq!(artifact.devices.first().unwrap().name(), Some("base"));
     for (layer, expected) in artifact.layers().zip([&device, &image]) {
         let found = registry.verified(&layer.digest, layer.size).unwrap();
         assert_eq!(contents(found).unwrap(), *expected);

@@ -57,7 +57,7 @@ pub(super) fn of_layout(store: &Store, choice: Choice<'_>) -> Result<StoredImage
         return Err(store.error(OciError::Name { wanted, found }));
     }
     let first = of_platform(store, &chosen, choice.platform)?;
-    of_descriptor(store, first, choice.platform)
+    of_descriptor(store, &first, choice.platform)
 }
 
 /// Finds the image that a reference to a registry names.
@@ -69,10 +69,10 @@ pub(super) fn of_registry(store: &Store, choice: Choice<'_>) -> Result<StoredIma
 /// Finds the image of a descriptor.
 fn of_descriptor(
     store: &Store,
-    at: Descriptor,
+    at: &Descriptor,
     platform: Option<&Platform>,
 ) -> Result<StoredImage, SourceError> {
-    descend(store, manifest(store, &at)?, platform)
+    descend(store, manifest(store, at)?, platform)
 }
 
 /// Descends from an index or a manifest, with its name, to a manifest.

@@ -30,7 +30,7 @@ enum Place {
     Directory,
     Archive(Source),
     #[cfg(feature = "remote")]
-    Registry(lith_remote::Registry),
+    Registry(Box<lith_remote::Registry>),
 }
 
 /// A file of an image.
@@ -81,7 +81,7 @@ impl Store {
         let opened = reference.and_then(|found| Registry::open(&found, &options.remote));
         let shown = PathBuf::from(lith_remote::shown(&path.to_string_lossy()));
         let failed = |error| cannot("open", &shown)(io::Error::other(error));
-        Ok(Self { path: shown.clone(), place: Place::Registry(opened.map_err(failed)?) })
+        Ok(Self { path: shown.clone(), place: Place::Registry(Box::new(opened.map_err(failed)?)) })
     }
 
     #[cfg(not(feature = "remote"))]

@@ -1,5 +1,10 @@
 //! Dependencies have licences that `deny.toml` allows, come from the registry, and are there in one version. What advisories say
 //! needs their database, and so network: `cargo deny check advisories`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "in tests failures should be loud"
+)]
 
 use std::{
     collections::{BTreeMap, BTreeSet},

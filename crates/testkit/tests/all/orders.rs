@@ -151,7 +151,8 @@ fn any_heat_leaves_the_content_as_it_is() {
         image::add_digests(&mut made.0, &made.1, &options);
         for number in 0..3 {
             // Each way occurs with each kind of image sooner or later.
-            let (compressor, pcluster) = HEATS[(seed as usize + number * 2) % HEATS.len()];
+            let (compressor, pcluster) =
+                HEATS[(usize::try_from(seed).unwrap() + number * 2) % HEATS.len()];
             let mut options = options.clone();
             let compressor = compressor.parse().ok();
             options.compression.hot = Some(compressor.map_or(Heat::Raw, |compressor| {

@@ -655,7 +655,7 @@ fn bases_and_an_image_that_is_the_source_have_devices_of_their_own() {
         lith::Builder::paths([source.clone()], search.clone()).options(|all| *all = options);
     builder.base(&first).search(search.clone()).build_to(versions.image(2)).unwrap();
     let found = find(&versions.image(2), &search).unwrap();
-    assert_eq!(found, [&first, &devices[0]]);
+    assert_eq!(found, [first, devices[0].clone()]);
     let read = image::open_with(&versions.image(2), &found);
     compare::assert_same(
         image::directory(&versions.tree()).filesystem(),

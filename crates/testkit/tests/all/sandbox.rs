@@ -1,4 +1,9 @@
 //! Tests that the sandbox of servers leaves only what is named.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "in tests failures should be loud"
+)]
 
 use std::{fs, process::Command};
 

@@ -29,19 +29,8 @@ use crate::{
 
 pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     let mut settings = request.settings();
-    if request.server {
-        return server::run(request, &settings);
-    }
-    if request.read_ahead {
-        return prefetch::run(request, &settings);
-    }
-    #[cfg(feature = "remote")]
-    if let Some(file) = &request.object {
-        return if request.fetch {
-            cached::fetch(request, &settings, file)
-        } else {
-            cached::guard(request, &settings, file)
-        };
+    if let Some(own) = run_as_child(request, &settings) {
+        return own;
     }
     // Checked first, because the errors of the kernel and of a server are less clear.
     let image = &request.image.image;
@@ -58,7 +47,11 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
         let primary = &*primary.insert(subject::primary(&request.location(&settings))?);
         let is_complete = settings.devices.devices.is_empty() && remote::further(image)?.is_some();
         // The kernel takes them in the order of the device table, and doesn't look whether they are the right ones.
-        if is_complete { Vec::new() } else { bases::find_for(&**primary, image, &settings.devices)? }
+        if is_complete {
+            Vec::new()
+        } else {
+            bases::find_for(&**primary, image, &settings.devices)?
+        }
     };
     if settings.passthrough && is_address(image) {
         anyhow::bail!("{}: passthrough is for images in files", Place(image));
@@ -95,6 +88,25 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
         return show(request, "fuse", &by_fuse);
     }
     Ok(outcome)
+}
+
+/// What a process does that another one of this program started for a mount.
+fn run_as_child(request: &Mount, settings: &Settings) -> Option<anyhow::Result<Outcome>> {
+    if request.server {
+        return Some(server::run(request, settings));
+    }
+    if request.read_ahead {
+        return Some(prefetch::run(request, settings));
+    }
+    #[cfg(feature = "remote")]
+    if let Some(file) = &request.object {
+        return Some(if request.fetch {
+            cached::fetch(request, settings, file)
+        } else {
+            cached::guard(request, settings, file)
+        });
+    }
+    None
 }
 
 /// Refuses what would serve bytes that aren't verified.

@@ -220,7 +220,7 @@ fn the_order_of_an_earlier_image_is_kept_without_referring_to_it() {
     fs::remove_file(&old).unwrap();
     assert_eq!(printed(args!["check", "-q", image]), "");
     for (bases, found) in
-        [(args![], "--base"), (args!["--base", image, "--base", image], "one --base")]
+        [(vec![], "--base"), (args!["--base", image, "--base", image].to_vec(), "one --base")]
     {
         let refused = lith(keep.clone().into_iter().chain(bases).chain(args![sample.src(), old]));
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();

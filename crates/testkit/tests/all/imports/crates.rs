@@ -5,7 +5,7 @@ use std::fs;
 use super::{crate_names, crates_folder};
 
 /// All crates, each above those that it may depend on.
-const ORDER: [&str; 27] = [
+const ORDER: [&str; 28] = [
     "system",
     "observer",
     "parallel",

@@ -54,20 +54,17 @@ pub(in crate::run::mount) fn run(
     let device = remote::resume(&request.image.image, file).ok();
     // What is filled must be what is mounted.
     let device = device.filter(|device| device.identity().ok().map(named) == request.inode);
-    let left = match device {
-        Some(device) => {
-            read_ahead(&device, request, settings);
-            work(connection, Arc::new(Fetching(device)))?
-        }
-        None => {
-            thread::Builder::new().spawn(|| {
-                thread::sleep(TRIAL);
-                exit::now(Outcome::Reported)
-            })?;
-            work(connection, Arc::new(Unreadable))?
-        }
+    let filler: Arc<dyn Filler> = if let Some(device) = device {
+        read_ahead(&device, request, settings);
+        Arc::new(Fetching(device))
+    } else {
+        thread::Builder::new().spawn(|| {
+            thread::sleep(TRIAL);
+            exit::now(Outcome::Reported)
+        })?;
+        Arc::new(Unreadable)
     };
-    match left {
+    match work(connection, &filler)? {
         Left::Done => Ok(Outcome::Success),
         Left::Alone => Err(become_guard(request, settings, (file, group)).into()),
     }
