@@ -110,6 +110,7 @@ pub(crate) struct Work {
 /// Make an image of a directory, an archive or another image
 #[derive(Args, Debug)]
 #[command(
+    override_usage = "lith build [OPTIONS] <SOURCE>... <IMAGE>",
     long_about = format!(
         "Makes an EROFS image of a directory, a tar, cpio or zip archive, a container image, or another image.\n\n\
         Without options the image is small, quick to read, and mounts on Linux {} and later. It is read back \
@@ -141,12 +142,11 @@ struct Arguments {
     /// A directory, a tar or cpio archive (plain, gzip, xz, zstd or bzip2; `-`: standard input), a zip archive, an image of EROFS or
     /// SquashFS, any of these but directories also at `http(s)://`, `s3://`, `gs://` or `oci://`, or a container image
     /// (`oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`, `docker://HOST/REPOSITORY:TAG`). Of several, each is a
-    /// layer on top of the one before, as overlayfs has them
-    #[arg(value_name = "SOURCE", required_unless_present = "manifest")]
-    sources: Vec<PathBuf>,
-
-    /// The image to make; `-` is standard output. A file that is there keeps its owner and mode
-    image: PathBuf,
+    /// layer on top of the one before, as overlayfs has them. The last path is the image to make; `-` is standard output. A file that is
+    /// there keeps its owner and mode
+    // One list: of two, options could not be between them.
+    #[arg(value_names = ["SOURCE", "IMAGE"], required = true, num_args = 1..)]
+    paths: Vec<PathBuf>,
 
     #[command(flatten)]
     data: DataArguments,
@@ -446,20 +446,25 @@ impl Arguments {
             let bases = std::mem::take(&mut self.content.bases);
             hints.push(super::order::order_of(&bases)?);
         }
+        let mut sources = std::mem::take(&mut self.paths);
+        let image = sources.pop().ok_or("missing arguments: SOURCE IMAGE")?;
+        if sources.is_empty() && self.content.manifest.is_none() {
+            return Err("missing argument: IMAGE".to_owned());
+        }
         let mut adjust = self.attributes.adjust(super::source_date_epoch()?)?;
-        adjust.overlay = self.content.overlay(self.sources.len());
+        adjust.overlay = self.content.overlay(sources.len());
         let tables = Arc::new(self.attributes.tables()?);
-        let content = self.content.content(&self.sources)?;
+        let content = self.content.content(&sources)?;
         Ok(Build {
             hints: hints.into(),
-            from: from(self.sources, self.content.manifest.clone())?,
+            from: from(sources, self.content.manifest.clone())?,
             content,
             strict: self.content.strict,
             search: self.content.devices.search(),
             bases: self.content.bases,
             flat: self.content.flat,
             max_depth: self.content.max_depth,
-            image: self.image,
+            image,
             options,
             kernel_notes,
             adjust,

@@ -21,8 +21,7 @@ use crate::output::error::Place;
 
 /// What doesn't decide bytes: resources, what is printed, and where devices and further files are.
 const OTHERS: [&str; 26] = [
-    "sources",
-    "image",
+    "paths",
     "provenance",
     "workers",
     "memory",
