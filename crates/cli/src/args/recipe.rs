@@ -20,7 +20,7 @@ use uuid::Uuid;
 use crate::output::error::Place;
 
 /// What doesn't decide bytes: resources, what is printed, and where devices and further files are.
-const OTHERS: [&str; 26] = [
+const OTHERS: [&str; 25] = [
     "paths",
     "provenance",
     "workers",
