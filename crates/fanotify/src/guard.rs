@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// The shortest time between the starts of two workers.
 const SHORTEST: Duration = Duration::from_millis(100);
 /// The time between those of workers that end without having answered anything, at last.
-const LONGEST: Duration = Duration::from_secs(5);
+const LONGEST: Duration = Duration::from_secs(1);
 /// How often it is looked whether the mount is still there.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The same after the list of mounts has changed, as the end of a mount takes a moment; and how often.

@@ -102,9 +102,11 @@ mod tests {
 
     #[test]
     fn failure_names_the_directory() {
-        let mut spool = Spool::new(Path::new("/nonexistent"), 1);
+        let dir = tempfile::tempdir().unwrap();
+        let missing = dir.path().join("missing");
+        let mut spool = Spool::new(&missing, 1);
         spool.push(b"a").unwrap();
         let error = spool.push(b"bc").unwrap_err();
-        assert!(error.to_string().contains("/nonexistent"), "{error}");
+        assert!(error.to_string().contains(missing.to_str().unwrap()), "{error}");
     }
 }

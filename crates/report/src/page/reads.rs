@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(found[middle..middle + 3], [Some(0), Some(0), None]);
         assert_eq!(found[..2], [Some(4), None]);
         assert_eq!(runs(&found[..ROW]).len(), 2);
-        assert!(cells(&[0..u64::MAX, u64::MAX - 1..u64::MAX], 3).iter().all(Option::is_some));
+        assert!(cells(&[0..u64::MAX, u64::MAX - 1..u64::MAX], size).iter().all(Option::is_some));
         assert!(cells(&[0..1, 0..1], 0).iter().all(Option::is_none));
     }
 

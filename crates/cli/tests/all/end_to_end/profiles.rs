@@ -196,7 +196,7 @@ fn a_file_has_the_algorithms_of_its_hot_and_cold_ranges() {
         assert!(extents.contains(name) && extents.contains("zstd"), "{hot}: {extents}");
         if mount::is_there() {
             let at = MountPoint::new(&sample);
-            printed(args!["mount", image, at.path()]);
+            printed(args!["mount", "-q", image, at.path()]);
             assert_shows(&at, &sample);
             drop(at);
             fs::remove_dir(sample.path("mnt")).unwrap();

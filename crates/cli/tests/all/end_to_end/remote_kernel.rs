@@ -38,7 +38,7 @@ const TIER: &str = "kernel mounts of remote images";
 const FILLED: &str = "by the kernel's EROFS, from the cache, which is filled as it is read";
 
 /// How often a process is killed, unless `LITH_KILLS` says another number.
-const KILLS: usize = 20;
+const KILLS: usize = 12;
 
 /// An image on a server and where it is mounted.
 struct Remote {
@@ -185,7 +185,7 @@ fn the_kernel_mounts_a_remote_image() {
     let length = usize::try_from(remote.image.metadata().unwrap().len()).unwrap();
     assert!(fetched < length + (length / 8), "{fetched} bytes of {length} were fetched");
     // The rest, such as metadata that nothing needs.
-    assert!(remote.run(args!["cat", url, "/**"]).status.success());
+    assert!(remote.run(args!["cat", url, "/noise*"]).status.success());
     assert!(remote.run(args!["check", url]).status.success());
     wait_until("all is there", || remote.processes("--object").is_empty());
     web.stop();
@@ -217,7 +217,8 @@ fn killed_workers_are_replaced_while_readers_wait() {
                 failed
             });
             while !ended.load(Ordering::Relaxed) && !reading.is_finished() {
-                thread::sleep(Duration::from_millis(40));
+                // Long enough for a worker to fetch something: each one goes on where the last one was killed.
+                thread::sleep(Duration::from_millis(300));
                 killed += usize::from(remote.kill("--fetch"));
             }
             assert_eq!(reading.join().unwrap(), 0);
