@@ -38,8 +38,8 @@ pub(crate) fn write_all_at(file: &File, mut buf: &[u8], mut position: u64) -> io
     Ok(())
 }
 
-pub(crate) fn path(bytes: &[u8]) -> &Path {
-    Path::new(std::str::from_utf8(bytes).unwrap_or(crate::NOT_UTF8))
+pub(crate) fn path(bytes: &[u8]) -> Option<&Path> {
+    std::str::from_utf8(bytes).ok().map(Path::new)
 }
 
 pub(crate) fn will_need(_file: &File, _position: u64, _length: u64) {}

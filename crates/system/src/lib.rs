@@ -39,7 +39,7 @@ pub fn write_all_at(file: &File, buf: &[u8], position: u64) -> io::Result<()> {
 /// [`NOT_UTF8`].
 #[must_use]
 pub fn path(bytes: &[u8]) -> &Path {
-    kind::path(bytes)
+    kind::path(bytes).unwrap_or(Path::new(NOT_UTF8))
 }
 
 /// What is shown for names that aren't UTF-8 on systems that have none such.

@@ -16,8 +16,9 @@ pub(crate) fn write_all_at(file: &File, buf: &[u8], position: u64) -> io::Result
     file.write_all_at(buf, position)
 }
 
-pub(crate) fn path(bytes: &[u8]) -> &Path {
-    Path::new(OsStr::from_bytes(bytes))
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere not all bytes are a path")]
+pub(crate) fn path(bytes: &[u8]) -> Option<&Path> {
+    Some(Path::new(OsStr::from_bytes(bytes)))
 }
 
 #[cfg(target_os = "linux")]

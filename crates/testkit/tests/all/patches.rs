@@ -664,12 +664,13 @@ fn bases_and_an_image_that_is_the_source_have_devices_of_their_own() {
     );
     // Not shared, devices that are not the image's own are an error.
     let alone = Search { shared: false, ..search };
-    assert!(matches!(find(&source, &alone), Err(BaseError::Unwanted { .. })));
+    let refused = find(&source, &alone);
+    assert!(matches!(refused, Err(BaseError::Unwanted { .. })), "{refused:?}");
 }
 
 #[test]
 fn patches_that_their_bases_follow_need_no_device_table() {
-    for (name, options) in kinds() {
+    for (name, options) in kinds().into_iter().filter(|(_, kind)| kind.layout.chunks.is_none()) {
         let versions = Versions::new(None);
         let full = versions.build(0, &options, None);
         versions.change(1);
