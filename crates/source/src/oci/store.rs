@@ -262,6 +262,10 @@ impl Blob<'_> {
     }
 
     /// Reads it from its start.
+    #[cfg_attr(
+        not(feature = "remote"),
+        expect(clippy::unnecessary_wraps, reason = "what is fetched may fail")
+    )]
     pub(super) fn reader(&self) -> io::Result<Box<dyn Read + '_>> {
         Ok(match self {
             Self::File(region) => Box::new(region.reader()),

@@ -10,7 +10,7 @@ use std::{fs, path::Path};
 use lith::{
     builder::Preset,
     codec::Compressor,
-    format::{compression::AlgorithmSet, kernel::KernelVersion, superblock::Incompat},
+    format::{compression::AlgorithmSet, features::Incompat, kernel::KernelVersion},
     source::Source,
 };
 use lith_testkit::{
