@@ -54,10 +54,10 @@ fn conform(root: &Value, part: &Value, value: &Value, at: &str) {
                 assert!(fits(value.as_str().unwrap(), rule.as_str().unwrap()), "{at}: {value}");
             }
             "minItems" => {
-                assert!(value.as_array().unwrap().len() as u64 >= rule.as_u64().unwrap(), "{at}")
+                assert!(value.as_array().unwrap().len() as u64 >= rule.as_u64().unwrap(), "{at}");
             }
             "maxItems" => {
-                assert!(value.as_array().unwrap().len() as u64 <= rule.as_u64().unwrap(), "{at}")
+                assert!(value.as_array().unwrap().len() as u64 <= rule.as_u64().unwrap(), "{at}");
             }
             "items" => {
                 let items = value.as_array().unwrap().iter().enumerate();
