@@ -256,7 +256,7 @@ impl<'a> Addresses<'a> {
         self.bases.images.get(number)
     }
 
-    /// The first block behind all files.
+    /// The first block after all files.
     pub(crate) fn end(&self) -> u64 {
         self.starts.last().map_or(0, |(start, blocks)| start.saturating_add(*blocks))
     }

@@ -47,7 +47,7 @@ pub fn reports_metadata(
                 group.answer(event.fd, true)?;
             }
         }
-        // It may have failed for want of metadata.
+        // It may have failed because metadata is missing.
         let _mounted = end(mounting.join());
         Ok(has_seen)
     })

@@ -104,7 +104,7 @@ impl Server {
         }
     }
 
-    /// The same with someone who is told what is requested.
+    /// The same with a watch, which gets all requests.
     pub(crate) fn watched(self, watch: Arc<dyn Watch>) -> Self {
         Self { watch: Some(watch), ..self }
     }

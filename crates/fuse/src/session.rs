@@ -88,7 +88,7 @@ impl Mounted {
         Self::on(Connection::open(directory, options)?, (image, None), options)
     }
 
-    /// The same with someone who is told what is requested.
+    /// The same with a watch, which gets all requests.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -101,7 +101,7 @@ impl Mounted {
         Self::on(Connection::open(directory, options)?, (image, Some(watch)), options)
     }
 
-    /// Begins to serve an image where there is a mount, which ends if this fails; `watch` is told what is requested.
+    /// Begins to serve an image where there is a mount, which ends if this fails; `watch` gets all requests.
     ///
     /// # Errors
     /// Those of the kernel's connection.

@@ -1,4 +1,4 @@
-//! Defines [`Watch`], which is told what is requested of a mount.
+//! Defines [`Watch`], which gets all requests to a mount.
 
 use std::{fmt::Debug, ops::Range};
 

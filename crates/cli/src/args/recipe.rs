@@ -44,7 +44,7 @@ const OTHERS: [&str; 25] = [
     "sign_with",
     "cache_dir",
     "no_cache",
-    // Recorded by what they mean, behind all others.
+    // Recorded by what they mean, after all others.
     "timestamp",
     "mtime",
 ];

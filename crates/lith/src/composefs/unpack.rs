@@ -20,7 +20,7 @@ use super::{
     object::{METACOPY, REDIRECT, digest, path},
 };
 
-/// The tree that a source stands for whose files have their content in the folder `objects`: an image of composefs. The digest of
+/// The tree of a source whose files have their content in the folder `objects`: an image of composefs. The digest of
 /// an object is verified when it is first opened, if the image has it.
 #[must_use]
 pub fn unpack(mut source: Source, objects: &Path) -> Source {

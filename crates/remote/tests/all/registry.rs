@@ -102,7 +102,7 @@ fn an_image_in_a_registry_is_read_by_ranges() {
     assert_eq!(read(&opened, 20 * MIB, 5000).unwrap(), image[20 * MIB..20 * MIB + 5000]);
     assert!(opened.traffic().bytes <= 256 << 10, "{:?}", opened.traffic());
     drop(opened);
-    // The digest is the version, so nothing is asked about it.
+    // The digest is the version, so no request compares it.
     let again = RemoteDevice::open(&name, &options).unwrap();
     assert_eq!(read(&again, 20 * MIB, 5000).unwrap(), image[20 * MIB..20 * MIB + 5000]);
     assert_eq!(again.traffic().requests, 0);

@@ -1,7 +1,7 @@
 //! Tests that the commands of the guide print what its pages show.
 //!
 //! A line `    $ command` is run by bash in a folder with the files that pages speak of, and what follows it is its
-//! output: `…` stands for any text of a line, a line `...` for any lines. After `    # command`, root runs it.
+//! output: `…` matches any text of a line, a line `...` for any lines. After `    # command`, root runs it.
 
 use std::{
     collections::BTreeMap,
