@@ -45,6 +45,10 @@ pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcom
     let null = File::options().read(true).write(true).open("/dev/null")?;
     let (directory, options) = (&request.directory, options(request, settings));
     let mut sandbox = confine::sandbox(request, settings);
+    if sandbox.network {
+        let location = request.location(settings);
+        remote::prepare(location.path, &location.keep)?;
+    }
     // What is below the mount point can't be opened once there is a mount on it.
     let opens_first = confine::remove_below(&mut sandbox, directory) || request.no_sandbox;
     let early = opens_first.then(|| open(request, settings)).transpose()?;

@@ -5,7 +5,7 @@ use std::{
     ops::Range,
     os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
 };
 
 use anyhow::Context;
@@ -25,6 +25,9 @@ const LIMIT: u64 = 8 << 30;
 
 /// What is open, as to open it again takes a request and may find another version.
 static OPEN: Mutex<Vec<(PathBuf, Weak<RemoteDevice>)>> = Mutex::new(Vec::new());
+
+/// What the environment says, read once: see [`prepare`].
+static ENVIRONMENT: OnceLock<Options> = OnceLock::new();
 
 /// What is known of names in registries, each by one request: it may be that of another image a moment later.
 static NAMED: Mutex<Vec<(PathBuf, Registry, Artifact)>> = Mutex::new(Vec::new());
@@ -66,6 +69,12 @@ fn named(path: &Path, options: &Options) -> anyhow::Result<Option<(Registry, Art
     let artifact = registry.artifact().with_context(place)?;
     named.push((path.to_owned(), registry.clone(), artifact.clone()));
     Ok(Some((registry, artifact)))
+}
+
+/// Reads the accounts that the environment names, and finds what a name in a registry means. A server in its sandbox can read
+/// neither files of logins nor start what helps with them.
+pub(in crate::run) fn prepare(path: &Path, keep: &Keep) -> anyhow::Result<()> {
+    named(path, &options(keep)?).map(drop)
 }
 
 /// The further devices of an image in a registry that is open, if it has any: a patch is there with its bases.
@@ -135,7 +144,7 @@ pub(in crate::run) fn options(keep: &Keep) -> anyhow::Result<Options> {
         Keep::Usual if usual_folder().is_none() => None,
         Keep::Usual => Some(cache(None)?),
     };
-    let mut options = Options::of_environment();
+    let mut options = ENVIRONMENT.get_or_init(Options::of_environment).clone();
     (options.authorization, options.cache) = (authorization, cache);
     let plain = env::var("LITH_PLAIN_HTTP").unwrap_or_default();
     let hosts = plain.split(',').map(str::trim).filter(|host| !host.is_empty());

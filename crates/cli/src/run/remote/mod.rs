@@ -6,8 +6,8 @@ mod absent;
 mod fetched;
 
 #[cfg(not(feature = "remote"))]
-pub(super) use absent::{change, folders, further, open, read_ahead};
+pub(super) use absent::{change, folders, further, open, prepare, read_ahead};
 #[cfg(feature = "remote")]
 pub(super) use fetched::{
-    cache, change, folders, further, kept, open, opened, options, read_ahead, resume,
+    cache, change, folders, further, kept, open, opened, options, prepare, read_ahead, resume,
 };

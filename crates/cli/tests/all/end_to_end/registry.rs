@@ -118,12 +118,21 @@ fn an_image_in_a_registry_is_mounted_by_fuse() {
     if !mount::is_there() {
         return;
     }
-    let ((sample, image), server) = (Sample::built(), Registry::start(Demand::Nothing));
-    let name = format!("oci://{}/box:1", server.host());
-    printed(&sample, args!["push", "-q", image, name]);
-    let at = MountPoint::new(&sample);
-    assert_eq!(printed(&sample, args!["mount", "--fuse", name, at.path()]), "");
-    assert_shows(&at, &sample);
+    for demand in [Demand::Nothing, Demand::Token(Some(LOGIN.to_owned()))] {
+        let ((sample, image), server) = (Sample::built(), Registry::start(demand));
+        log_in(&sample, &server);
+        let name = format!("oci://{}/box:1", server.host());
+        printed(&sample, args!["push", "-q", image, name]);
+        let at = MountPoint::new(&sample);
+        assert_eq!(printed(&sample, args!["mount", "--fuse", name, at.path()]), "");
+        assert_shows(&at, &sample);
+    }
+}
+
+/// Writes the login for a registry.
+fn log_in(sample: &Sample, server: &Registry) {
+    let logins = json!({ "auths": { server.host(): { "auth": "bWU6c2VjcmV0" } } });
+    fs::write(sample.path("auth.json"), logins.to_string()).unwrap();
 }
 
 #[test]
@@ -133,8 +142,7 @@ fn logins_are_used_and_never_printed() {
     let name = format!("oci://{}/box:1", server.host());
     let refused = run(&sample, args!["push", image, name]);
     assert!(complaint(&refused).contains("401"), "{refused:?}");
-    let logins = json!({ "auths": { server.host(): { "auth": "bWU6c2VjcmV0" } } });
-    fs::write(sample.path("auth.json"), logins.to_string()).unwrap();
+    log_in(&sample, &server);
     let mut all = vec![run(&sample, args!["push", image, name])];
     assert!(all[0].status.success(), "{:?}", all[0]);
     all.push(run(&sample, args!["ls", "-v", name]));
@@ -255,6 +263,18 @@ fn a_bucket_is_read_mounted_and_built_from() {
     command.env("AWS_ENDPOINT_URL", web.url("").trim_end_matches('/'));
     command.env_remove("AWS_ACCESS_KEY_ID").args(args!["cat", "--no-cache", name, "/hello"]);
     assert!(complaint(&command.output().unwrap()).contains("403"));
+    if mount::is_there() {
+        let keys = "[default]\naws_access_key_id = AKID\naws_secret_access_key = topsecret\n";
+        fs::write(sample.path("keys"), keys).unwrap();
+        let at = MountPoint::new(&sample);
+        let mut command = program(&sample);
+        command.env("AWS_ENDPOINT_URL", web.url("").trim_end_matches('/'));
+        command.env("AWS_SHARED_CREDENTIALS_FILE", sample.path("keys"));
+        command.args(args!["mount", "--fuse", "--no-cache", name, at.path()]);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        assert_shows(&at, &sample);
+    }
 }
 
 #[test]
