@@ -45,6 +45,8 @@ pub(crate) struct ExtraInode<'a> {
     /// Further places where a pcluster must start, in ascending order.
     pub(crate) cuts: Vec<u64>,
     pub(crate) content: Box<dyn Content + 'a>,
+    /// How many of its first bytes are those of known packed inodes.
+    pub(crate) known: u64,
 }
 
 /// Lends the content of an [`ExtraInode`], which is opened several times.
@@ -153,7 +155,7 @@ impl<'a> Input<'a> {
     }
 
     /// The extra inode of an index.
-    fn extra(self, index: InodeIndex) -> Option<&'a ExtraInode<'a>> {
+    pub(crate) fn extra(self, index: InodeIndex) -> Option<&'a ExtraInode<'a>> {
         self.extra.iter().find(|extra| extra.index == index)
     }
 

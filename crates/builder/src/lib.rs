@@ -304,5 +304,5 @@ fn metabox<'a>(plan: &Plan<'_>, content: Temporary, size: u64) -> ExtraInode<'a>
     let metadata = Attributes { permissions: 0o644, mtime: plan.epoch, ..Attributes::default() };
     let inode = Inode::nameless(metadata, Kind::Regular { size });
     let (border, cuts) = (None, Vec::new());
-    ExtraInode { index: plan.metabox(), inode, border, cuts, content: Box::new(content) }
+    ExtraInode { index: plan.metabox(), inode, border, cuts, content: Box::new(content), known: 0 }
 }

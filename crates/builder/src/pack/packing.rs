@@ -51,7 +51,7 @@ impl Packing {
         let content = Box::new(Packed { input, packing: self, directories });
         let border = Some(self.hot_end).filter(|end| *end > 0 && *end < self.size);
         let cuts = self.cuts.clone();
-        ExtraInode { index: plan.packed, inode, border, cuts, content }
+        ExtraInode { index: plan.packed, inode, border, cuts, content, known: self.known }
     }
 
     /// Where the long prefixes of extended attributes are, in units of 4 bytes. `None`: too far on for the superblock.

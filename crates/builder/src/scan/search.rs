@@ -180,7 +180,8 @@ pub(super) fn find_parts(
         let mut heads = Heads::of(coding);
         let mut parts = Parts::default();
         let (mut start, mut interlaced) = (0, false);
-        if let Some(packed) = packed.as_ref().filter(|_| *inode == plan.packed) {
+        let begins_with_known = input.extra(*inode).is_some_and(|extra| extra.known > 0);
+        if let Some(packed) = packed.as_ref().filter(|_| begins_with_known) {
             (start, interlaced) = (packed.size, packed.interlaced);
             for (position, known) in &packed.extents {
                 parts.add(*position, *known, &mut heads, block);

@@ -676,6 +676,37 @@ fn bases_and_an_image_that_is_the_source_have_devices_of_their_own() {
 }
 
 #[test]
+fn a_patch_that_needs_nothing_of_a_packed_inode_has_its_own() {
+    let folder = place::folder();
+    let (tree, options) = (folder.path().join("tree"), packed(LZ4, 4 << 10));
+    fs::create_dir(&tree).unwrap();
+    let images: Vec<_> = (0..3).map(|n| folder.path().join(format!("{n}.erofs"))).collect();
+    let build = |version: usize, base: Option<usize>| {
+        let builder = image::workers(2).builder(image::directory(&tree), &options);
+        let builder = match base {
+            Some(base) => builder.base(&images[base]),
+            None => builder,
+        };
+        builder.build_to(&images[version]).unwrap();
+    };
+    let write = |name: &str, seed, len| {
+        fs::write(tree.join(name), noise::bytes(Texture::Text, seed, len)).unwrap();
+    };
+    write("first", 1, 300_000);
+    build(0, None);
+    write("small", 2, 900);
+    build(1, Some(0));
+    fs::remove_file(tree.join("first")).unwrap();
+    fs::remove_file(tree.join("small")).unwrap();
+    write("other", 3, 200_000);
+    build(2, Some(1));
+    let found = bases::find(&images[2], 0, &Search::default()).unwrap();
+    let devices: Vec<_> = found.into_iter().map(|found| found.path).collect();
+    let read = image::open_with(&images[2], &devices);
+    compare::assert_same(image::directory(&tree).filesystem(), read.filesystem(), "patch");
+}
+
+#[test]
 fn patches_that_their_bases_follow_need_no_device_table() {
     for (name, options) in kinds().into_iter().filter(|(_, kind)| kind.layout.chunks.is_none()) {
         let versions = Versions::new(None);
