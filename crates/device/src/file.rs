@@ -42,7 +42,7 @@ impl FileDevice {
             let (from, into) = (position.saturating_add(done), at.saturating_add(done));
             match lith_system::copy_range(&self.file, from, (to, into), len - done) {
                 Ok(copied @ 1..) => done += copied,
-                // Not between these files, or not there: who wants the bytes reads them, and learns why not.
+                // Not between these files, or not there: the caller reads the bytes, and gets the error then.
                 Ok(0) | Err(_) => break,
             }
         }

@@ -36,7 +36,7 @@ fn is_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// After how long a server wants the next request.
+/// How long to wait before the next request, as the server says.
 fn after(response: &Response<Body>) -> Option<Duration> {
     text(response, RETRY_AFTER)?.trim().parse().ok().map(Duration::from_secs)
 }

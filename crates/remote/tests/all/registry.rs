@@ -158,7 +158,7 @@ fn credentials_do_not_follow_blobs_that_are_elsewhere() {
     push(&Registry::open_for_sending(&reference(&server), &options).unwrap(), &image, b"x")
         .unwrap();
     let blob = image.clone();
-    // A store whose version has nothing to do with the digest, and that knows no conditions.
+    // A store whose version has nothing to do with the digest, and that supports no conditional requests.
     let store = Web::start(move |request| match request.header("if-match") {
         None => Reply::of(request, &blob, "\"other\""),
         Some(_) => Reply::status(412),

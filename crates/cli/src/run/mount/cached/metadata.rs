@@ -1,4 +1,4 @@
-//! Fetches the metadata of an image, for kernels that don't tell when they read it.
+//! Fetches the metadata of an image, for kernels that don't report its reads.
 
 use std::collections::HashSet;
 
