@@ -44,7 +44,7 @@ pub(crate) struct Names {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Corpora {
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// The folder in place of all corpora, if there is one.
     pub(crate) given: Option<PathBuf>,
     /// What was made for this run.

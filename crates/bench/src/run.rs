@@ -1,8 +1,9 @@
 //! Runs suites: all participants of a table in turn, round by round.
 
 use std::{
+    cmp::Reverse,
     collections::BTreeSet,
-    path::Path,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
 };
 
@@ -114,7 +115,8 @@ impl Run<'_> {
         let corpus = match self.corpora.find(&table.corpus) {
             Ok(corpus) => corpus,
             Err(error) => {
-                self.left_out.insert(error.to_string());
+                let why = self.without_paths(&in_short(&error));
+                self.left_out.insert(why);
                 return None;
             }
         };
@@ -205,8 +207,21 @@ impl Run<'_> {
 
     fn fails(&mut self, name: &str, entry: &Entry, error: &anyhow::Error) {
         (self.say)(&format!("{name}: {}: {error:#}", entry.label()));
-        let why = without_paths(&in_short(error), self.place);
+        let why = self.without_paths(&in_short(error));
         self.left_out.insert(format!("{name}: {} failed: {why}", entry.label()));
+    }
+
+    /// A text without the folders of this machine, which mean nothing elsewhere.
+    fn without_paths(&self, text: &str) -> String {
+        let images = self.place.images();
+        let given = self.corpora.given.as_deref();
+        let mut folders = vec![self.place.path(""), self.corpora.folder.clone()];
+        folders.extend(images.parent().into_iter().chain(given).map(Path::to_owned));
+        folders.retain(|folder| folder.as_os_str().len() > 1);
+        // One may be in another.
+        folders.sort_by_key(|folder| Reverse(folder.as_os_str().len()));
+        let replace = |text: String, folder: &PathBuf| text.replace(&*folder.to_string_lossy(), "");
+        folders.iter().fold(text.to_owned(), replace)
     }
 }
 
@@ -237,15 +252,5 @@ fn finished(table: &Table, corpus: Corpus, contestants: Vec<Contestant<'_>>) -> 
         shown: table.shown.into(),
         rows: rows.collect(),
         plot: table.plot,
-    }
-}
-
-/// A text without the folders of this machine, which mean nothing elsewhere.
-fn without_paths(text: &str, place: &Workplace) -> String {
-    let folder = place.path("");
-    let text = text.replace(&folder.to_string_lossy().into_owned(), "");
-    match place.images().parent().map(Path::to_string_lossy) {
-        Some(images) if images.len() > 1 => text.replace(&*images, ""),
-        _ => text,
     }
 }
