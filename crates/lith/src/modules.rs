@@ -95,9 +95,9 @@ pub mod observer {
 /// What of a tree is read first.
 pub mod profile {
     pub use lith_profile::{
-        Access, Earlier, Entry, FolderWatch, Hint, Hot, ImageWatch, Located, Locations, ParseError,
-        Priorities, ProblemKind, Profile, Recorder, Scatter, Weighted, merge, paths_of_list,
-        priorities,
+        Access, Earlier, Entry, FirstReads, FolderWatch, Hint, Hot, ImageWatch, Located, Locations,
+        ParseError, Priorities, ProblemKind, Profile, Recorder, Weighted, first_reads, merge,
+        paths_of_list, priorities,
     };
 }
 

@@ -5,8 +5,7 @@
 //! the next version of a tree, too. [`Hot`] applies profiles, and other [`Hint`]s, to a tree, which gives the order in
 //! which an image of it is stored; [`priorities`] reads the sort files of mksquashfs. A [`Recorder`] makes a profile of what is
 //! seen; [`ImageWatch`] and [`FolderWatch`] see what programs read of an image that the kernel mounts, and of a folder.
-//! [`Locations`] tells where an image stores what a profile names, and [`Scatter`] how far
-//! apart.
+//! [`Locations`] tells where an image stores what a profile names, and [`first_reads`] how far apart.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
@@ -18,12 +17,15 @@ mod list;
 mod locations;
 mod merge;
 mod profile;
+mod reads;
 mod recorder;
-mod scatter;
 mod sort;
 mod spans;
 mod text;
 mod watch;
+
+// What a profile comes to for an image.
+pub use lith_survey::FirstReads;
 
 pub use earlier::Earlier;
 pub use error::{ParseError, ProblemKind};
@@ -32,7 +34,7 @@ pub use list::paths_of_list;
 pub use locations::{Located, Locations};
 pub use merge::{Weighted, merge};
 pub use profile::{Access, Entry, Profile};
+pub use reads::first_reads;
 pub use recorder::Recorder;
-pub use scatter::Scatter;
 pub use sort::{Priorities, priorities};
 pub use watch::{FolderWatch, ImageWatch};

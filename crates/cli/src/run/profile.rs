@@ -1,13 +1,10 @@
 //! Merges profiles, and shows what one means for an image (`lith profile`).
 
-use std::{borrow::Cow, collections::HashSet, fs, io::Write, path::Path};
+use std::{borrow::Cow, fs, io::Write, path::Path};
 
 use anyhow::Context;
-use lith::profile::{Access, Locations, Profile, Scatter, Weighted, merge};
-use lith_report::{
-    FirstReads,
-    number::{Bytes, Count},
-};
+use lith::profile::{self, FirstReads, Locations, Profile, Weighted, merge};
+use lith_report::number::{Bytes, Count};
 use serde::Serialize;
 
 use super::subject::Subject;
@@ -87,48 +84,32 @@ fn show(request: &Show) -> anyhow::Result<Outcome> {
 
 fn record<'a>(image: &'a ImageArgs, profile: &Profile) -> anyhow::Result<Record<'a>> {
     let subject = Subject::open(image)?;
-    let locations = Locations::new(&subject.image).map_err(|error| subject.failed(error))?;
+    let found = reads_of(&subject, profile)?;
     let superblock = subject.image.superblock();
     let image_bytes = superblock.blocks.saturating_mul(superblock.block.size().into());
-    let found = Scatter::new(profile, &locations);
     Ok(Record {
         image: image.image.to_string_lossy(),
         image_bytes,
         used_bytes: found.used,
-        stored_bytes: found.stored,
-        requests: found.requests,
-        seeks: found.seeks,
-        seek_bytes: found.distance,
+        stored_bytes: found.stored(),
+        requests: found.requests(),
+        seeks: found.seeks(),
+        seek_bytes: found.distance(),
         ahead_requests: found.ahead_requests,
         ahead_bytes: found.ahead_bytes,
         missing: found.missing,
     })
 }
 
-/// What an image stores of what a profile names, in its order.
+/// What of an image is read first, by a profile in a file.
 pub(super) fn first_reads(subject: &Subject<'_>, profile: &Path) -> anyhow::Result<FirstReads> {
     let profile = read_profile(profile).map_err(anyhow::Error::msg)?;
+    reads_of(subject, &profile)
+}
+
+fn reads_of(subject: &Subject<'_>, profile: &Profile) -> anyhow::Result<FirstReads> {
     let locations = Locations::new(&subject.image).map_err(|error| subject.failed(error))?;
-    let found = Scatter::new(&profile, &locations);
-    let mut reads = FirstReads::default();
-    (reads.used, reads.stored, reads.requests) = (found.used, found.stored, found.requests);
-    (reads.seeks, reads.distance) = (found.seeks, found.distance);
-    (reads.ahead_requests, reads.ahead_bytes) = (found.ahead_requests, found.ahead_bytes);
-    reads.missing = found.missing;
-    let mut seen = HashSet::new();
-    for entry in profile.entries() {
-        if let Access::Read { start, end } = entry.access {
-            let stored = locations.stored(&entry.path, &(start..end));
-            // What several files share is read once.
-            for range in stored.into_iter().filter(|range| seen.insert(range.start)) {
-                match reads.ranges.last_mut() {
-                    Some(last) if last.end == range.start => last.end = range.end,
-                    _ => reads.ranges.push(range),
-                }
-            }
-        }
-    }
-    Ok(reads)
+    Ok(profile::first_reads(profile, &locations))
 }
 
 fn table(records: &[Record<'_>], output: &mut dyn Write) -> anyhow::Result<()> {

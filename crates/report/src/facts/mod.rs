@@ -6,10 +6,10 @@ mod class;
 mod comparison;
 mod contents;
 mod estimates;
-mod reads;
 mod summary;
 
 use lith_format::kernel::Capability;
+use lith_survey::FirstReads;
 use serde::{Serialize, Serializer};
 
 pub use self::{
@@ -17,7 +17,6 @@ pub use self::{
     comparison::{Changes, Compared, Comparison, FileChange, FileFate, FolderChange, TypeChange},
     contents::{Contents, Tally},
     estimates::{Estimate, Estimates},
-    reads::FirstReads,
     summary::{Algorithm, DeviceSlot, Features, Kernel, Requirement, Stretch, Summary},
 };
 use crate::names;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use lith_survey::FirstReads;
 use minijinja::{Value, context};
 use serde::Serialize;
 
@@ -9,10 +10,7 @@ use super::{
     strip::{CELLS, ROW, ROWS, boundary},
     text::{grouped, percent},
 };
-use crate::{
-    facts::FirstReads,
-    number::{Bytes, Share},
-};
+use crate::number::{Bytes, Share};
 
 /// Steps of the scale from the first read to the last.
 const STEPS: u64 = 10;
@@ -32,12 +30,12 @@ struct Run {
 
 /// What is read first of an image of so many bytes.
 pub(super) fn drawn(reads: &FirstReads, size: u64) -> Value {
-    let FirstReads { used, stored, requests, seeks, distance, .. } = *reads;
+    let stored = reads.stored();
     let figures = [
-        ("Read of files", Bytes(used).to_string()),
+        ("Read of files", Bytes(reads.used).to_string()),
         ("Stored of that", format!("{}, {} of the image", Bytes(stored), Share(stored, size))),
-        ("Contiguous reads", grouped(requests)),
-        ("Seeks", format!("{}, over {}", grouped(seeks), Bytes(distance))),
+        ("Contiguous reads", grouped(reads.requests())),
+        ("Seeks", format!("{}, over {}", grouped(reads.seeks()), Bytes(reads.distance()))),
         (
             "With read-ahead of 128 KiB",
             format!("{} in {} reads", Bytes(reads.ahead_bytes), grouped(reads.ahead_requests)),
