@@ -109,7 +109,7 @@ mod tests {
     use lith_device::{FileDevice, MemoryDevice};
     use lith_source::Source;
     use lith_transform::{DIGEST_NAME, record_digests};
-    use lith_tree::{InodeIndex, Kind, MemoryContents, Metadata, Name, Tree};
+    use lith_tree::{InodeIndex, MemoryContents, Metadata, Name, Tree};
 
     use super::*;
 
@@ -117,16 +117,8 @@ mod tests {
 
     fn source() -> Source {
         let (mut tree, mut contents) = (Tree::new(Metadata::default()), MemoryContents::default());
-        for (name, bytes) in
-            [("abc", b"abc".to_vec()), ("empty", Vec::new()), ("zeros", vec![0; 100_000])]
-        {
-            let place = (InodeIndex::ROOT, Name::new(name.as_bytes()).unwrap());
-            contents.add(&mut tree, place, Metadata::default(), bytes).unwrap();
-        }
-        let sparse = Name::new(b"sparse").unwrap();
-        let kind = Kind::Regular { size: 100_000 };
-        let sparse = tree.add(InodeIndex::ROOT, sparse, Metadata::default(), kind).unwrap();
-        contents.insert_sparse(sparse, 100_000, [(500, &[0; 5][..])]);
+        let place = (InodeIndex::ROOT, Name::new(b"abc").unwrap());
+        contents.add(&mut tree, place, Metadata::default(), b"abc".to_vec()).unwrap();
         Source { tree, contents: Box::new(contents), notes: Vec::new() }
     }
 

@@ -43,6 +43,18 @@ fn with_file(mut builder: Builder, file: Nid) -> Vec<u8> {
     builder.finish(root, 2)
 }
 
+/// An image with these files, named by their numbers.
+fn with_files(mut builder: Builder, files: &[Nid]) -> Vec<u8> {
+    let named: Vec<_> = (0..files.len()).map(|index| format!("{index:05}")).collect();
+    let entries = named.iter().zip(files);
+    let entries: Vec<_> =
+        entries.map(|(name, nid)| (name.as_bytes(), *nid, FileType::Regular)).collect();
+    let root = builder.reserve(32);
+    let content = names(root, root, &entries);
+    builder.directory(root, &content, 2);
+    builder.finish(root, files.len() as u64 + 1)
+}
+
 /// A full index table: its map header, padding and indexes.
 fn full_table(advise: u8, indexes: &[[u16; 4]]) -> Vec<u8> {
     let mut table = vec![0; 16];
@@ -173,16 +185,7 @@ fn overlapping_maps_are_read_within_a_budget() {
     for nid in &nids {
         builder.write(*nid, &file, &[]);
     }
-    let named: Vec<_> = (0..7000).map(|index| format!("{index:05}")).collect();
-    let entries: Vec<_> = named
-        .iter()
-        .zip(&nids)
-        .map(|(name, nid)| (name.as_bytes(), *nid, FileType::Regular))
-        .collect();
-    let root = builder.reserve(32);
-    let content = names(root, root, &entries);
-    builder.directory(root, &content, 2);
-    let report = check_soon(builder.finish(root, 7001));
+    let report = check_soon(with_files(builder, &nids));
     assert!(
         ids(&report).is_superset(&["work-limit", "inode-overlap"].into()),
         "{:?}",
@@ -218,16 +221,7 @@ fn overlapping_xattrs_are_read_within_a_budget() {
     for nid in &nids {
         builder.write(*nid, &file, &[]);
     }
-    let named: Vec<_> = (0..1000).map(|index| format!("{index:05}")).collect();
-    let entries: Vec<_> = named
-        .iter()
-        .zip(&nids)
-        .map(|(name, nid)| (name.as_bytes(), *nid, FileType::Regular))
-        .collect();
-    let root = builder.reserve(32);
-    let content = names(root, root, &entries);
-    builder.directory(root, &content, 2);
-    let report = check_soon(builder.finish(root, 1001));
+    let report = check_soon(with_files(builder, &nids));
     assert!(ids(&report).contains("work-limit"), "{:?}", ids(&report));
 }
 

@@ -79,6 +79,32 @@ fn build(
     builder.workers(NonZeroUsize::new(workers).unwrap()).build_to(path).unwrap();
 }
 
+/// Asserts that the image of a tree under a profile has the tree's content for our reader and the kernel, that a check
+/// finds nothing, and that its bytes don't depend on the number of workers.
+fn assert_built(
+    path: &Path,
+    made: &(Tree, MemoryContents),
+    options: &Options,
+    profile: &Profile,
+    what: &str,
+) {
+    build(path, made, options, Hint::Profile(profile.clone()), 3);
+    let bytes = fs::read(path).unwrap();
+    let expected = Filesystem::new(&made.0, &made.1);
+    compare::assert_same(expected, image::open_bytes(bytes.clone()).filesystem(), what);
+    let device = FileDevice::open(path).unwrap();
+    let report = check::check_devices(vec![Box::new(device)], &check::Options::default(), &());
+    let report = report.unwrap();
+    assert!(report.findings.is_empty(), "{what}: {:?}", report.findings);
+    if kernel::is_there() {
+        let mounted = kernel::mount(path).unwrap();
+        compare::assert_same(expected, mounted.tree().filesystem(), what);
+        mounted.assert_stats(&made.0);
+    }
+    build(path, made, options, Hint::Profile(profile.clone()), 1);
+    assert!(bytes == fs::read(path).unwrap(), "{what}");
+}
+
 #[test]
 fn any_profile_leaves_the_content_as_it_is() {
     let folder = place::folder();
@@ -89,25 +115,7 @@ fn any_profile_leaves_the_content_as_it_is() {
         image::add_digests(&mut made.0, &made.1, &options);
         let profile = random_profile(&made.0, &mut random);
         let what = format!("{name}\n{profile}");
-        build(&path, &made, &options, Hint::Profile(profile.clone()), 3);
-        let expected = Filesystem::new(&made.0, &made.1);
-        compare::assert_same(
-            expected,
-            image::open_bytes(fs::read(&path).unwrap()).filesystem(),
-            &what,
-        );
-        let device = FileDevice::open(&path).unwrap();
-        let report =
-            check::check_devices(vec![Box::new(device)], &check::Options::default(), &()).unwrap();
-        assert!(report.findings.is_empty(), "{what}: {:?}", report.findings);
-        if kernel::is_there() {
-            let mounted = kernel::mount(&path).unwrap();
-            compare::assert_same(expected, mounted.tree().filesystem(), &what);
-            mounted.assert_stats(&made.0);
-        }
-        let first = fs::read(&path).unwrap();
-        build(&path, &made, &options, Hint::Profile(profile), 1);
-        assert!(first == fs::read(&path).unwrap(), "{what}");
+        assert_built(&path, &made, &options, &profile, &what);
     }
 }
 
@@ -164,27 +172,8 @@ fn any_heat_leaves_the_content_as_it_is() {
             }
             let profile = random_profile(&made.0, &mut random);
             let what = format!("{name}, hot {:?}\n{profile}", options.compression.hot);
-            build(&path, &made, &options, Hint::Profile(profile.clone()), 3);
-            let expected = Filesystem::new(&made.0, &made.1);
-            compare::assert_same(
-                expected,
-                image::open_bytes(fs::read(&path).unwrap()).filesystem(),
-                &what,
-            );
-            let device = FileDevice::open(&path).unwrap();
-            let report =
-                check::check_devices(vec![Box::new(device)], &check::Options::default(), &());
-            let report = report.unwrap();
-            assert!(report.findings.is_empty(), "{what}: {:?}", report.findings);
-            if kernel::is_there() {
-                let mounted = kernel::mount(&path).unwrap();
-                compare::assert_same(expected, mounted.tree().filesystem(), &what);
-                mounted.assert_stats(&made.0);
-            }
+            assert_built(&path, &made, &options, &profile, &what);
             (built, mixed_images) = (built + 1, mixed_images + usize::from(mixes(&path)));
-            let first = fs::read(&path).unwrap();
-            build(&path, &made, &options, Hint::Profile(profile), 1);
-            assert!(first == fs::read(&path).unwrap(), "{what}");
         }
     }
     assert!(built > 10 && mixed_images > 3, "{mixed_images} of {built} mix algorithms");
