@@ -6,7 +6,8 @@ use lith_builder::{Known, KnownDevice};
 use lith_format::{
     addr::BlockBits,
     bases::encode_note,
-    compression::{Configs, Lz4Config},
+    compression::{Algorithm, Configs, Lz4Config},
+    kernel::Capability,
 };
 use lith_tree::ExtraDevice;
 
@@ -81,6 +82,14 @@ impl Bases {
             known.extents.extend(found.extents);
         }
         Ok(known)
+    }
+
+    /// What a kernel that mounts an image which refers to them must support.
+    pub fn needs(&self) -> impl Iterator<Item = Capability> {
+        let devices = (!self.images().is_empty()).then_some(Capability::Devices);
+        devices
+            .into_iter()
+            .chain(self.configs().algorithms().iter_known().map(Algorithm::capability))
     }
 
     /// What the decoders of all images must hold.

@@ -2,10 +2,7 @@
 
 use std::fs::File;
 
-use lith_format::{
-    compression::{Algorithm, Configs},
-    kernel::Capability,
-};
+use lith_format::kernel::Capability;
 use lith_tree::ExtraDevice;
 
 use crate::{BuildError, DataImport, Input, KnownDevice, Options};
@@ -34,16 +31,9 @@ pub(super) fn extra_devices(
     if !devices.is_empty() {
         options.require(Capability::Devices)?;
     }
-    let mut algorithms = algorithms_of(&input.known.configs);
+    let mut algorithms = input.known.configs.algorithms().iter_known();
     algorithms.try_for_each(|algorithm| options.require(algorithm.capability()))?;
     Ok(devices)
-}
-
-/// The algorithms of known pclusters.
-fn algorithms_of(configs: &Configs) -> impl Iterator<Item = Algorithm> + use<> {
-    let Configs { lz4, lzma, deflate, zstd } = configs;
-    let has = [lz4.is_some(), lzma.is_some(), deflate.is_some(), zstd.is_some()];
-    Algorithm::ALL.into_iter().zip(has).filter(|(_, has)| *has).map(|(algorithm, _)| algorithm)
 }
 
 fn refused(found: &str) -> BuildError {

@@ -22,6 +22,7 @@ pub(crate) mod extract;
 pub(crate) mod flatten;
 pub(crate) mod hints;
 pub(crate) mod info;
+pub(crate) mod layout;
 pub(crate) mod location;
 pub(crate) mod ls;
 pub(crate) mod man;

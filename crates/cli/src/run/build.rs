@@ -11,6 +11,7 @@ use std::{
 use lith::{
     Builder, Built, Error,
     builder::Report,
+    format::kernel::Capability,
     observer::{Observer, Phase, Progress},
     source::SourceError,
     tree::DisplayPath,
@@ -37,19 +38,20 @@ pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outco
     let started = Instant::now();
     // What a build reads it reads once.
     let builder = request.builder().read(remote::change(&Keep::Nowhere)?);
-    let Build { image, kernel_notes, json, max_depth, flat, .. } = request;
+    let Build { image, kernel, json, max_depth, flat, .. } = request;
     let (streams, is_shown) = (image == Path::new("-"), !messages.quiet);
     // Opened first: once the image is in place, only writing this may fail.
     let mut output: Box<dyn Write> =
         if streams { Box::new(io::stderr()) } else { Box::new(output::stdout()?) };
-    let Built { report, notes, unmatched, missing, hash_tree, bases, base_paths, .. } =
+    let Built { report, notes, unmatched, missing, hash_tree, bases, base_paths, lacking, .. } =
         if streams { stream(builder, is_shown)? } else { make(|| Ok(builder), &image, is_shown)? };
     let seconds = started.elapsed().as_secs_f64();
     let notes = notes.iter().map(|note| NoteLine(note).to_string());
     let unmatched = unmatched.iter().map(|pattern| harmless(&pattern.to_string()).into_owned());
     let notes =
-        kernel_notes.into_iter().chain(notes).chain(unmatched).chain(missing_note(&missing));
+        kernel.notes.into_iter().chain(notes).chain(unmatched).chain(missing_note(&missing));
     let notes = notes.chain(depth_note(bases).filter(|_| max_depth.is_none()));
+    let notes = notes.chain(kernel_note(&lacking));
     let notes = notes.chain(flat.then(|| flat_note(&image, &base_paths)));
     if json {
         let ratio = ratio(report.image_bytes, report.content_bytes);
@@ -79,6 +81,13 @@ fn depth_note(bases: usize) -> Option<String> {
         "refers to {bases} images: time for a new base, a whole image or one that `lith flatten` makes (--max-depth)"
     );
     (bases > MANY_BASES).then_some(many)
+}
+
+/// That bases need a newer kernel than the default.
+fn kernel_note(lacking: &[Capability]) -> Option<String> {
+    let kernel = lacking.iter().map(|need| need.since()).max()?;
+    let what: Vec<_> = lacking.iter().map(ToString::to_string).collect();
+    Some(format!("mounts on Linux {kernel} and later, as its bases do: {}", what.join(", ")))
 }
 
 /// What becomes an image that can be mounted.

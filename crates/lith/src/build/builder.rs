@@ -12,7 +12,7 @@ use std::{
 use lith_bases::{Identity, Search};
 use lith_builder::{Compression, Context, Files, Options, Preset, Rule};
 use lith_codec::Compressor;
-use lith_format::kernel::KernelVersion;
+use lith_format::kernel::{Capability, KernelVersion};
 use lith_observer::{Observer, Phase};
 use lith_profile::{Hint, Hot};
 use lith_source::{Excludes, Note, OnError, Source};
@@ -21,7 +21,7 @@ use lith_tree::Tree;
 
 use super::{
     input::{Change, From, Input},
-    make::{BasesAt, Job, Made, Role, make},
+    make::{BasesAt, Job, Made, NewerBases, Role, make},
     protection::{HashTree, Protection},
     replaceable::is_replaceable,
     staged::{Staged, temporary_directory},
@@ -47,6 +47,8 @@ pub struct Built {
     pub bases: usize,
     /// These files, in the order in which the image has them as devices, or in which they follow it.
     pub base_paths: Vec<PathBuf>,
+    /// What these need and the kernel lacked for which the image was to be, if that was [raised](Builder::raise_kernel).
+    pub lacking: Vec<Capability>,
 }
 
 /// One build of an image: by default the same as the command `lith build` makes.
@@ -126,6 +128,7 @@ impl<'a> Builder<'a> {
             most_bases: usize::MAX,
             bases_at: BasesAt::Devices,
             role: Role::Searched,
+            newer_bases: NewerBases::Refuse,
             hints: Arc::default(),
             blob: None,
             protection: None,
@@ -261,6 +264,12 @@ impl<'a> Builder<'a> {
     /// Fails if the image would refer to more files than that, bases of bases included.
     pub const fn max_bases(mut self, most: usize) -> Self {
         self.job.most_bases = most;
+        self
+    }
+
+    /// Whether the oldest kernel becomes that which bases need, if it is older; otherwise they are refused then.
+    pub const fn raise_kernel(mut self, raises: bool) -> Self {
+        self.job.newer_bases = if raises { NewerBases::RaiseKernel } else { NewerBases::Refuse };
         self
     }
 
@@ -419,10 +428,10 @@ impl<'a> Builder<'a> {
         let missing = Hot::new(&job.hints, &source.tree).missing;
         let mut notes = std::mem::take(&mut source.notes);
         let made = make(&mut source, (path, create), &options, &job)?;
-        let Made { report, tree: hash_tree, left_out, bases: base_paths } = made;
+        let Made { report, tree: hash_tree, left_out, bases: base_paths, lacking } = made;
         let bases = base_paths.len();
         notes.extend(left_out);
-        Ok(Built { report, notes, unmatched, hash_tree, missing, bases, base_paths })
+        Ok(Built { report, notes, unmatched, hash_tree, missing, bases, base_paths, lacking })
     }
 }
 

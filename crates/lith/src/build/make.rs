@@ -12,7 +12,7 @@ use std::{
 
 use lith_bases::{Bases, Identity, Reuse, Search};
 use lith_builder::{BuildError, Context, DataImport, Input, Known, Options, Output, Report};
-use lith_format::addr::BlockBits;
+use lith_format::{addr::BlockBits, kernel::Capability};
 use lith_observer::Observer;
 use lith_profile::{Hint, Hot};
 use lith_source::{Note, OnError, Source};
@@ -46,6 +46,8 @@ pub(crate) struct Job<'a> {
     pub(crate) role: Role,
     /// Where they are.
     pub(crate) bases_at: BasesAt,
+    /// What happens if bases need a newer kernel than the options have.
+    pub(crate) newer_bases: NewerBases,
     /// What is read first.
     pub(crate) hints: Arc<[Hint]>,
     /// The folder of objects that hold the content of files.
@@ -90,6 +92,15 @@ impl Job<'_> {
     }
 }
 
+/// What happens if bases need a newer kernel than that of the options.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NewerBases {
+    /// The build fails.
+    Refuse,
+    /// Theirs becomes that of the options.
+    RaiseKernel,
+}
+
 /// Where bases are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BasesAt {
@@ -129,6 +140,9 @@ pub(crate) fn make(
     let bases = Bases::open(&job.bases, &job.search, identity)?;
     bases.check_count(job.most_bases)?;
     refuse_base(path, &bases)?;
+    let lacking = lacking(&bases, options, job);
+    let kernel = lacking.iter().map(|need| need.since()).fold(options.kernel, Ord::max);
+    let options = &options.clone().with(|options| options.kernel = kernel);
     let (known, start) = if job.is_flat() {
         let (known, start) = known_behind(&bases, (source, path), options, job)?;
         (known, Some(start))
@@ -163,7 +177,7 @@ pub(crate) fn make(
     making.protected.map_or(Ok(()), Protected::commit)?;
     commit(making.staged, path)?;
     let bases = bases.paths().map(Path::to_owned).collect();
-    Ok(Made { left_out, bases, ..made })
+    Ok(Made { left_out, bases, lacking, ..made })
 }
 
 /// What became of a source.
@@ -175,6 +189,18 @@ pub(crate) struct Made {
     pub(crate) left_out: Vec<Note>,
     /// The files that it refers to.
     pub(crate) bases: Vec<PathBuf>,
+    /// What these need and the kernel of the options lacked.
+    pub(crate) lacking: Vec<Capability>,
+}
+
+/// What bases need and the kernel of the options lacks, if a newer one may be chosen.
+fn lacking(bases: &Bases, options: &Options, job: &Job<'_>) -> Vec<Capability> {
+    if job.newer_bases == NewerBases::Refuse {
+        return Vec::new();
+    }
+    let has_devices = job.bases_at == BasesAt::Devices && job.role != Role::Copied;
+    let needs = bases.needs().filter(|need| has_devices || *need != Capability::Devices);
+    needs.filter(|need| !options.kernel.supports(&[*need])).collect()
 }
 
 /// Gives files the digests of their content, if the image is to have them.
@@ -290,7 +316,8 @@ impl Making<'_> {
                 };
                 verify(verification)?;
             }
-            Ok(Made { report: built.report, tree, left_out: Vec::new(), bases: Vec::new() })
+            let (left_out, bases, lacking) = (Vec::new(), Vec::new(), Vec::new());
+            Ok(Made { report: built.report, tree, left_out, bases, lacking })
         })
     }
 }

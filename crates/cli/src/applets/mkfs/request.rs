@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     args::{
-        self, attributes::owners, attributes::wrapped, build::xattr_prefixes, extended,
+        self, attributes::owners, attributes::wrapped, extended, layout::xattr_prefixes,
         value::block_bits,
     },
     output::error::Place,

@@ -5,6 +5,7 @@ mod applet_inspect;
 mod applet_mkfs;
 mod applet_mount;
 mod attributes;
+mod bases;
 mod bench;
 mod build;
 mod composefs;
