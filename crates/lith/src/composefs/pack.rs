@@ -9,7 +9,7 @@ use std::{
 };
 
 use lith_builder::BuildError;
-use lith_device::{DeviceError, ReadAt};
+use lith_device::{DeviceError, FileDevice, ReadAt};
 use lith_parallel::try_map;
 use lith_source::Source;
 use lith_tree::{
@@ -96,18 +96,25 @@ fn store(
     let digest = digest?;
     let path = objects.join(name(digest));
     if !path.exists() {
-        write(&*content, (size, buffer), (objects, &path))?;
+        let written = write(&*content, (size, buffer), (objects, &path))?;
+        content.check_unchanged().map_err(of_content)?;
+        if object_digest(&written, &path)? != digest {
+            let (path, what) = (fs.tree.path(inode), "its content".into());
+            let path = String::from_utf8_lossy(&path).into_owned().into();
+            return Err(of_content(ContentError::Changed { path, what }));
+        }
+        place(written, &path)?;
     }
     content.check_unchanged().map_err(of_content)?;
     Ok(Stored::Object(digest))
 }
 
-/// Writes an object, which has its name only when it is complete.
+/// Writes an object to a file that has not its name yet.
 fn write(
     content: &dyn Content,
     (size, buffer): (u64, &mut [u8]),
     (objects, path): (&Path, &Path),
-) -> Result<(), Error> {
+) -> Result<NamedTempFile, Error> {
     let file = NamedTempFile::with_prefix_in(".lith-", objects).map_err(failed(path, "create"))?;
     let mut pieces = Pieces::new(content, 0..size, buffer);
     while let Some(piece) = pieces.advance().map_err(of_content)? {
@@ -115,13 +122,21 @@ fn write(
             file.as_file().write_all_at(bytes, position).map_err(failed(path, "write"))?;
         }
     }
-    let folder = path.parent().unwrap_or(objects);
-    let placed = file
-        .as_file()
-        .set_len(size)
-        .and_then(|()| readable(file.as_file()))
+    file.as_file().set_len(size).map_err(failed(path, "write"))?;
+    Ok(file)
+}
+
+/// The digest of what was written.
+fn object_digest(file: &NamedTempFile, path: &Path) -> Result<[u8; 32], Error> {
+    let device = file.as_file().try_clone().and_then(FileDevice::new);
+    Ok(fsverity_digest(&device.map_err(failed(path, "read back"))?, NonZeroUsize::MIN)?)
+}
+
+/// Gives an object its name. All images rely on its content from then on.
+fn place(file: NamedTempFile, path: &Path) -> Result<(), Error> {
+    let placed = readable(file.as_file())
         .and_then(|()| file.as_file().sync_data())
-        .and_then(|()| fs::create_dir_all(folder))
+        .and_then(|()| path.parent().map_or(Ok(()), fs::create_dir_all))
         .and_then(|()| file.persist(path).map(drop).map_err(|error| error.error));
     placed.map_err(failed(path, "put into place"))
 }
@@ -157,5 +172,57 @@ impl ReadAt for ContentDevice<'_> {
 
     fn size(&self) -> u64 {
         self.size
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use lith_tree::{Contents, DataRange, Metadata, Name, Tree};
+
+    use super::*;
+
+    const SIZE: u64 = 1000;
+
+    /// A file whose bytes are others each time that they are read, as if it was written meanwhile.
+    #[derive(Default)]
+    struct Restless(AtomicUsize);
+
+    impl Contents for Restless {
+        fn open(&self, _: &Tree, _: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
+            Ok(Box::new(self))
+        }
+    }
+
+    impl Content for &Restless {
+        fn read_at(&self, buf: &mut [u8], _position: u64) -> Result<(), ContentError> {
+            buf.fill(u8::try_from(self.0.fetch_add(1, Ordering::Relaxed)).unwrap());
+            Ok(())
+        }
+
+        fn range_at(&self, _position: u64) -> Result<DataRange, ContentError> {
+            Ok(DataRange::Data { end: SIZE })
+        }
+
+        fn check_unchanged(&self) -> Result<(), ContentError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn no_object_gets_the_name_of_another_content() {
+        let objects = tempfile::tempdir().unwrap();
+        let mut tree = Tree::new(Metadata::default());
+        let (name, kind) = (Name::new(b"file").unwrap(), Kind::Regular { size: SIZE });
+        tree.add(InodeIndex::ROOT, name, Metadata::default(), kind).unwrap();
+        let contents = Box::new(Restless::default());
+        let source = Source { tree, contents, notes: Vec::new() };
+        let error = pack(source, objects.path(), NonZeroUsize::MIN).err().unwrap();
+        assert!(
+            matches!(&error, Error::Build(BuildError::Content(ContentError::Changed { .. }))),
+            "{error}"
+        );
+        assert_eq!(fs::read_dir(objects.path()).unwrap().count(), 0);
     }
 }
