@@ -12,6 +12,7 @@
 
 mod earlier;
 mod error;
+#[cfg(target_os = "linux")]
 mod fanotify;
 mod hot;
 mod list;
@@ -23,6 +24,7 @@ mod scatter;
 mod sort;
 mod spans;
 mod text;
+#[cfg(target_os = "linux")]
 mod watch;
 
 pub use earlier::Earlier;
@@ -35,4 +37,5 @@ pub use profile::{Access, Entry, Profile};
 pub use recorder::Recorder;
 pub use scatter::Scatter;
 pub use sort::{Priorities, priorities};
+#[cfg(target_os = "linux")]
 pub use watch::{FolderWatch, ImageWatch};

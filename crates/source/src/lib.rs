@@ -9,8 +9,13 @@
 mod archive;
 mod cpio;
 mod detect;
+#[cfg(target_os = "linux")]
 mod directory;
+#[cfg(any(not(target_os = "linux"), test))]
+#[cfg_attr(target_os = "linux", allow(dead_code, reason = "only parts of it are tested on Linux"))]
+mod elsewhere;
 mod error;
+mod file;
 mod image;
 mod layer;
 mod limits;
@@ -21,6 +26,7 @@ mod note;
 mod oci;
 mod open;
 mod options;
+mod outputs;
 mod prune;
 #[cfg(feature = "remote")]
 mod remote;
@@ -33,6 +39,9 @@ mod zip;
 use std::fmt;
 
 use lith_tree::{Contents, Filesystem, Tree};
+
+#[cfg(not(target_os = "linux"))]
+use elsewhere as directory;
 
 pub use archive::{archive, archive_stream};
 pub use cpio::{CpioDamage, CpioError};
