@@ -16,6 +16,7 @@ mod error;
 mod fanotify;
 mod hot;
 mod list;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing is watched there"))]
 mod locations;
 mod merge;
 mod profile;

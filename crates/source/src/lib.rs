@@ -18,10 +18,18 @@ mod error;
 mod file;
 mod image;
 mod layer;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "directories are read by one thread")
+)]
 mod limits;
 mod manifest;
 mod merge;
 mod namespace;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "directories are read by one thread")
+)]
 mod note;
 mod oci;
 mod open;

@@ -130,7 +130,7 @@ pub(crate) enum Verb {
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum OnLinux {
-    Mount(mount::Mount),
+    Mount(Box<mount::Mount>),
     Umount(umount::Umount),
     Record(record::Record),
 }
