@@ -4,7 +4,6 @@ use std::{
     collections::HashSet,
     fs::File,
     io,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -149,12 +148,10 @@ impl Bases {
 
     /// The number of a file, which is added unless it is there already.
     fn file(&mut self, base: Base, path: &Path, device: &Arc<FileDevice>) -> usize {
-        let id = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
-        let own = id(path);
         let has_digest = base.has_digest();
         let same = |file: &BaseFile| {
             let is_known = has_digest && file.base.digest == base.digest;
-            let is_same_file = own.is_some() && id(&file.path) == own;
+            let is_same_file = lith_system::is_same_file(&file.path, path);
             file.base.bytes == base.bytes && (is_known || is_same_file)
         };
         self.files.iter().position(same).unwrap_or_else(|| {

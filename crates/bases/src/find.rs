@@ -2,10 +2,6 @@
 
 use std::{
     fs::{File, Metadata},
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{FileTypeExt, MetadataExt},
-    },
     path::{Path, PathBuf},
 };
 
@@ -16,6 +12,7 @@ use lith_format::{
     features::Incompat,
     superblock::{EXT_SLOT_SIZE, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE, Superblock},
 };
+use lith_system::{is_block_device, is_same_file};
 
 use crate::{BaseError, identity::check_head};
 
@@ -161,7 +158,7 @@ fn read_up_to(
 /// Opens a file, and tells whether it is a block device.
 fn open(path: &Path) -> Result<(FileDevice, bool), BaseError> {
     let opened = File::open(path).and_then(|file| {
-        let is_block_device = file.metadata()?.file_type().is_block_device();
+        let is_block_device = is_block_device(file.metadata()?.file_type());
         Ok((FileDevice::new(file)?, is_block_device))
     });
     opened.map_err(|source| BaseError::Open { path: path.to_owned(), source })
@@ -169,7 +166,7 @@ fn open(path: &Path) -> Result<(FileDevice, bool), BaseError> {
 
 /// Whether a path leads to a file that can be read at any position. To open another, a pipe for one, may never end.
 fn can_be_read_at(path: &Path) -> bool {
-    let is_sought = |found: Metadata| found.is_file() || found.file_type().is_block_device();
+    let is_sought = |found: Metadata| found.is_file() || is_block_device(found.file_type());
     path.metadata().is_ok_and(is_sought)
 }
 
@@ -218,7 +215,7 @@ impl Finder<'_> {
     /// Finds a base by its name, or under another one: two bases can have the same. Of files that are not it the first one
     /// of its name tells why.
     fn look_for(&self, base: &Base) -> Result<Found, BaseError> {
-        let name = Path::new(std::ffi::OsStr::from_bytes(&base.name));
+        let name = lith_system::path(&base.name);
         let own = self.image.canonicalize().ok();
         let own = own.as_deref().unwrap_or(self.image).parent().map(Path::to_owned);
         let folders: Vec<_> = self.search.directories.iter().cloned().chain(own).collect();
@@ -258,8 +255,7 @@ impl Finder<'_> {
     /// Opens the file of a base.
     fn check(&self, path: &Path, base: &Base) -> Result<Found, BaseError> {
         let (device, is_block_device) = open(path)?;
-        let id = |path: &Path| path.metadata().ok().map(|found| (found.dev(), found.ino()));
-        if id(path) == id(self.image) {
+        if is_same_file(path, self.image) {
             return Err(BaseError::Cycle { path: path.to_owned() });
         }
         check_head((&device, is_block_device), base, path)?;

@@ -1,9 +1,7 @@
 //! Defines [`BuildError`], why an image can't be built.
 
 use std::{
-    ffi::OsStr,
     io,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -147,7 +145,7 @@ impl BuildError {
             | Self::NotCompact { path }
             | Self::FileTooLarge { path, .. }
             | Self::Codec { path, .. }
-            | Self::Encode { path, .. } => Some(Path::new(OsStr::from_bytes(path))),
+            | Self::Encode { path, .. } => Some(lith_system::path(path)),
             Self::Output { .. }
             | Self::Kernel { .. }
             | Self::Option { .. }

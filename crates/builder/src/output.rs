@@ -1,7 +1,8 @@
 //! Defines [`Output`]: where in a file an image is written.
 
-use std::{fs::File, io, os::unix::fs::FileExt};
+use std::{fs::File, io};
 
+use lith_system::FileAt;
 use lith_tree::Content;
 
 /// A file, or a device, that holds an image from some byte on.

@@ -3,10 +3,10 @@
 use std::{
     fs::File,
     io,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 
+use lith_system::FileAt;
 use lith_tree::{Content, ContentError, DataRange};
 
 use crate::BuildError;
@@ -62,10 +62,9 @@ impl Content for Temporary {
 }
 
 fn unnamed_file(directory: &Path) -> io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-    match rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR) {
-        Ok(fd) => Ok(fd.into()),
-        Err(_not_on_this_filesystem) => tempfile::tempfile_in(directory),
+    match lith_system::unnamed_file(directory, 0o600) {
+        Ok(Some(file)) => Ok(file),
+        // If the directory can't be used, this has the reason, too.
+        Ok(None) | Err(_) => tempfile::tempfile_in(directory),
     }
 }

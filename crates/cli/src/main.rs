@@ -1,16 +1,21 @@
 //! How does the `lith` program turn its arguments into an exit code? Dispatches to applets and verbs.
 #![deny(unsafe_code)]
+#![cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, unused_imports, reason = "the command line is the same on all systems")
+)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 // These macros panic where standard output or error can't be written; see `output`.
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
+#[cfg_attr(not(target_os = "linux"), path = "no_applets.rs")]
 mod applets;
 mod args;
 mod exit;
 mod output;
 mod run;
 
-use std::{env, ffi::OsString, process::ExitCode, time::Instant};
+use std::{env, ffi::OsString, panic, process::ExitCode, time::Instant};
 
 use args::{MessageArgs, Verb};
 use exit::{Convention, Outcome};
@@ -18,6 +23,9 @@ use output::{color, error, usage};
 
 fn main() -> ExitCode {
     let started = Instant::now();
+    if cfg!(panic = "abort") {
+        remove_files_on_panic();
+    }
     let line: Vec<OsString> = env::args_os().collect();
     // Called as `mkfs.erofs …` or as `lith mkfs.erofs …`.
     for (index, argument) in line.iter().enumerate().take(2) {
@@ -48,6 +56,15 @@ fn main() -> ExitCode {
     convention.code(&error::conclude("lith", result))
 }
 
+/// From now on, a panic removes the program's temporary files, where nothing is dropped after one.
+fn remove_files_on_panic() {
+    let tell = panic::take_hook();
+    panic::set_hook(Box::new(move |info| {
+        tell(info);
+        lith::remove_hidden();
+    }));
+}
+
 fn run(verb: Verb, messages: MessageArgs) -> anyhow::Result<Outcome> {
     match verb {
         Verb::Build(request) => run::build::run(*request, messages),
@@ -60,12 +77,7 @@ fn run(verb: Verb, messages: MessageArgs) -> anyhow::Result<Outcome> {
         Verb::Delta(request) => run::delta::make(&request, messages),
         Verb::Apply(request) => run::delta::apply(&request, messages),
         Verb::Tar(request) => run::tar::run(&request, messages),
-        Verb::Mount(mut request) => {
-            (request.quiet, request.verbose) = (messages.quiet, messages.verbose);
-            run::mount::run(&request)
-        }
-        Verb::Umount(request) => run::umount::run(&request),
-        Verb::Record(request) => run::record::run(&request, messages),
+        Verb::OnLinux(verb) => run::linux::run(verb, messages),
         Verb::Profile(request) => run::profile::run(&request.verb),
         Verb::Check(request) => run::check::run(&request, messages),
         Verb::Info(request) => run::info::run(&request),

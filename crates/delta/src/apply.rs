@@ -1,10 +1,11 @@
 //! Makes the new image of the old one and a delta.
 
-use std::{fs::File, io::Read, num::NonZeroUsize, os::unix::fs::FileExt};
+use std::{fs::File, io::Read, num::NonZeroUsize};
 
 use lith_device::{DeviceError, ReadAt};
 use lith_observer::{Observer, Phase};
 use lith_parallel::try_map;
+use lith_system::FileAt;
 use sha2::{Digest, Sha256};
 
 use crate::{

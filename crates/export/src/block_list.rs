@@ -2,9 +2,7 @@
 
 use std::{
     collections::HashSet,
-    ffi::OsStr,
     io::{self, Write},
-    os::unix::ffi::OsStrExt,
     path::Path,
 };
 
@@ -47,9 +45,7 @@ impl ListError {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
-            Self::Read { path, .. } | Self::Scattered { path } => {
-                Some(Path::new(OsStr::from_bytes(path)))
-            }
+            Self::Read { path, .. } | Self::Scattered { path } => Some(lith_system::path(path)),
             Self::Source(error) => Some(error.path()),
             Self::Write(_) => None,
         }

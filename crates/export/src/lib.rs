@@ -12,7 +12,7 @@ mod observer;
 mod report;
 mod selection;
 mod tar;
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod testing;
 mod vmdk;
 

@@ -55,6 +55,8 @@ pub enum What {
     Device,
     /// The socket itself, which has no form in a tar.
     Socket,
+    /// The file itself: this system has no such names, or no such links.
+    File,
 }
 
 impl fmt::Display for What {
@@ -67,6 +69,7 @@ impl fmt::Display for What {
             Self::Xattr(name) => write!(f, "xattr {}", DisplayPath(name)),
             Self::Device => f.write_str("device"),
             Self::Socket => f.write_str("socket"),
+            Self::File => f.write_str("file"),
         }
     }
 }

@@ -1,9 +1,7 @@
 //! Writes a VMDK descriptor, by which virtual machines see an image and its devices as one disk.
 
 use std::{
-    ffi::OsStr,
     io::{self, Write},
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -37,7 +35,7 @@ pub fn vmdk_descriptor(
     let mut total = sectors(superblock.blocks);
     write_extents(out, path, total)?;
     for (number, slot) in image.device_map().slots.iter().enumerate() {
-        let tag = Path::new(OsStr::from_bytes(slot.tag()));
+        let tag = lith_system::path(slot.tag());
         let path = devices.get(number).map_or(tag, PathBuf::as_path);
         write_extents(out, path, sectors(slot.blocks))?;
         total = total.saturating_add(sectors(slot.blocks));
@@ -56,7 +54,7 @@ fn write_extents(out: &mut dyn Write, path: &Path, sectors: u64) -> io::Result<(
     while start < sectors {
         let count = MOST_SECTORS.min(sectors - start);
         write!(out, "RW {count} FLAT \"")?;
-        out.write_all(path.as_os_str().as_bytes())?;
+        out.write_all(path.as_os_str().as_encoded_bytes())?;
         writeln!(out, "\" {start}")?;
         start += count;
     }

@@ -79,7 +79,7 @@ impl Image {
     ///
     /// # Errors
     /// [`Error::Mount`] has the cause.
-    #[cfg(feature = "fuse")]
+    #[cfg(all(feature = "fuse", target_os = "linux"))]
     pub fn mount(
         &self,
         directory: impl AsRef<Path>,

@@ -100,7 +100,7 @@
 //! By FUSE, also without root; to mount it with the kernel's own EROFS takes no library.
 //!
 //! ```no_run
-//! # #[cfg(feature = "fuse")] {
+//! # #[cfg(all(feature = "fuse", target_os = "linux"))] {
 //! let image = lith::Image::open_path("rootfs.erofs")?;
 //! let mounted = image.mount("/mnt", &lith::mount::Options::default())?;
 //! // Ends `serve` from another thread.
@@ -145,7 +145,7 @@
 //! | [`verity`] | hash trees, signatures, and reading only what they cover |
 //! | [`check`] | defects of an image |
 //! | [`export`] | trees become directories and tars |
-//! | `mount` | serving by FUSE (feature `fuse`, on by default) |
+//! | `mount` | serving by FUSE, on Linux (feature `fuse`, on by default) |
 //! | `report` | where the bytes of an image go (feature `report`, on by default) |
 //! | [`observer`] | progress and cancelling |
 //! | [`codec`], [`format`](mod@format) | algorithms, and the terms of the format |

@@ -1,6 +1,6 @@
 //! Defines [`Mismatch`], how a finished image differs from its source.
 
-use std::{ffi::OsStr, io, os::unix::ffi::OsStrExt, path::Path};
+use std::{io, path::Path};
 
 use lith_tree::{ContentError, DisplayPath};
 
@@ -40,7 +40,7 @@ impl Mismatch {
             Self::Device(_) => None,
             Self::Source(error) => Some(error.path()),
             Self::Unreadable { path, .. } | Self::Differs { path, .. } => {
-                Some(Path::new(OsStr::from_bytes(path)))
+                Some(lith_system::path(path))
             }
         }
     }

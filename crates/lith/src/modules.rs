@@ -95,10 +95,11 @@ pub mod observer {
 /// What of a tree is read first.
 pub mod profile {
     pub use lith_profile::{
-        Access, Earlier, Entry, FirstReads, FolderWatch, Hint, Hot, ImageWatch, Located, Locations,
-        ParseError, Priorities, ProblemKind, Profile, Recorder, Weighted, first_reads, merge,
-        paths_of_list, priorities,
+        Access, Earlier, Entry, FirstReads, Hint, Hot, Located, Locations, ParseError, Priorities,
+        ProblemKind, Profile, Recorder, Weighted, first_reads, merge, paths_of_list, priorities,
     };
+    #[cfg(target_os = "linux")]
+    pub use lith_profile::{FolderWatch, ImageWatch};
 }
 
 /// Reading images: inodes, directories, extended attributes, content.
@@ -154,8 +155,8 @@ pub mod verity {
     };
 }
 
-/// Serving images by FUSE. Feature `fuse`, which is on by default.
-#[cfg(feature = "fuse")]
+/// Serving images by FUSE, on Linux. Feature `fuse`, which is on by default.
+#[cfg(all(feature = "fuse", target_os = "linux"))]
 pub mod mount {
     pub use lith_fuse::{
         Agent, Connection, Enforced, ImageFile, Mounted, Options, Sandbox, Unmounter, is_dead,

@@ -11,9 +11,11 @@
 
 mod earlier;
 mod error;
+#[cfg(target_os = "linux")]
 mod fanotify;
 mod hot;
 mod list;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing is watched there"))]
 mod locations;
 mod merge;
 mod profile;
@@ -22,6 +24,7 @@ mod recorder;
 mod sort;
 mod spans;
 mod text;
+#[cfg(target_os = "linux")]
 mod watch;
 
 // What a profile comes to for an image.
@@ -37,4 +40,5 @@ pub use profile::{Access, Entry, Profile};
 pub use reads::first_reads;
 pub use recorder::Recorder;
 pub use sort::{Priorities, priorities};
+#[cfg(target_os = "linux")]
 pub use watch::{FolderWatch, ImageWatch};

@@ -8,9 +8,7 @@
 
 use std::{
     collections::HashMap,
-    ffi::OsStr,
     io::{self, BufRead},
-    os::unix::ffi::OsStrExt,
 };
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -152,7 +150,7 @@ impl Priorities {
     fn of_path(&self, path: &[u8]) -> Option<i16> {
         let globs = self
             .globs
-            .matches(OsStr::from_bytes(path))
+            .matches(lith_system::path(path))
             .into_iter()
             .filter_map(|at| self.of_globs.get(at));
         let all = globs.chain(self.paths.get(path));

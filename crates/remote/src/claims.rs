@@ -1,11 +1,8 @@
 //! Defines [`Claims`]: which units a process fetches, so that no other one fetches them too.
 
-use std::{fs::File, ops::Range, os::fd::AsFd};
+use std::{fs::File, ops::Range};
 
-use nix::{
-    fcntl::{FcntlArg, fcntl},
-    libc,
-};
+use crate::locks;
 
 /// Where the locks of units are in the file of records, as far as locks have places: one byte for each. No file is that long.
 const FETCHED: u64 = 1 << 48;
@@ -28,10 +25,10 @@ impl<'a> Claims<'a> {
     pub(crate) fn claim(self, units: &Range<u64>) -> Option<Claim<'a>> {
         let mut units = units.clone();
         while units.start < units.end {
-            if self.lock(libc::F_WRLCK, FETCHED, &units).is_some() {
+            if locks::take(self.0, FETCHED, &units) {
                 return Some(Claim { claims: self, units });
             }
-            match self.conflict(FETCHED, &units) {
+            match locks::conflict(self.0, FETCHED, &units) {
                 // It was released in between.
                 None => {}
                 Some(at) if at <= units.start => return None,
@@ -40,45 +37,15 @@ impl<'a> Claims<'a> {
         }
         None
     }
-
-    /// `None`: another process has a lock there.
-    fn lock(self, kind: libc::c_int, base: u64, units: &Range<u64>) -> Option<()> {
-        let Some(lock) = place(kind, base, units) else { return Some(()) };
-        match fcntl(self.0.as_fd(), FcntlArg::F_OFD_SETLK(&lock)) {
-            Err(nix::errno::Errno::EAGAIN | nix::errno::Errno::EACCES) => None,
-            Ok(_) | Err(_) => Some(()),
-        }
-    }
-
-    /// Where the lock of another process begins.
-    fn conflict(self, base: u64, units: &Range<u64>) -> Option<u64> {
-        let mut lock = place(libc::F_WRLCK, base, units)?;
-        fcntl(self.0.as_fd(), FcntlArg::F_OFD_GETLK(&mut lock)).ok()?;
-        let is_free = libc::c_int::from(lock.l_type) == libc::F_UNLCK;
-        let start = u64::try_from(lock.l_start).unwrap_or(0).saturating_sub(base);
-        (!is_free).then_some(start)
-    }
 }
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        self.claims.lock(libc::F_UNLCK, FETCHED, &self.units);
+        locks::release(self.claims.0, FETCHED, &self.units);
     }
 }
 
-/// The lock of units; `None`: there are none.
-fn place(kind: libc::c_int, base: u64, units: &Range<u64>) -> Option<libc::flock> {
-    let length = units.end.checked_sub(units.start).filter(|length| *length > 0)?;
-    Some(libc::flock {
-        l_type: kind.try_into().ok()?,
-        l_whence: libc::SEEK_SET.try_into().ok()?,
-        l_start: base.checked_add(units.start)?.try_into().ok()?,
-        l_len: length.try_into().ok()?,
-        l_pid: 0,
-    })
-}
-
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 

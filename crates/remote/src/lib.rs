@@ -18,6 +18,8 @@ mod digest;
 mod error;
 mod flights;
 mod kept;
+#[cfg_attr(not(target_os = "linux"), path = "no_locks.rs")]
+mod locks;
 mod options;
 mod place;
 mod reader;

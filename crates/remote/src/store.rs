@@ -4,14 +4,12 @@ use std::{
     collections::HashSet,
     fs::File,
     io,
-    num::NonZeroU64,
     ops::Range,
-    os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use rustix::fs::{Advice, fadvise};
+use lith_system::FileAt;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::{
@@ -81,8 +79,8 @@ impl Store {
 
     /// Device and inode of the data, by which processes know that they have the same file.
     pub(crate) fn identity(&self) -> io::Result<(u64, u64)> {
-        let found = self.data.metadata()?;
-        Ok((found.dev(), found.ino()))
+        let id = lith_system::status(&self.data.metadata()?).id;
+        id.ok_or_else(|| io::ErrorKind::Unsupported.into())
     }
 
     /// What other processes fetch; `None`: they don't share it.
@@ -107,8 +105,8 @@ impl Store {
 
     /// Asks the operating system to have bytes in memory soon.
     pub(crate) fn will_need(&self, bytes: &Range<u64>) {
-        let length = NonZeroU64::new(bytes.end.saturating_sub(bytes.start));
-        let _hint = fadvise(&self.data, bytes.start, length, Advice::WillNeed);
+        let length = bytes.end.saturating_sub(bytes.start);
+        lith_system::will_need(&self.data, bytes.start, length);
     }
 
     /// Whether a unit is there.

@@ -9,18 +9,32 @@
 mod archive;
 mod cpio;
 mod detect;
+#[cfg(target_os = "linux")]
 mod directory;
+#[cfg(any(not(target_os = "linux"), test))]
+#[cfg_attr(target_os = "linux", allow(dead_code, reason = "only parts of it are tested on Linux"))]
+mod elsewhere;
 mod error;
+mod file;
 mod image;
 mod layer;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "directories are read by one thread")
+)]
 mod limits;
 mod manifest;
 mod merge;
 mod namespace;
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "directories are read by one thread")
+)]
 mod note;
 mod oci;
 mod open;
 mod options;
+mod outputs;
 mod prune;
 #[cfg(feature = "remote")]
 mod remote;
@@ -33,6 +47,9 @@ mod zip;
 use std::fmt;
 
 use lith_tree::{Contents, Filesystem, Tree};
+
+#[cfg(not(target_os = "linux"))]
+use elsewhere as directory;
 
 pub use archive::{archive, archive_stream};
 pub use cpio::{CpioDamage, CpioError};

@@ -1,6 +1,6 @@
 //! Opens a path of any type: a directory, an archive, a SquashFS image or an image.
 
-use std::{fs::File, io, os::fd::AsFd, os::unix::fs::FileTypeExt, path::Path};
+use std::{fs::File, path::Path};
 
 use lith_device::FileDevice;
 
@@ -44,7 +44,7 @@ pub fn open(path: &Path, options: &Options) -> Result<Opened, SourceError> {
         });
     }
     if path == Path::new("-") {
-        let file = standard_input().map_err(cannot("open", path))?;
+        let file = lith_system::standard_input().map_err(cannot("open", path))?;
         return archive(file, path, options).map(Opened::Source);
     }
     // Opening a FIFO waits for a writer, so the type is determined without opening.
@@ -53,7 +53,7 @@ pub fn open(path: &Path, options: &Options) -> Result<Opened, SourceError> {
         return directory(path, options).map(Opened::Source);
     }
     let file = File::open(path).map_err(cannot("open", path))?;
-    if metadata.is_file() || metadata.file_type().is_block_device() {
+    if metadata.is_file() || lith_system::is_block_device(metadata.file_type()) {
         let start = tar::first_bytes(&file, detect::NEEDED).map_err(cannot("read", path))?;
         match detect(&start) {
             Looks::Image => return Ok(Opened::Image(file)),
@@ -65,8 +65,4 @@ pub fn open(path: &Path, options: &Options) -> Result<Opened, SourceError> {
         }
     }
     archive(file, path, options).map(Opened::Source)
-}
-
-fn standard_input() -> io::Result<File> {
-    Ok(io::stdin().as_fd().try_clone_to_owned()?.into())
 }

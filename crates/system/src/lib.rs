@@ -1,23 +1,75 @@
 //! What do operating systems do in different ways?
 //!
-//! Reading an image takes little of an operating system: reads and writes at a position, names that are bytes, the error
-//! numbers of Linux. These are here, with a file for each kind of system, so that the crates that read images have no
-//! conditions of their own.
+//! Images take little of an operating system: reads and writes at a position, names that are bytes, files without a name,
+//! locks, the error numbers of Linux. These are here, with a file for each kind of system, so that other crates have few
+//! conditions of their own: what reads a directory or extracts into one, and what only Linux has, as mounts.
 #![forbid(unsafe_code)]
 
 pub mod errno;
 
-#[cfg(not(unix))]
-mod elsewhere;
+mod file;
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(not(target_os = "linux"))]
+mod not_linux;
 #[cfg(unix)]
 mod unix;
+#[cfg(windows)]
+mod windows;
 
-use std::{fs::File, io, path::Path};
+use std::{
+    fs::{File, FileType, Metadata, Permissions},
+    io,
+    path::Path,
+    process::Command,
+};
 
-#[cfg(not(unix))]
-use elsewhere as kind;
+#[cfg(target_os = "linux")]
+use linux as own;
+#[cfg(not(target_os = "linux"))]
+use not_linux as own;
 #[cfg(unix)]
 use unix as kind;
+#[cfg(windows)]
+use windows as kind;
+
+pub use file::{Lock, Status};
+
+/// Reads and writes of a file at a position, which is as the standard library has it for Unix. On Windows, they move the
+/// file's cursor.
+pub trait FileAt {
+    /// Reads bytes from `position` on, and returns how many there were.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    fn read_at(&self, buf: &mut [u8], position: u64) -> io::Result<usize>;
+
+    /// As [`read_exact_at`].
+    ///
+    /// # Errors
+    /// As there.
+    fn read_exact_at(&self, buf: &mut [u8], position: u64) -> io::Result<()>;
+
+    /// As [`write_all_at`].
+    ///
+    /// # Errors
+    /// As there.
+    fn write_all_at(&self, buf: &[u8], position: u64) -> io::Result<()>;
+}
+
+impl FileAt for File {
+    fn read_at(&self, buf: &mut [u8], position: u64) -> io::Result<usize> {
+        kind::read_at(self, buf, position)
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], position: u64) -> io::Result<()> {
+        kind::read_exact_at(self, buf, position)
+    }
+
+    fn write_all_at(&self, buf: &[u8], position: u64) -> io::Result<()> {
+        kind::write_all_at(self, buf, position)
+    }
+}
 
 /// Fills `buf` with the bytes of a file from `position` on. On Windows, this moves the file's cursor.
 ///
@@ -39,7 +91,13 @@ pub fn write_all_at(file: &File, buf: &[u8], position: u64) -> io::Result<()> {
 /// [`NOT_UTF8`].
 #[must_use]
 pub fn path(bytes: &[u8]) -> &Path {
-    kind::path(bytes).unwrap_or(Path::new(NOT_UTF8))
+    path_of(bytes).unwrap_or(Path::new(NOT_UTF8))
+}
+
+/// A name or path of an image as one of this system, to be used; `None`: it has no such names.
+#[must_use]
+pub fn path_of(bytes: &[u8]) -> Option<&Path> {
+    kind::path(bytes)
 }
 
 /// What is shown for names that aren't UTF-8 on systems that have none such.
@@ -47,7 +105,7 @@ pub const NOT_UTF8: &str = "(a name that isn't UTF-8)";
 
 /// Tells the system that bytes of a file are going to be read soon, where it takes such hints.
 pub fn will_need(file: &File, position: u64, length: u64) {
-    kind::will_need(file, position, length);
+    own::will_need(file, position, length);
 }
 
 /// Copies bytes from one file to another within the system, and returns how many: at most `len`, 0 where it can't. On a
@@ -56,7 +114,153 @@ pub fn will_need(file: &File, position: u64, length: u64) {
 /// # Errors
 /// Those of the operating system, also that it can't copy between these files.
 pub fn copy_range(from: &File, position: u64, (to, at): (&File, u64), len: u64) -> io::Result<u64> {
-    kind::copy_range(from, position, (to, at), len)
+    own::copy_range(from, position, (to, at), len)
+}
+
+/// The version of Linux that runs; `None`: another system does.
+#[must_use]
+pub fn kernel_release() -> Option<String> {
+    own::kernel_release()
+}
+
+/// Where the next data of a file begin, from `position` on; [`u64::MAX`] if only a hole follows. `None`: the system or the
+/// filesystem doesn't know.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn next_data(file: &File, position: u64) -> io::Result<Option<u64>> {
+    own::next_data(file, position)
+}
+
+/// Where the next hole of a file begins, as [`next_data`].
+///
+/// # Errors
+/// Those of the operating system.
+pub fn next_hole(file: &File, position: u64) -> io::Result<Option<u64>> {
+    own::next_hole(file, position)
+}
+
+/// What the metadata of a file say.
+#[must_use]
+pub fn status(metadata: &Metadata) -> Status {
+    kind::status(metadata)
+}
+
+/// Whether two paths lead to the same file.
+#[must_use]
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    let (Ok(found), Ok(other_found)) = (one.metadata(), other.metadata()) else { return false };
+    match (status(&found).id, status(&other_found).id) {
+        (None, None) => one.canonicalize().ok() == other.canonicalize().ok(),
+        (id, other_id) => id == other_id,
+    }
+}
+
+/// Whether a file is a block device.
+#[must_use]
+pub fn is_block_device(kind: FileType) -> bool {
+    kind::is_block_device(kind)
+}
+
+/// The file that is standard input.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn standard_input() -> io::Result<File> {
+    kind::standard_input()
+}
+
+/// The file that is standard output.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn standard_output() -> io::Result<File> {
+    kind::standard_output()
+}
+
+/// A file without a name in a directory, open for reading and writing; `None`: the system or the filesystem knows no such
+/// files.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn unnamed_file(directory: &Path, mode: u32) -> io::Result<Option<File>> {
+    own::unnamed_file(directory, mode)
+}
+
+/// Gives a file of [`unnamed_file`] a name.
+///
+/// # Errors
+/// Those of the operating system, also that a file has that name.
+pub fn give_name(file: &File, path: &Path) -> io::Result<()> {
+    own::give_name(file, path)
+}
+
+/// Locks a file against those who lock it too. On Windows nobody has it alone.
+///
+/// # Errors
+/// Those of the operating system, also that another process has a lock.
+pub fn lock(file: &File, kind: Lock) -> io::Result<()> {
+    kind::lock(file, kind)
+}
+
+/// Opens a file for reading, and perhaps for writing, without following a link and without waiting for anybody.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn open_as_it_is(path: &Path, writes: bool) -> io::Result<File> {
+    kind::open_as_it_is(path, writes)
+}
+
+/// Creates a directory, and those above it, for this user alone.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn private_directories(path: &Path) -> io::Result<()> {
+    kind::private_directories(path)
+}
+
+/// Permissions of these bits; `None`: this system has none such.
+#[must_use]
+pub fn permissions(mode: u32) -> Option<Permissions> {
+    kind::permissions(mode)
+}
+
+/// Lets another program take the place of this one, and returns only if that fails. Where no program can do that, this one
+/// waits for the other, and ends as it ended.
+pub fn become_program(command: &mut Command) -> io::Error {
+    kind::become_program(command)
+}
+
+/// Makes a symbolic link.
+///
+/// # Errors
+/// Those of the operating system, also that it permits none to this user, or that the target is no path of it.
+pub fn symlink(target: &[u8], link: &Path) -> io::Result<()> {
+    kind::symlink(target, link)
+}
+
+/// Gives a new file the owner and mode of the old one, as far as the user may.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
+    kind::keep_owner_and_mode(file, old)
+}
+
+/// Opens a directory for [`sync_directory`]; `None`: this system syncs none.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn open_to_sync(directory: &Path) -> io::Result<Option<File>> {
+    kind::open_to_sync(directory)
+}
+
+/// Waits until the names in a directory are on the disk, where the filesystem does that.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn sync_directory(directory: &File) -> io::Result<()> {
+    kind::sync_directory(directory)
 }
 
 #[cfg(test)]

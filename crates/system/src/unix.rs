@@ -2,11 +2,33 @@
 
 use std::{
     ffi::OsStr,
-    fs::File,
+    fs::{DirBuilder, File, FileType, Metadata, OpenOptions, Permissions},
     io,
-    os::unix::{ffi::OsStrExt, fs::FileExt},
+    os::{
+        fd::AsFd,
+        unix::{
+            ffi::OsStrExt,
+            fs::{
+                DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt,
+                fchown,
+            },
+            process::CommandExt,
+        },
+    },
     path::Path,
+    process::Command,
 };
+
+use rustix::{
+    fs::{FlockOperation, OFlags, flock},
+    io::Errno,
+};
+
+use crate::file::{Lock, Status};
+
+pub(crate) fn read_at(file: &File, buf: &mut [u8], position: u64) -> io::Result<usize> {
+    file.read_at(buf, position)
+}
 
 pub(crate) fn read_exact_at(file: &File, buf: &mut [u8], position: u64) -> io::Result<()> {
     file.read_exact_at(buf, position)
@@ -21,29 +43,90 @@ pub(crate) fn path(bytes: &[u8]) -> Option<&Path> {
     Some(Path::new(OsStr::from_bytes(bytes)))
 }
 
-#[cfg(target_os = "linux")]
-pub(crate) fn will_need(file: &File, position: u64, length: u64) {
-    use rustix::fs::{Advice, fadvise};
-    // Only a hint: what it doesn't fetch is read when it is requested.
-    let _ = fadvise(file, position, std::num::NonZeroU64::new(length), Advice::WillNeed);
+pub(crate) fn status(metadata: &Metadata) -> Status {
+    // A filesystem in user space may report any number.
+    let nanoseconds = |nsec: i64| u32::try_from(nsec).unwrap_or(0);
+    Status {
+        is_file: metadata.is_file(),
+        size: u64::try_from(metadata.size().cast_signed()).unwrap_or(0),
+        id: Some((metadata.dev(), metadata.ino())),
+        mtime: (metadata.mtime(), nanoseconds(metadata.mtime_nsec())),
+        ctime: (metadata.ctime(), nanoseconds(metadata.ctime_nsec())),
+        allocated: metadata.blocks().saturating_mul(512),
+        links: metadata.nlink(),
+        mode: Some(metadata.mode()),
+        owner: Some((metadata.uid(), metadata.gid())),
+    }
 }
 
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn will_need(_file: &File, _position: u64, _length: u64) {}
-
-#[cfg(target_os = "linux")]
-pub(crate) fn copy_range(
-    from: &File,
-    mut position: u64,
-    (to, mut at): (&File, u64),
-    len: u64,
-) -> io::Result<u64> {
-    let len = usize::try_from(len).unwrap_or(usize::MAX);
-    let copied = rustix::fs::copy_file_range(from, Some(&mut position), to, Some(&mut at), len)?;
-    Ok(copied as u64)
+pub(crate) fn is_block_device(kind: FileType) -> bool {
+    kind.is_block_device()
 }
 
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn copy_range(_: &File, _: u64, _: (&File, u64), _: u64) -> io::Result<u64> {
-    Ok(0)
+pub(crate) fn standard_input() -> io::Result<File> {
+    Ok(io::stdin().as_fd().try_clone_to_owned()?.into())
+}
+
+pub(crate) fn standard_output() -> io::Result<File> {
+    Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
+}
+
+pub(crate) fn lock(file: &File, kind: Lock) -> io::Result<()> {
+    Ok(flock(
+        file,
+        match kind {
+            Lock::Shared => FlockOperation::LockShared,
+            Lock::AtOnce => FlockOperation::NonBlockingLockExclusive,
+            Lock::Nothing => FlockOperation::Unlock,
+        },
+    )?)
+}
+
+pub(crate) fn open_as_it_is(path: &Path, writes: bool) -> io::Result<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+    OpenOptions::new().read(true).write(writes).custom_flags(flags).open(path)
+}
+
+pub(crate) fn private_directories(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere there is none")]
+pub(crate) fn permissions(mode: u32) -> Option<Permissions> {
+    Some(Permissions::from_mode(mode))
+}
+
+pub(crate) fn become_program(command: &mut Command) -> io::Error {
+    command.exec()
+}
+
+pub(crate) fn symlink(target: &[u8], link: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(OsStr::from_bytes(target), link)
+}
+
+pub(crate) fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
+    let own_group = file.metadata()?.gid();
+    let mut mode = old.mode() & 0o777;
+    let is_owned = fchown(file, Some(old.uid()), Some(old.gid())).is_ok();
+    if !is_owned && own_group != old.gid() && fchown(file, None, Some(old.gid())).is_err() {
+        // Another group may not do more than everyone.
+        mode = mode & 0o707 | (mode & 0o007) << 3;
+    }
+    match file.set_permissions(Permissions::from_mode(mode)) {
+        // Some filesystems have no modes.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        changed => changed,
+    }
+}
+
+pub(crate) fn open_to_sync(directory: &Path) -> io::Result<Option<File>> {
+    File::open(directory).map(Some)
+}
+
+pub(crate) fn sync_directory(directory: &File) -> io::Result<()> {
+    match rustix::fs::fsync(directory) {
+        // Some filesystems sync no directories.
+        Err(Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+        synced => Ok(synced?),
+    }
 }

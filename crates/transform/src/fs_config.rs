@@ -5,9 +5,7 @@
 
 use std::{
     collections::HashMap,
-    ffi::OsStr,
     fs, io,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -67,7 +65,7 @@ impl FsConfigError {
     pub fn path(&self) -> &Path {
         match self {
             Self::Read { path, .. } | Self::Line { path, .. } => path,
-            Self::Missing(path) => Path::new(OsStr::from_bytes(path)),
+            Self::Missing(path) => lith_system::path(path),
         }
     }
 }

@@ -2,8 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::OsStr,
-    os::unix::ffi::OsStrExt,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -160,7 +158,7 @@ impl Globs {
     }
 
     fn matches(&self, text: &[u8]) -> bool {
-        let candidate = || Candidate::new(OsStr::from_bytes(text));
+        let candidate = || Candidate::new(lith_system::path(text));
         let mut is_match = !self.plain.is_empty() && self.set.is_match_candidate(&candidate());
         if is_match {
             let found = self.set.matches_candidate(&candidate());

@@ -132,7 +132,7 @@ fn hash(
 }
 
 fn update_with_zeros(sha: &mut Sha256, mut length: u64) {
-    static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+    static ZEROS: [u8; 1 << 12] = [0; 1 << 12];
     while length > 0 {
         let count = usize::try_from(length).map_or(ZEROS.len(), |left| left.min(ZEROS.len()));
         let (zeros, _) = ZEROS.split_at(count);

@@ -87,7 +87,7 @@ impl<'a> Window<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::FileExt;
+    use lith_system::FileAt;
 
     use super::*;
 

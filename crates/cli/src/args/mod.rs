@@ -29,6 +29,7 @@ pub(crate) mod man;
 pub(crate) mod map;
 pub(crate) mod merge;
 pub(crate) mod mount;
+pub(crate) mod mount_flags;
 pub(crate) mod mount_options;
 pub(crate) mod order;
 pub(crate) mod paths;
@@ -103,9 +104,8 @@ pub(crate) enum Verb {
     Delta(delta::Delta),
     Apply(delta::Apply),
     Tar(tar::Tar),
-    Mount(mount::Mount),
-    Umount(umount::Umount),
-    Record(record::Record),
+    #[command(flatten)]
+    OnLinux(OnLinux),
     Profile(profile::Profile),
     Check(check::Check),
     Info(info::Info),
@@ -125,6 +125,15 @@ pub(crate) enum Verb {
     Applets(applets::Applets),
     Completions(completions::Completions),
     Man(man::Man),
+}
+
+/// A verb that other systems can't execute.
+#[derive(Debug, Subcommand)]
+#[command(defer = true)]
+pub(crate) enum OnLinux {
+    Mount(Box<mount::Mount>),
+    Umount(umount::Umount),
+    Record(record::Record),
 }
 
 /// Parses the program's arguments: a verb, and what is printed beside its result.

@@ -4,11 +4,11 @@ use std::{ffi::OsString, num::NonZeroUsize, path::PathBuf};
 
 use clap::ValueEnum;
 use lith::{bases::Search, reader::Way};
-use rustix::mount::MountFlags;
 
 use super::{
     common::ImageArgs,
     location::Location,
+    mount_flags::MountFlags,
     mount_options::{FLAGS, MountOption},
     value::{self, Size},
 };

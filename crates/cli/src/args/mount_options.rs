@@ -2,9 +2,10 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
-use rustix::mount::MountFlags;
-
-use super::value::{Size, seconds};
+use super::{
+    mount_flags::MountFlags,
+    value::{Size, seconds},
+};
 
 /// Options of mount(8) and FUSE without effect: they are the default here, or concern other programs.
 const IGNORED: [&str; 19] = [

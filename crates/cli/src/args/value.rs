@@ -41,9 +41,9 @@ pub(crate) fn target() -> impl TypedValueParser<Value = Target> {
 
 /// Reads a version of Linux, or `host` for the one that runs.
 pub(crate) fn kernel(text: &str) -> Result<KernelVersion, &'static str> {
-    let uname = rustix::system::uname();
-    let version = if text == "host" { &uname.release().to_string_lossy() } else { text };
-    version
+    let host = (text == "host").then(lith_system::kernel_release).flatten();
+    host.as_deref()
+        .unwrap_or(text)
         .parse()
         .map_err(|_error| "expected a version of Linux, such as 6.1 or 6.12.3-generic, or `host`")
 }

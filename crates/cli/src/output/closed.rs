@@ -4,9 +4,15 @@
 //! lost without an error.
 #![expect(unsafe_code, reason = "nothing else runs before the standard library's own start")]
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::{
+    io,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
-use rustix::{io::fcntl_getfd, stdio::stdout};
+use rustix::{
+    io::{Errno, fcntl_getfd},
+    stdio::stdout,
+};
 
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
@@ -20,7 +26,7 @@ extern "C" fn look() {
     WAS_CLOSED.store(fcntl_getfd(stdout()).is_err(), Ordering::Relaxed);
 }
 
-/// Whether standard output was closed when the program started.
-pub(crate) fn was_closed() -> bool {
-    WAS_CLOSED.load(Ordering::Relaxed)
+/// Fails as writing would, if standard output was closed from the start.
+pub(crate) fn check_open() -> io::Result<()> {
+    if WAS_CLOSED.load(Ordering::Relaxed) { Err(Errno::BADF.into()) } else { Ok(()) }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod address;
 pub(crate) mod attributes;
+#[cfg_attr(not(target_os = "linux"), path = "never_closed.rs")]
 mod closed;
 pub(crate) mod color;
 pub(crate) mod compress;
@@ -18,6 +19,7 @@ pub(crate) mod json;
 pub(crate) mod notes;
 pub(crate) mod progress;
 pub(crate) mod provenance;
+#[cfg_attr(not(unix), path = "no_signals.rs")]
 pub(crate) mod signals;
 pub(crate) mod skips;
 pub(crate) mod target;
@@ -26,20 +28,18 @@ pub(crate) mod usage;
 use std::{
     fs::File,
     io::{self, BufWriter, Write},
-    os::fd::AsFd,
     path::Path,
 };
 
-use rustix::io::Errno;
-
 use crate::exit::Outcome;
+pub(crate) use closed::check_open;
 
 /// A buffer for standard output. Must be flushed, because errors are lost when it is dropped.
 pub(crate) type Stdout = BufWriter<Raw>;
 
 /// Standard output with a buffer of 64 KiB; that of the standard library writes every line.
 pub(crate) fn stdout() -> io::Result<Stdout> {
-    let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    let file = lith_system::standard_output()?;
     Ok(BufWriter::with_capacity(64 << 10, Raw(file)))
 }
 
@@ -64,11 +64,6 @@ impl Write for Raw {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// Fails as writing would, if standard output was closed from the start.
-pub(crate) fn check_open() -> io::Result<()> {
-    if closed::was_closed() { Err(Errno::BADF.into()) } else { Ok(()) }
 }
 
 /// The directory that contains a path.

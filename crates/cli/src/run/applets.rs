@@ -3,7 +3,6 @@
 use std::{
     env, fs, io,
     io::Write,
-    os::unix::fs::symlink,
     path::{Path, PathBuf},
 };
 
@@ -56,7 +55,7 @@ fn replace(link: &Path, target: &Path) -> io::Result<()> {
     new.push(".new");
     match fs::remove_file(&new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => symlink(target, &new)?,
+        _ => lith_system::symlink(target.as_os_str().as_encoded_bytes(), Path::new(&new))?,
     }
     fs::rename(&new, link)
 }

@@ -3,7 +3,6 @@
 use std::{
     convert::Infallible,
     env, io,
-    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -19,7 +18,8 @@ pub(crate) fn run(request: &Bench) -> anyhow::Result<Infallible> {
     let lith = env::current_exe().context("cannot find this program")?;
     for program in [lith.with_file_name(PROGRAM), PathBuf::from(PROGRAM)] {
         let mut command = Command::new(&program);
-        let error = command.arg("--lith").arg(&lith).args(&request.arguments).exec();
+        command.arg("--lith").arg(&lith).args(&request.arguments);
+        let error = lith_system::become_program(&mut command);
         if error.kind() != io::ErrorKind::NotFound {
             return Err(error).with_context(|| format!("{}: cannot execute", Place(&program)));
         }

@@ -3,7 +3,6 @@
 use std::{
     fs::File,
     io::{self, BufReader, Read, Write},
-    os::unix::fs::FileTypeExt,
     path::Path,
     sync::Arc,
     time::Instant,
@@ -78,7 +77,7 @@ pub(crate) fn apply(request: &Apply, messages: MessageArgs) -> anyhow::Result<Ou
     if !force && !lith::is_replaceable(path, 0).with_context(|| Place(path).to_string())? {
         anyhow::bail!("{}: is no EROFS image, and not replaced without --force", Place(path));
     }
-    if path.metadata().is_ok_and(|found| found.file_type().is_block_device()) {
+    if path.metadata().is_ok_and(|found| lith_system::is_block_device(found.file_type())) {
         refuse_input(path, &[old])?;
     }
     let device = device::open(old)?;

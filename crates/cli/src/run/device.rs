@@ -1,6 +1,6 @@
 //! Opens the file or device that a path names.
 
-use std::{fs, io, os::fd::AsFd, path::Path};
+use std::{fs, path::Path};
 
 use anyhow::Context;
 use lith::device::{FileDevice, ReadAt};
@@ -23,7 +23,7 @@ pub(super) fn open_keeping(path: &Path, keep: &Keep) -> anyhow::Result<Box<dyn R
     }
     let place = || format!("{}: cannot open", Place(path));
     if path == Path::new("-") {
-        let device = standard_input().and_then(FileDevice::new);
+        let device = lith_system::standard_input().and_then(FileDevice::new);
         let reason =
             "-: standard input is no file; an image is read at any position, so save it first";
         return Ok(Box::new(device.context(reason)?));
@@ -34,8 +34,4 @@ pub(super) fn open_keeping(path: &Path, keep: &Keep) -> anyhow::Result<Box<dyn R
         anyhow::bail!("{}: is a directory; expected an EROFS image{remedy}", Place(path));
     }
     Ok(Box::new(FileDevice::new(file).with_context(place)?))
-}
-
-fn standard_input() -> io::Result<fs::File> {
-    Ok(io::stdin().as_fd().try_clone_to_owned()?.into())
 }

@@ -18,11 +18,15 @@ pub(crate) mod dump;
 pub(crate) mod extract;
 pub(crate) mod flatten;
 pub(crate) mod info;
+#[cfg_attr(not(target_os = "linux"), path = "not_linux.rs")]
+pub(crate) mod linux;
+#[cfg(target_os = "linux")]
 mod log;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod map;
 pub(crate) mod merge;
+#[cfg(target_os = "linux")]
 pub(crate) mod mount;
 mod owners;
 mod paths;
@@ -33,7 +37,8 @@ pub(crate) mod pull;
 #[cfg(feature = "remote")]
 pub(crate) mod push;
 pub(crate) mod rebuild;
-pub(crate) mod record;
+#[cfg(target_os = "linux")]
+mod record;
 mod remote;
 pub(crate) mod report;
 mod salvage;
@@ -42,6 +47,7 @@ pub(crate) mod subject;
 pub(crate) mod tar;
 mod tree;
 mod trees;
+#[cfg(target_os = "linux")]
 pub(crate) mod umount;
 mod verified;
 pub(crate) mod verity;

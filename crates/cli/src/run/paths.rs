@@ -2,10 +2,8 @@
 
 use std::{
     collections::HashSet,
-    ffi::OsStr,
     fs,
     io::{self, Read},
-    os::unix::ffi::OsStrExt,
     path::Path,
 };
 
@@ -121,7 +119,7 @@ fn search<V: Volume>(
         let entry = entry?;
         let is_match = match part {
             Part::Any => true,
-            Part::Name(name) => name.is_match(OsStr::from_bytes(&entry.name)),
+            Part::Name(name) => name.is_match(lith_system::path(&entry.name)),
         };
         if !is_match {
             continue;

@@ -6,19 +6,12 @@ use std::{
     ffi::OsString,
     fs::{self, File, OpenOptions},
     io,
-    os::{
-        fd::{AsFd, AsRawFd},
-        unix::{
-            ffi::OsStrExt,
-            fs::{MetadataExt, OpenOptionsExt},
-        },
-    },
     path::{Path, PathBuf},
     process,
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use rustix::fs::{AtFlags, CWD, Dir, FlockOperation, Mode, OFlags};
+use lith_system::Lock;
 
 const SUFFIX: &str = "lith-tmp";
 /// The most files for one path that a process writes at once.
@@ -57,10 +50,7 @@ impl Hidden {
     /// Gives a file without a name a hidden one.
     pub(super) fn link(file: &File, target: &Path) -> io::Result<Self> {
         lock(file);
-        let nameless = format!("/proc/self/fd/{}", file.as_fd().as_raw_fd());
-        let link = |path: &Path| {
-            Ok(rustix::fs::linkat(CWD, &nameless, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
-        };
+        let link = |path: &Path| lith_system::give_name(file, path);
         Self::make(target, link).map(|((), hidden)| hidden)
     }
 
@@ -120,14 +110,12 @@ pub fn remove_hidden() {
 /// Removes what killed writers of files for `target` left in its directory, as far as it can be known that they are gone.
 pub(super) fn remove_abandoned(target: &Path) {
     let directory = directory_of(target);
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = rustix::fs::open(directory, flags, Mode::empty()).and_then(Dir::new);
     let prefix = prefix(target);
     // What can't be listed or removed harms only by its size.
-    for entry in opened.into_iter().flatten().flatten() {
-        let name = entry.file_name().to_bytes();
-        if is_hidden_name(name, prefix.as_encoded_bytes()) {
-            let _ = remove_if_abandoned(&directory.join(std::ffi::OsStr::from_bytes(name)));
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if is_hidden_name(name.as_encoded_bytes(), prefix.as_encoded_bytes()) {
+            let _ = remove_if_abandoned(&directory.join(name));
         }
     }
 }
@@ -141,12 +129,11 @@ fn is_hidden_name(name: &[u8], prefix: &[u8]) -> bool {
 }
 
 fn remove_if_abandoned(path: &Path) -> io::Result<()> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let open = |writes| OpenOptions::new().read(true).write(writes).custom_flags(flags).open(path);
+    let open = |writes| lith_system::open_as_it_is(path, writes);
     // Over NFS, only who may write can lock.
     let file = open(true).or_else(|_read_only| open(false))?;
     if file.metadata()?.is_file() {
-        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        lith_system::lock(&file, Lock::AtOnce)?;
         fs::remove_file(path)?;
     }
     Ok(())
@@ -155,7 +142,7 @@ fn remove_if_abandoned(path: &Path) -> io::Result<()> {
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let own = file.metadata()?;
     match fs::symlink_metadata(path) {
-        Ok(found) => Ok((own.dev(), own.ino()) == (found.dev(), found.ino())),
+        Ok(found) => Ok(lith_system::status(&own).id == lith_system::status(&found).id),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     }
@@ -163,7 +150,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 
 /// Where there are no locks, nobody can take the file for abandoned.
 fn lock(file: &File) {
-    let _ = rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
+    let _ = lith_system::lock(file, Lock::AtOnce);
 }
 
 fn all() -> MutexGuard<'static, Option<BTreeSet<PathBuf>>> {

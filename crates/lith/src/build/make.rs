@@ -5,7 +5,6 @@ use std::{
     fs::File,
     io, iter,
     num::NonZeroUsize,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -16,6 +15,7 @@ use lith_format::{addr::BlockBits, kernel::Capability};
 use lith_observer::Observer;
 use lith_profile::{Hint, Hot};
 use lith_source::{Note, OnError, Source};
+use lith_system::FileAt;
 use lith_transform::{Adjust, record_digests};
 use lith_tree::{ContentError, Filesystem, Kind, Tree};
 

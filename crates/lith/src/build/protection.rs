@@ -4,12 +4,12 @@ use std::{
     fs::File,
     io::{self, Write},
     num::NonZeroUsize,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 
 use lith_device::{FileDevice, OffsetDevice, ReadAt};
 use lith_reader::read_superblock;
+use lith_system::FileAt;
 use lith_verity::{
     Identity, RootHash, Signer, Superblock, VerityError, find_appended, format, sign,
 };

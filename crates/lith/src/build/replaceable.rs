@@ -3,11 +3,11 @@
 use std::{
     fs::{self, File},
     io,
-    os::unix::fs::{FileExt, FileTypeExt},
     path::Path,
 };
 
 use lith_format::superblock::{MAGIC, SUPERBLOCK_POSITION};
+use lith_system::{FileAt, is_block_device};
 
 /// The beginning of a device in which all common filesystems, partition tables and volumes have their mark.
 const MARKED: usize = 128 << 10;
@@ -20,15 +20,15 @@ const MARKED: usize = 128 << 10;
 pub fn is_replaceable(path: &Path, offset: u64) -> io::Result<bool> {
     // What can't be examined can't be replaced either, which whoever tries reports.
     let Ok(metadata) = fs::metadata(path) else { return Ok(true) };
-    let kind = metadata.file_type();
-    if kind.is_file() && metadata.len() <= offset || !kind.is_file() && !kind.is_block_device() {
+    let (is_file, is_device) = (metadata.is_file(), is_block_device(metadata.file_type()));
+    if is_file && metadata.len() <= offset || !is_file && !is_device {
         return Ok(true);
     }
     let file = File::open(path)?;
     let mut magic = [0; 4];
     let at = offset.saturating_add(SUPERBLOCK_POSITION);
     let is_image = file.read_exact_at(&mut magic, at).is_ok() && magic == MAGIC.to_le_bytes();
-    Ok(is_image || kind.is_block_device() && is_blank(&file, offset)?)
+    Ok(is_image || is_device && is_blank(&file, offset)?)
 }
 
 fn is_blank(device: &File, offset: u64) -> io::Result<bool> {

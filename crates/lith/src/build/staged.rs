@@ -1,16 +1,12 @@
 //! How does a new image take its name without ever leaving half an image there?
 
 use std::{
-    fs::{self, File, Metadata, OpenOptions, Permissions},
+    fs::{self, File, OpenOptions},
     io::{self, Read, Seek},
-    os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown},
     path::{Path, PathBuf},
 };
 
-use rustix::{
-    fs::{Mode, OFlags},
-    io::Errno,
-};
+use lith_system::is_block_device;
 
 use super::hidden::{Hidden, directory_of, remove_abandoned};
 
@@ -40,7 +36,7 @@ impl Staged {
         let target = fs::canonicalize(target).unwrap_or_else(|_new| target.to_owned());
         let Ok(old) = fs::metadata(&target) else { return Self::beside(target) };
         let kind = old.file_type();
-        if kind.is_block_device() {
+        if is_block_device(kind) {
             let file = OpenOptions::new().read(true).write(true).open(&target)?;
             return Ok(Self::in_place(file));
         }
@@ -51,7 +47,7 @@ impl Staged {
             ));
         }
         let staged = Self::beside(target)?;
-        keep_owner_and_mode(&staged.file, &old)?;
+        lith_system::keep_owner_and_mode(&staged.file, &old)?;
         Ok(staged)
     }
 
@@ -62,18 +58,12 @@ impl Staged {
 
     /// Creates a file in the directory of `target`.
     fn beside(target: PathBuf) -> io::Result<Self> {
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        match rustix::fs::open(directory_of(&target), flags, Mode::from_raw_mode(0o666)) {
-            Ok(fd) => {
-                remove_abandoned(&target);
-                Ok(Self { file: fd.into(), target, form: Form::Nameless })
-            }
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => {
-                let (file, hidden) = Hidden::create(&target)?;
-                Ok(Self { file, target, form: Form::Hidden(hidden) })
-            }
-            Err(error) => Err(error.into()),
+        if let Some(file) = lith_system::unnamed_file(directory_of(&target), 0o666)? {
+            remove_abandoned(&target);
+            return Ok(Self { file, target, form: Form::Nameless });
         }
+        let (file, hidden) = Hidden::create(&target)?;
+        Ok(Self { file, target, form: Form::Hidden(hidden) })
     }
 
     /// The file, open for reading and writing.
@@ -113,9 +103,9 @@ impl Staged {
         self.prepare()?;
         let Form::Hidden(hidden) = self.form else { return Ok(Placed { directory: None }) };
         // Opened before, because afterwards nothing can be undone.
-        let directory = File::open(directory_of(&self.target))?;
+        let directory = lith_system::open_to_sync(directory_of(&self.target))?;
         hidden.rename(&self.target)?;
-        Ok(Placed { directory: Some(directory) })
+        Ok(Placed { directory })
     }
 }
 
@@ -129,27 +119,7 @@ pub(crate) struct Placed {
 impl Placed {
     /// Waits until the name is on the disk.
     pub(crate) fn sync(self) -> io::Result<()> {
-        match self.directory.map_or(Ok(()), rustix::fs::fsync) {
-            // Some filesystems sync no directories.
-            Err(Errno::INVAL | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
-            synced => Ok(synced?),
-        }
-    }
-}
-
-/// Gives a new file the owner and mode of the old one, as far as the user may.
-fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
-    let own_group = file.metadata()?.gid();
-    let mut mode = old.mode() & 0o777;
-    let is_owned = fchown(file, Some(old.uid()), Some(old.gid())).is_ok();
-    if !is_owned && own_group != old.gid() && fchown(file, None, Some(old.gid())).is_err() {
-        // Another group may not do more than everyone.
-        mode = mode & 0o707 | (mode & 0o007) << 3;
-    }
-    match file.set_permissions(Permissions::from_mode(mode)) {
-        // Some filesystems have no modes.
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
-        changed => changed,
+        self.directory.as_ref().map_or(Ok(()), lith_system::sync_directory)
     }
 }
 
@@ -157,13 +127,17 @@ fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
 /// that of all temporary data (`TMPDIR`).
 #[must_use]
 pub fn temporary_directory(target: &Path) -> PathBuf {
-    let is_device = fs::metadata(target).is_ok_and(|found| found.file_type().is_block_device());
+    let is_device = fs::metadata(target).is_ok_and(|found| is_block_device(found.file_type()));
     if is_device { std::env::temp_dir() } else { directory_of(target).to_owned() }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::{
+        fs::Permissions,
+        io::Write,
+        os::unix::fs::{MetadataExt, PermissionsExt},
+    };
 
     use super::*;
 

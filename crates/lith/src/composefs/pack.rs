@@ -3,7 +3,6 @@
 use std::{
     fs, io,
     num::NonZeroUsize,
-    os::unix::fs::FileExt,
     path::Path,
     sync::{Mutex, PoisonError},
 };
@@ -12,6 +11,7 @@ use lith_builder::BuildError;
 use lith_device::{DeviceError, FileDevice, ReadAt};
 use lith_parallel::try_map;
 use lith_source::Source;
+use lith_system::FileAt;
 use lith_tree::{
     Content, ContentError, Filesystem, InodeIndex, Kind, MemoryContents, Piece, Pieces,
 };
@@ -143,7 +143,7 @@ fn place(file: NamedTempFile, path: &Path) -> Result<(), Error> {
 
 /// Objects belong to all images, and so to all readers of them.
 fn readable(file: &fs::File) -> io::Result<()> {
-    Ok(rustix::fs::fchmod(file, rustix::fs::Mode::from_raw_mode(0o644))?)
+    lith_system::permissions(0o644).map_or(Ok(()), |permissions| file.set_permissions(permissions))
 }
 
 fn failed<'p>(path: &'p Path, action: &'static str) -> impl FnOnce(io::Error) -> Error + 'p {

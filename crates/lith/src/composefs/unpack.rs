@@ -5,13 +5,13 @@ use std::{
     fs::File,
     io,
     num::NonZeroUsize,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
 use lith_device::FileDevice;
 use lith_source::Source;
+use lith_system::FileAt;
 use lith_tree::{Content, ContentError, Contents, DataRange, InodeIndex, Kind, Tree, Xattr};
 use lith_verity::fsverity_digest;
 

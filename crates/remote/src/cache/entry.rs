@@ -3,12 +3,11 @@
 use std::{
     fs::{self, File},
     io,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
-use rustix::fs::{FlockOperation, flock};
+use lith_system::{Lock, lock, status};
 
 use super::header::Header;
 use crate::{
@@ -72,9 +71,9 @@ impl Entry {
     pub(super) fn share(&self, header: &Header) -> io::Result<Locked> {
         loop {
             let locked = self.open(true)?;
-            flock(&locked.records, FlockOperation::LockShared)?;
+            lock(&locked.records, Lock::Shared)?;
             // Another process may have removed it in between.
-            if locked.records.metadata()?.nlink() == 0 {
+            if status(&locked.records.metadata()?).links == 0 {
                 continue;
             }
             if Header::read(&locked.records).as_ref() != Some(header) {
@@ -88,8 +87,8 @@ impl Entry {
     /// Opens its files, which must be there, and locks them for use with others. `None`: it is being removed.
     pub(super) fn hold(&self) -> io::Result<Option<Locked>> {
         let locked = self.open(false)?;
-        flock(&locked.records, FlockOperation::LockShared)?;
-        Ok((locked.records.metadata()?.nlink() > 0).then_some(locked))
+        lock(&locked.records, Lock::Shared)?;
+        Ok((status(&locked.records.metadata()?).links > 0).then_some(locked))
     }
 
     fn open(&self, create: bool) -> io::Result<Locked> {
@@ -105,8 +104,8 @@ impl Entry {
 
     /// Removes it unless it is in use; `false`: it is.
     pub(super) fn remove(&self) -> io::Result<bool> {
-        let lock = File::open(&self.records)?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let records = File::open(&self.records)?;
+        if lock(&records, Lock::AtOnce).is_err() {
             return Ok(false);
         }
         fs::remove_file(&self.records)?;
@@ -124,16 +123,16 @@ impl Entry {
 
     /// Bytes that it takes on disk.
     pub(super) fn disk(&self) -> u64 {
-        let blocks = |path: &Path| path.metadata().map_or(0, |found| found.blocks());
-        (blocks(&self.data) + blocks(&self.records)).saturating_mul(512)
+        let bytes = |path: &Path| path.metadata().map_or(0, |found| status(&found).allocated);
+        bytes(&self.data).saturating_add(bytes(&self.records))
     }
 }
 
 impl Locked {
     pub(super) fn is_in_use(&self) -> bool {
-        let lock = flock(&self.records, FlockOperation::NonBlockingLockExclusive);
-        let _ = flock(&self.records, FlockOperation::Unlock);
-        lock.is_err()
+        let locked = lock(&self.records, Lock::AtOnce);
+        let _ = lock(&self.records, Lock::Nothing);
+        locked.is_err()
     }
 
     /// The units that have a record, with it.

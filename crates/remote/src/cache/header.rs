@@ -1,6 +1,8 @@
 //! Defines [`Header`]: of which version of which object a file of records is.
 
-use std::{fs::File, io, os::unix::fs::FileExt};
+use std::{fs::File, io};
+
+use lith_system::FileAt;
 
 use crate::{store::RECORDS, units::UNIT, version::Version};
 

@@ -5,15 +5,14 @@ mod header;
 
 use std::{
     fmt::Write,
-    fs::{DirBuilder, File},
+    fs::File,
     io,
-    os::unix::fs::{DirBuilderExt, FileExt},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant, SystemTime},
 };
 
-use rustix::fs::{FlockOperation, flock};
+use lith_system::{FileAt, Lock, lock, private_directories};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -104,8 +103,7 @@ impl Cache {
         }
         let failed = |source| failed(self.folder.clone(), source);
         // What users read is nobody else's business.
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
-        made.map_err(failed)?;
+        private_directories(&self.folder).map_err(failed)?;
         let header = Header { address: address.to_string(), version: version.clone() };
         let entry = Entry::new(&self.folder, &name(address, version));
         let locked = entry.share(&header).map_err(failed)?;
@@ -116,12 +114,12 @@ impl Cache {
     /// Lets one process at a time open an object of which nothing is kept yet, so that its first bytes are fetched once. Returns
     /// what keeps the others out, or after some time nothing.
     pub(crate) fn enter(&self, address: &Address, patience: Duration) -> Option<File> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).ok()?;
+        private_directories(&self.folder).ok()?;
         let path = self.folder.join(digest(&address.secret_text())).with_extension("lock");
         let file = File::options().write(true).create(true).truncate(false).open(path).ok()?;
         let begin = Instant::now();
-        while flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            if begin.elapsed() > patience {
+        while let Err(error) = lock(&file, Lock::AtOnce) {
+            if error.kind() == io::ErrorKind::Unsupported || begin.elapsed() > patience {
                 return None;
             }
             thread::sleep(PAUSE);

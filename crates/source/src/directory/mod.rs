@@ -10,19 +10,14 @@ mod queue;
 mod scan;
 mod xattrs;
 
-use std::{
-    collections::HashSet,
-    fs, io,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use std::{io, path::Path};
 
 use lith_beneath::Root;
 use rustix::{fs::fstat, io::Errno};
 
-use crate::{Options, Source, SourceError, error::cannot};
+use crate::{Options, Source, SourceError, error::cannot, outputs::outputs_beneath};
 use contents::DirectoryContents;
-pub(crate) use contents::{Folder, Found};
+pub(crate) use contents::Folder;
 use scan::Rules;
 
 /// Reads the tree below the directory at `path`, other filesystems mounted there included unless the options say otherwise.
@@ -51,23 +46,4 @@ pub fn directory(path: &Path, options: &Options) -> Result<Source, SourceError> 
         contents: Box::new(DirectoryContents::new(root, seen)),
         notes: notes.into_vec(),
     })
-}
-
-/// The paths from the root of a directory of the files below it that are about to be made.
-fn outputs_beneath(root: &Path, options: &Options) -> HashSet<Box<[u8]>> {
-    let Ok(root) = fs::canonicalize(root) else { return HashSet::new() };
-    let outputs = options.outputs.iter().filter_map(|output| real_path(output));
-    let beneath = outputs.filter_map(|path| {
-        let path = path.strip_prefix(&root).ok()?;
-        Some(path.as_os_str().as_bytes().into())
-    });
-    beneath.collect()
-}
-
-/// The path without symbolic links of a file, which need not be there.
-fn real_path(path: &Path) -> Option<PathBuf> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let new =
-        || Some(fs::canonicalize(parent.unwrap_or(Path::new("."))).ok()?.join(path.file_name()?));
-    fs::canonicalize(path).ok().or_else(new)
 }

@@ -9,6 +9,7 @@ use std::{
 };
 
 use lith_beneath::{LIST, Root};
+use lith_system::Status;
 use lith_tree::{Kind, Metadata, Name, Rdev, Xattr, push_name};
 use rustix::{
     fs::{
@@ -23,7 +24,7 @@ use crate::{
     limits::PATH_MAX,
     note::{NoteKind, Notes},
     prune::Fate,
-    seen::{Seen, size_of},
+    seen::Seen,
 };
 
 /// Bytes of directory entries read at once.
@@ -176,7 +177,7 @@ impl<'a> Scanner<'a> {
             name,
             metadata: metadata(&stat),
             xattrs,
-            seen: Seen::new(&stat),
+            seen: Seen::new(&status(&stat)),
             shared: shared(&stat, &kind, self.rules.options),
             kind,
             fate,
@@ -280,7 +281,7 @@ fn kind(parent: BorrowedFd<'_>, name: &CStr, stat: &Stat) -> rustix::io::Result<
         FileType::BlockDevice => Kind::BlockDevice(rdev(stat)),
         FileType::Fifo => Kind::Fifo,
         FileType::Socket => Kind::Socket,
-        FileType::RegularFile | FileType::Unknown => Kind::Regular { size: size_of(stat) },
+        FileType::RegularFile | FileType::Unknown => Kind::Regular { size: status(stat).size },
     })
 }
 
@@ -300,7 +301,28 @@ pub(super) fn metadata(stat: &Stat) -> Metadata {
         permissions: u16::try_from(stat.st_mode & 0o7777).expect("twelve bits"),
         uid: stat.st_uid,
         gid: stat.st_gid,
-        mtime: Seen::new(stat).mtime(),
+        mtime: Seen::new(&status(stat)).mtime(),
         ..Metadata::default()
+    }
+}
+
+/// What `stat` returns, as what changes of a file are seen by.
+#[expect(
+    clippy::useless_conversion,
+    reason = "the fields of stat have other types on other machines"
+)]
+fn status(stat: &Stat) -> Status {
+    // A filesystem in user space may report any number, also a negative size.
+    let nanoseconds = |nsec: i128| u32::try_from(nsec).unwrap_or(0);
+    Status {
+        is_file: FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile,
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        id: Some((stat.st_dev, stat.st_ino.into())),
+        mtime: (stat.st_mtime.into(), nanoseconds(stat.st_mtime_nsec.into())),
+        ctime: (stat.st_ctime.into(), nanoseconds(stat.st_ctime_nsec.into())),
+        allocated: u64::try_from(stat.st_blocks).unwrap_or(0).saturating_mul(512),
+        links: stat.st_nlink.into(),
+        mode: Some(stat.st_mode),
+        owner: Some((stat.st_uid, stat.st_gid)),
     }
 }

@@ -1,9 +1,7 @@
 //! Reads the bytes of an image's files.
 
 use std::{
-    ffi::OsStr,
     io,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -30,7 +28,7 @@ pub(super) struct ImageContents {
 
 impl Contents for ImageContents {
     fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
-        let path = self.path.join(OsStr::from_bytes(&tree.path(inode)));
+        let path = self.path.join(lith_system::path(&tree.path(inode)));
         let Some(nid) = self.nids.get(inode.index()) else {
             let what = "was added after the image was read".to_owned();
             return Err(ContentError::Changed { path, what });

@@ -3,7 +3,7 @@
 mod contents;
 mod referred;
 
-use std::{collections::HashMap, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, sync::Arc, vec};
+use std::{collections::HashMap, path::Path, sync::Arc, vec};
 
 use lith_format::{addr::Nid, file_type::FileType, inode::InodeData};
 use lith_reader::{DirEntry, Image, Inode, ReadDir};
@@ -93,7 +93,7 @@ impl ImageError {
             | Self::DirectoryTwice { second: path, .. }
             | Self::Dots { path, .. }
             | Self::Name { path, .. }
-            | Self::Tree { path, .. } => Path::new(OsStr::from_bytes(path)),
+            | Self::Tree { path, .. } => lith_system::path(path),
         }
     }
 }
@@ -305,7 +305,7 @@ impl<'a> Walker<'a> {
         if self.options.on_error != OnError::Skip {
             return Err(error);
         }
-        self.notes.add_unreadable(error.path().as_os_str().as_bytes(), error.reason());
+        self.notes.add_unreadable(error.path().as_os_str().as_encoded_bytes(), error.reason());
         Ok(())
     }
 

@@ -1,13 +1,15 @@
 //! Parses the form of `composefs-info dump` and `mkcomposefs --from-file`, composefs-dump(5).
 
 use lith_tree::{Metadata, Rdev, Timestamp, Xattr};
-use rustix::fs::{FileType, major, minor};
 
 use super::{
     entry::{Bytes, Described, Entry, EntryKind, nanoseconds, number, relative, seconds},
     error::ManifestProblem,
     escape::unescape,
 };
+
+/// The bits of a mode that are the type of a file.
+const TYPE: u32 = 0o170_000;
 
 /// `PATH SIZE MODE NLINK UID GID RDEV MTIME PAYLOAD CONTENT DIGEST [NAME=VALUE]…`, the mode with the type, and after `@` of a
 /// hard link, whose target is the payload.
@@ -32,12 +34,12 @@ pub(super) fn parse(line: &[u8]) -> Result<Described, ManifestProblem> {
         ..Metadata::default()
     };
     let rdev: u64 = number(rdev, 10, "device number")?;
-    let rdev = Rdev { major: major(rdev), minor: minor(rdev) };
+    let rdev = device(rdev);
     let payload = given(payload)?;
-    let kind = match FileType::from_raw_mode(raw) {
+    let kind = match raw & TYPE {
         _ if is_link => EntryKind::HardLink(relative(&payload.ok_or(ManifestProblem::Missing)?)),
-        FileType::Directory => EntryKind::Directory,
-        FileType::RegularFile => EntryKind::Regular {
+        0o040_000 => EntryKind::Directory,
+        0o100_000 => EntryKind::Regular {
             size: Some(number(size, 10, "size")?),
             content: match (given(content)?, payload) {
                 (Some(bytes), _) => Bytes::Inline(bytes.into()),
@@ -46,15 +48,24 @@ pub(super) fn parse(line: &[u8]) -> Result<Described, ManifestProblem> {
                 (None, None) => Bytes::Own,
             },
         },
-        FileType::Symlink => EntryKind::Symlink(payload.ok_or(ManifestProblem::Missing)?.into()),
-        FileType::CharacterDevice => EntryKind::CharDevice(rdev),
-        FileType::BlockDevice => EntryKind::BlockDevice(rdev),
-        FileType::Fifo => EntryKind::Fifo,
-        FileType::Socket => EntryKind::Socket,
-        FileType::Unknown => return Err(ManifestProblem::field("mode", mode)),
+        0o120_000 => EntryKind::Symlink(payload.ok_or(ManifestProblem::Missing)?.into()),
+        0o020_000 => EntryKind::CharDevice(rdev),
+        0o060_000 => EntryKind::BlockDevice(rdev),
+        0o010_000 => EntryKind::Fifo,
+        0o140_000 => EntryKind::Socket,
+        _ => return Err(ManifestProblem::field("mode", mode)),
     };
     let xattrs = xattrs.iter().map(|field| xattr(field)).collect::<Result<_, _>>()?;
     Ok((relative(&unescape(path)?), Entry { kind, metadata, xattrs }))
+}
+
+/// The numbers of a device, as `stat` of Linux has them in one.
+fn device(rdev: u64) -> Rdev {
+    let number = |bits: u64| u32::try_from(bits).unwrap_or(u32::MAX);
+    Rdev {
+        major: number((rdev >> 8) & 0xfff | (rdev >> 32) & 0xffff_f000),
+        minor: number(rdev & 0xff | (rdev >> 12) & 0xffff_ff00),
+    }
 }
 
 /// `SECONDS.NANOSECONDS`.
@@ -72,4 +83,17 @@ fn xattr(field: &[u8]) -> Result<Xattr, ManifestProblem> {
     let (name, value) = field.split_at(equals.ok_or_else(wrong)?);
     let value = unescape(value.get(1..).unwrap_or_default())?;
     Ok(Xattr { name: unescape(name)?.into(), value: value.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_devices_are_those_of_the_c_library() {
+        for (rdev, major, minor) in [(0x103, 1, 3), (0x1_1000_0000, 0, 0x11_0000)] {
+            assert_eq!(device(rdev), Rdev { major, minor }, "{rdev:x}");
+        }
+        assert_eq!(device(0x1234_5000_0010_0678), Rdev { major: 0x1234_5006, minor: 0x178 });
+    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use lith_tree::{Content, ContentError, Contents, DataRange, InodeIndex, Tree};
 
-use crate::directory::{Folder, Found};
+use crate::{directory::Folder, file::Found};
 
 /// Where the content of an inode is.
 #[derive(Debug)]
@@ -28,8 +28,7 @@ impl Contents for ManifestContents {
             Some(Stored::File(file)) => self.folder.content(file),
             Some(Stored::Inline(bytes)) => Ok(Box::new(Inline(bytes))),
             Some(Stored::Nothing) | None => {
-                use std::{ffi::OsString, os::unix::ffi::OsStringExt};
-                let path = PathBuf::from(OsString::from_vec(tree.path(inode)));
+                let path = lith_system::path(&tree.path(inode)).to_owned();
                 Err(ContentError::Changed { path, what: "is not in the list".to_owned() })
             }
         }

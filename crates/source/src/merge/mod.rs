@@ -9,8 +9,6 @@ mod parts;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
-    ffi::OsString,
-    os::unix::ffi::OsStringExt,
     path::PathBuf,
     vec,
 };
@@ -125,7 +123,7 @@ impl Merger<'_> {
             match level.entries.next() {
                 Some((name, origins)) => self
                     .add(at, name, &origins)
-                    .map_err(|error| (to_path(self.tree.path(at.0)), error))?,
+                    .map_err(|error| (to_path(&self.tree.path(at.0)), error))?,
                 None => drop(self.stack.pop()),
             }
         }
@@ -227,8 +225,8 @@ impl Merger<'_> {
     }
 }
 
-fn to_path(bytes: Vec<u8>) -> PathBuf {
-    OsString::from_vec(bytes).into()
+fn to_path(bytes: &[u8]) -> PathBuf {
+    lith_system::path(bytes).to_owned()
 }
 
 /// The bytes of the files of all layers.
@@ -244,7 +242,7 @@ impl Contents for MergedContents {
         let found = origin.and_then(|origin| Some((origin, self.layers.get(origin.0)?)));
         let Some(((number, inode), layer)) = found else {
             let what = "is in no layer".to_owned();
-            return Err(ContentError::Changed { path: to_path(tree.path(inode)), what });
+            return Err(ContentError::Changed { path: to_path(&tree.path(inode)), what });
         };
         let content = layer.contents.open(&layer.tree, *inode)?;
         let before = self.layers.iter().take(*number);

@@ -14,7 +14,7 @@ mod platform;
 mod reference;
 mod store;
 
-use std::{fs::Permissions, io::Write, os::unix::fs::PermissionsExt, path::Path};
+use std::{io::Write, path::Path};
 
 use lith_transform::{Excludes, strip_overlay};
 
@@ -84,7 +84,9 @@ fn layer_options(options: &Options, layers: usize) -> Options {
 fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
-    let builder = builder.permissions(Permissions::from_mode(0o666));
+    if let Some(permissions) = lith_system::permissions(0o666) {
+        builder.permissions(permissions);
+    }
     let mut file = builder.tempfile_in(parent.unwrap_or(Path::new(".")))?;
     file.write_all(bytes)?;
     file.persist(path)?;

@@ -1,10 +1,6 @@
 //! Defines [`Reference`], the address of a container image.
 
-use std::{
-    ffi::OsStr,
-    os::unix::ffi::OsStrExt,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// A container image that is in a directory, an archive or a registry.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,7 +32,7 @@ impl Reference {
     /// The reference of the form `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]` or `docker-archive:FILE[:TAG]`, as skopeo has
     /// it: a colon in the path ends it; or `docker://HOST/REPOSITORY:TAG`. `None`: it is something else.
     pub(super) fn new(text: &Path) -> Option<Self> {
-        let bytes = text.as_os_str().as_bytes();
+        let bytes = text.as_os_str().as_encoded_bytes();
         if bytes.starts_with(b"docker://") {
             return Some(Self { form: Form::Registry, path: text.to_owned(), tag: None });
         }
@@ -48,7 +44,7 @@ impl Reference {
             |(prefix, form): &(&str, Form)| Some((bytes.strip_prefix(prefix.as_bytes())?, *form));
         let (rest, form) = FORMS.iter().find_map(prefixed)?;
         let mut parts = rest.splitn(2, |byte| *byte == b':');
-        let path = Path::new(OsStr::from_bytes(parts.next()?)).to_owned();
+        let path = lith_system::path(parts.next()?).to_owned();
         let tag = parts.next().filter(|tag| !tag.is_empty());
         let tag = tag.map(|tag| String::from_utf8_lossy(tag).into_owned());
         Some(Self { form, path, tag })

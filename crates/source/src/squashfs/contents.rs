@@ -2,9 +2,7 @@
 
 use std::{
     collections::HashMap,
-    ffi::OsStr,
     io,
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
 
@@ -39,7 +37,7 @@ pub(super) struct SquashContents {
 
 impl Contents for SquashContents {
     fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
-        let path = self.path.join(OsStr::from_bytes(&tree.path(inode)));
+        let path = self.path.join(lith_system::path(&tree.path(inode)));
         let Some(place) = self.places.get(inode.index()) else {
             let what = "was added after the image was read".to_owned();
             return Err(ContentError::Changed { path, what });

@@ -1,6 +1,6 @@
 //! Defines where the data of a tar's members are stored, and reads them.
 
-use std::{io, os::unix::ffi::OsStringExt, path::PathBuf};
+use std::{io, path::PathBuf};
 
 use lith_tree::{
     Content, ContentError, Contents, DataRange, Elsewhere, ExtraDevice, InodeIndex, Kind, Tree,
@@ -46,7 +46,7 @@ pub(super) struct TarContents {
 
 impl Contents for TarContents {
     fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
-        let path = PathBuf::from(std::ffi::OsString::from_vec(tree.path(inode)));
+        let path = lith_system::path(&tree.path(inode)).to_owned();
         let store = &self.store;
         let Kind::Regular { size } = tree.get(inode).kind else {
             return Err(ContentError::Io {

@@ -4,23 +4,17 @@ use std::{
     fs::File,
     io::{self, BufReader, Cursor, Read, Seek, SeekFrom},
     mem,
-    os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
 
-use rustix::fs::fstat;
+use lith_system::FileAt;
 
 use super::{
     decompress::decoder,
     header::{BLOCK, Block},
     spool::{Spool, SpoolError, fill},
 };
-use crate::{
-    SourceError,
-    detect::Compression,
-    error::cannot,
-    seen::{Seen, size_of},
-};
+use crate::{SourceError, detect::Compression, error::cannot, seen::Seen};
 
 /// Bytes of a file read at once: a header, its extended headers and small data.
 const WINDOW: usize = 4096;
@@ -114,13 +108,13 @@ impl<'a> Input<'a> {
     pub(crate) fn file(path: &'a Path, mut region: Region) -> Result<Self, SourceError> {
         let sought = region.file.seek(SeekFrom::Start(region.start));
         sought.map_err(cannot("read", path))?;
-        let attributes = fstat(&region.file).map_err(io::Error::from);
-        let attributes = attributes.map_err(cannot("read the attributes", path))?;
+        let metadata = region.file.metadata().map_err(cannot("read the attributes", path))?;
+        let status = lith_system::status(&metadata);
         let store = FileStore {
             region,
             path: path.to_owned(),
-            size: size_of(&attributes),
-            seen: Seen::new(&attributes),
+            size: status.size,
+            seen: Seen::new(&status),
         };
         let file = store.region.file.try_clone().map_err(cannot("open", path))?;
         let reader = BufReader::with_capacity(WINDOW, file);
@@ -359,8 +353,8 @@ impl Store {
         let Self::File(store) = self else {
             return Ok(None);
         };
-        let stat = fstat(&store.region.file)?;
-        let what = store.seen.difference(store.size, &stat);
+        let status = lith_system::status(&store.region.file.metadata()?);
+        let what = store.seen.difference(store.size, &status);
         Ok(what.map(|what| (&*store.path, what)))
     }
 }

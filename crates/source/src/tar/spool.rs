@@ -3,9 +3,10 @@
 use std::{
     fs::File,
     io::{self, Read, Write},
-    os::unix::fs::FileExt,
     path::PathBuf,
 };
+
+use lith_system::FileAt;
 
 use crate::SourceError;
 

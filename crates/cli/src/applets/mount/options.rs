@@ -56,9 +56,8 @@ fn option(text: &str, sloppy: bool) -> Result<Option<MountOption>, String> {
 
 #[cfg(test)]
 mod tests {
-    use rustix::mount::MountFlags;
-
     use super::*;
+    use crate::args::mount_flags::MountFlags;
 
     fn parse(options: &str, sloppy: bool) -> Result<MountOptions, String> {
         MountOptions::parse(options.split(','), sloppy)

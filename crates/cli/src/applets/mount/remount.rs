@@ -23,7 +23,8 @@ impl Change {
         let changed = match self.kind {
             Kind::Move => mount_move(&self.source, &self.target),
             Kind::New | Kind::Remount => {
-                let flags = self.settings.set | MountFlags::RDONLY;
+                let flags = MountFlags::from_bits_retain(self.settings.set.bits());
+                let flags = flags | MountFlags::RDONLY;
                 let data = self.settings.kernel.join(",");
                 mount_remount(&self.target, flags, data)
             }

@@ -79,7 +79,7 @@ pub(super) fn mount_source(
     offset: u64,
 ) -> io::Result<()> {
     let data = data(settings, devices, offset)?;
-    let flags = settings.set | MountFlags::RDONLY;
+    let flags = MountFlags::from_bits_retain(settings.set.bits()) | MountFlags::RDONLY;
     Ok(rustix::mount::mount(source, directory, "erofs", flags, data.as_c_str())?)
 }
 

@@ -18,7 +18,6 @@ use lith::{
     reader::{Image, Limits, Options},
 };
 use lith_fuse::{Agent, Connection, Mounted, Unmounter, Watch};
-use rustix::mount::MountFlags;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1},
     iterator::Signals,
@@ -26,7 +25,10 @@ use signal_hook::{
 
 use super::{confine, prefetch};
 use crate::{
-    args::mount::{DecodeWay, Mount, Settings},
+    args::{
+        mount::{DecodeWay, Mount, Settings},
+        mount_flags::MountFlags,
+    },
     exit::{self, Outcome},
     output::{
         address::{is_address, shown},

@@ -1,9 +1,8 @@
 //! Opens images on servers, each once.
 
 use std::{
-    env, fs, io,
+    env, io,
     ops::Range,
-    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
 };
@@ -175,7 +174,7 @@ pub(in crate::run) fn folders(keep: &Keep) -> Vec<PathBuf> {
     };
     if let Some(folder) = &cache {
         // If this fails, so does the cache, which says why.
-        let _ = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        let _ = lith_system::private_directories(folder);
     }
     cache.into_iter().chain([env::temp_dir()]).collect()
 }
