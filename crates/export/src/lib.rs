@@ -12,7 +12,8 @@ mod observer;
 mod report;
 mod selection;
 mod tar;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod testing;
 mod vmdk;
 

@@ -21,7 +21,8 @@ bitflags! {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use rustix::mount;
 

@@ -46,5 +46,6 @@ pub fn extract(
     own::extract(fs, selection, destination, options, observer)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests;
