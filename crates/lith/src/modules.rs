@@ -149,7 +149,7 @@ pub mod verity {
     pub use crate::build::{HashTree, Protection, RootHashFile, TreePlace, image_bytes, protect};
     pub use lith_verity::{
         MAX_BLOCK, MAX_SALT, MIN_BLOCK, NoRootHash, RootHash, Shape, SignError, Signer, Superblock,
-        SuperblockError, VerifiedDevice, VerityError, bytes_of_hex, check_signature, find_appended,
+        SuperblockError, VerifiedDevice, VerityError, check_signature, find_appended,
         fsverity_digest, in_memory, read_superblock, sign,
     };
 }

@@ -1,10 +1,11 @@
 //! What do operating systems do in different ways?
 //!
 //! Reading an image takes little of an operating system: reads and writes at a position, names that are bytes, the error
-//! numbers of Linux. These are here, with a file for each kind of system, so that the crates that read images have no
+//! numbers of Linux, and the name of the architecture. These are here, with a file for each kind of system, so that the crates that read images have no
 //! conditions of their own.
 #![forbid(unsafe_code)]
 
+mod architecture;
 pub mod errno;
 
 #[cfg(not(unix))]
@@ -13,6 +14,8 @@ mod elsewhere;
 mod unix;
 
 use std::{fs::File, io, path::Path};
+
+pub use architecture::architecture;
 
 #[cfg(not(unix))]
 use elsewhere as kind;
