@@ -42,3 +42,4 @@ pub use registry::{
     Artifact, Document, EROFS, Layer, Reference, Registry, Upload, is_reference, usual_login_files,
 };
 pub use s3::S3Account;
+pub use version::Version;

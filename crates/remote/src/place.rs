@@ -9,10 +9,12 @@ use crate::{
     address::Credentials,
     client::Client,
     reader::ObjectReader,
+    digest::is_digest,
     registry::{Reference, Registry},
     s3::Bucket,
     target::Target,
 };
+    version::Version,
 
 /// What stays as it is in the path of an address.
 const PATH: &AsciiSet =
@@ -78,6 +80,22 @@ pub(crate) fn find(text: &str, options: &Options) -> Result<Target, RemoteError>
 
 impl ObjectReader {
     /// Reads the object at an address: its first bytes, so many if there are as many, and a reader of the rest.
+/// Where a version of an object is that was opened before. Names in a registry are not looked up: they may be those of another
+/// image by now.
+pub(crate) fn find_again(
+    text: &str,
+    version: &Version,
+    options: &Options,
+) -> Result<Target, RemoteError> {
+    if scheme(text.as_bytes()) != Some("oci://") {
+        return find(text, options);
+    }
+    let registry = Registry::open(&Reference::parse(text)?, options)?;
+    let digest = version.etag.as_deref().filter(|etag| is_digest(etag));
+    let none = || RemoteError::wrong(registry.host(), "the version that was opened has no digest");
+    registry.target(digest.ok_or_else(none)?, version.length)
+}
+
     ///
     /// # Errors
     /// [`RemoteError`] if nothing is there, or the server can't identify versions or send ranges.

@@ -5,6 +5,7 @@ use std::{
     fs,
     path::Path,
     process::{Command, Output, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use lith_testkit::{
@@ -127,6 +128,36 @@ fn an_image_in_a_registry_is_mounted_by_fuse() {
         assert_eq!(printed(&sample, args!["mount", "--fuse", name, at.path()]), "");
         assert_shows(&at, &sample);
     }
+}
+
+#[test]
+fn a_server_shows_what_was_opened_by_a_name_that_is_another_images_now() {
+    if !mount::is_there() {
+        return;
+    }
+    let (sample, image) = Sample::built();
+    let store = Registry::start(Demand::Nothing);
+    printed(&sample, args!["push", "-q", image, format!("oci://{}/box:1", store.host())]);
+    let (empty, other) = (sample.path("empty"), sample.path("other.erofs"));
+    fs::create_dir(&empty).unwrap();
+    made(args!["build", "-q", empty, other]);
+    printed(&sample, args!["push", "-q", other, format!("oci://{}/box:2", store.host())]);
+    // The name is that of the second image as soon as it was looked up once.
+    let (held, looked_up) = (store.change(|held| held.clone()), AtomicBool::new(false));
+    let moving = Web::start(move |request| {
+        let (folder, name) = request.path.rsplit_once('/').unwrap();
+        if folder.ends_with("/blobs") {
+            return Reply::of(request, &held.blobs[name], "\"1\"");
+        }
+        let is_second = name == "1" && looked_up.swap(true, Ordering::Relaxed);
+        let (kind, bytes) = &held.manifests[&format!("box:{}", if is_second { "2" } else { name })];
+        Reply::status(200).holding(kind, bytes.clone())
+    });
+    let name = moving.url("box:1").replace("http://", "oci://");
+    let at = MountPoint::new(&sample);
+    assert_eq!(printed(&sample, args!["mount", "--fuse", name, at.path()]), "");
+    assert_shows(&at, &sample);
+    assert_eq!(run(&sample, args!["cat", name, "/hello"]).status.code(), Some(1));
 }
 
 /// Writes the login for a registry.
