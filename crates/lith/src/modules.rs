@@ -168,7 +168,7 @@ pub mod mount {
 #[cfg(feature = "remote")]
 pub mod remote {
     pub use lith_remote::{
-        Address, Artifact, Cache, CachedObject, Document, EROFS, Kept, Layer,
+        Address, Artifact, AzureAccount, Cache, CachedObject, Document, EROFS, Kept, Layer,
         ObjectReader, Options, Pruned, Reference, Registry, RemoteDevice, RemoteError, S3Account,
         Traffic, Upload, Verified, Verifying, Version, is_address, is_reference, sha256_of, shown,
         usual_login_files,

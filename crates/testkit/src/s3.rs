@@ -70,7 +70,7 @@ impl Account {
 }
 
 /// RFC 2104 with SHA-256.
-fn hmac(key: &[u8], text: &[u8]) -> [u8; 32] {
+pub(crate) fn hmac(key: &[u8], text: &[u8]) -> [u8; 32] {
     let mut block = [0; 64];
     if key.len() > block.len() {
         block[..32].copy_from_slice(&Sha256::digest(key));

@@ -140,7 +140,7 @@ Examples:
 )]
 struct Arguments {
     /// A directory, a tar or cpio archive (plain, gzip, xz, zstd or bzip2; `-`: standard input), a zip archive, an image of EROFS or
-    /// SquashFS, any of these but directories also at `http(s)://`, `s3://`, `gs://` or `oci://`, or a container image
+    /// SquashFS, any of these but directories also at `http(s)://`, `s3://`, `gs://`, `az://` or `oci://`, or a container image
     /// (`oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`, `docker://HOST/REPOSITORY:TAG`). Of several, each is a
     /// layer on top of the one before, as overlayfs has them. The last path is the image to make; `-` is standard output. A file that is
     /// there keeps its owner and mode
