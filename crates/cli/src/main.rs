@@ -50,6 +50,7 @@ fn main() -> ExitCode {
 
 fn run(verb: Verb, messages: MessageArgs) -> anyhow::Result<Outcome> {
     match verb {
+        Verb::Build(request) if request.layers => run::layers::run(&request, messages),
         Verb::Build(request) => run::build::run(*request, messages),
         Verb::Ls(request) => run::ls::run(&request),
         Verb::Cat(request) => run::cat::run(&request),

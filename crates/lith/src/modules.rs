@@ -117,9 +117,9 @@ pub mod source {
         CpioDamage, CpioError, Damage, Data, ExcludeError, Excludes, ImageError, Loss, Losses,
         LostRanges, ManifestProblem, NoPlatform, Note, NoteKind, OciError, OnError, Opened,
         Options, Part, Platform, ReadBytes, Refusal, Source, SourceError, SquashFsError,
-        TYPE_BYTES, TarEnd, TarError, ZipError, archive, archive_stream, directory, foreign_type,
-        image, image_below, image_file, is_archive, is_container, is_squashfs, manifest, merge,
-        open, read_what_is_there, salvage, squashfs, tar, tar_stream,
+        TYPE_BYTES, TarEnd, TarError, ZipError, archive, archive_stream, container_layers,
+        directory, foreign_type, image, image_below, image_file, is_archive, is_container,
+        is_squashfs, manifest, merge, open, read_what_is_there, salvage, squashfs, tar, tar_stream,
     };
 }
 

@@ -43,6 +43,8 @@ use super::{
 #[derive(Debug)]
 pub(crate) struct Build {
     pub(crate) from: From,
+    /// Whether each layer of a container image becomes an image of its own, in a folder.
+    pub(crate) layers: bool,
     /// Where the devices of the source, and the bases of bases, are.
     pub(crate) search: Search,
     /// Images that the new one refers to.
@@ -132,6 +134,7 @@ Examples:
   lith build docker://debian:13 rootfs.erofs
   lith build s3://bucket/rootfs.tar.zst rootfs.erofs
   lith build --platform linux/arm64 oci-archive:image.tar rootfs.erofs
+  lith build --layers oci:layout:v1 images
   lith build --manifest rootfs.mtree rootfs rootfs.erofs
   lith build --profile app.profile rootfs rootfs.erofs
   lith build --rule '*.so=lz4' --rule '*.png=none' -z lzma rootfs rootfs.erofs
@@ -379,9 +382,7 @@ impl Build {
 
     /// The build that is requested.
     pub(crate) fn builder(&self) -> Builder<'static> {
-        let (options, content) = (self.options.clone(), self.content.clone());
-        let tables = Arc::clone(&self.tables);
-        let Work { workers, memory, verify, force } = self.work;
+        let content = self.content.clone();
         let search = self.search.clone();
         // Bases have devices, and so has a source that is an image.
         let search = if self.bases.is_empty() { search } else { search.shared() };
@@ -390,6 +391,13 @@ impl Build {
             From::Manifest(list, folder) => Builder::manifest(list, folder),
         };
         let builder = self.bases.iter().fold(builder, Builder::base).search(search);
+        self.with(builder).on_error(content.on_error).read(|read| content.set(read))
+    }
+
+    /// The same build of another source, which is read already.
+    pub(crate) fn with<'a>(&self, builder: Builder<'a>) -> Builder<'a> {
+        let (options, tables) = (self.options.clone(), Arc::clone(&self.tables));
+        let Work { workers, memory, verify, force } = self.work;
         let builder = self.settings.iter().cloned().fold(builder, Builder::set);
         let builder = match &self.place.blob {
             Some(blob) => builder.blob(blob),
@@ -416,8 +424,6 @@ impl Build {
             .max_bases(self.max_depth.unwrap_or(usize::MAX))
             .offset(self.place.offset)
             .hints(Arc::clone(&self.hints))
-            .on_error(content.on_error)
-            .read(|read| content.set(read))
             .strict(self.strict)
             .options(|all| *all = options)
             .edit(move |tree| Ok(tables.apply(tree)?))
@@ -460,6 +466,7 @@ impl Arguments {
             from: from(sources, self.content.manifest.clone())?,
             content,
             strict: self.content.strict,
+            layers: self.content.layers,
             search: self.content.devices.search(),
             bases: self.content.bases,
             flat: self.content.flat,

@@ -18,6 +18,7 @@ pub(crate) mod dump;
 pub(crate) mod extract;
 pub(crate) mod flatten;
 pub(crate) mod info;
+pub(crate) mod layers;
 mod log;
 pub(crate) mod ls;
 pub(crate) mod man;

@@ -25,7 +25,7 @@ use super::{
 const LOGIN: &str = "Basic bWU6c2VjcmV0";
 
 /// The program with a cache and logins of the sample's own.
-fn program(sample: &Sample) -> Command {
+pub(super) fn program(sample: &Sample) -> Command {
     let mut command = command();
     command.env("XDG_CACHE_HOME", sample.path("caches"));
     command.env("REGISTRY_AUTH_FILE", sample.path("auth.json"));
@@ -195,7 +195,7 @@ fn logins_are_used_and_never_printed() {
 }
 
 /// Puts a container image of two layers into a registry: its manifest's name is `box:1`.
-fn put_container(server: &Registry, layers: &[Vec<u8>], diff_ids: &[String]) {
+pub(super) fn put_container(server: &Registry, layers: &[Vec<u8>], diff_ids: &[String]) {
     let blob =
         |bytes: &[u8]| json!({ "mediaType": "x/y", "digest": digest(bytes), "size": bytes.len() });
     let config = json!({
@@ -214,13 +214,13 @@ fn put_container(server: &Registry, layers: &[Vec<u8>], diff_ids: &[String]) {
     });
 }
 
-fn tar_of(folder: &Path) -> Vec<u8> {
+pub(super) fn tar_of(folder: &Path) -> Vec<u8> {
     let mut tar = Command::new("tar");
     tar.args(["--xattrs", "--format=pax", "-cf-", "-C"]).arg(folder).arg(".");
     tar.output().unwrap().stdout
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("x"), bytes).unwrap();
     let mut gzip = Command::new("gzip");
