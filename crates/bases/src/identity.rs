@@ -147,7 +147,7 @@ fn superblock_in(head: &[u8]) -> Option<Superblock> {
 /// A digest as the tag of a device: its 64 hexadecimal digits fill the tag. That of the beginning if there is no other.
 pub(crate) fn tag_of(base: &Base) -> Vec<u8> {
     let digest = if base.has_digest() { base.digest } else { base.head };
-    digest.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect()
+    hex::encode(digest).into_bytes()
 }
 
 fn uuid_text(uuid: [u8; 16]) -> String {

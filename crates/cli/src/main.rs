@@ -67,6 +67,7 @@ fn remove_files_on_panic() {
 
 fn run(verb: Verb, messages: MessageArgs) -> anyhow::Result<Outcome> {
     match verb {
+        Verb::Build(request) if request.layers => run::layers::run(&request, messages),
         Verb::Build(request) => run::build::run(*request, messages),
         Verb::Ls(request) => run::ls::run(&request),
         Verb::Cat(request) => run::cat::run(&request),

@@ -61,13 +61,9 @@ impl Identity {
         if found.bytes != self.bytes {
             return Some(Difference::Length { found: found.bytes, expected: self.bytes });
         }
-        let (found, expected) = (hex(&found.digest), hex(&self.digest));
+        let (found, expected) = (hex::encode(found.digest), hex::encode(self.digest));
         (found != expected).then_some(Difference::Digest { found, expected })
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).map(char::from).collect()
 }
 
 impl Header {

@@ -118,9 +118,9 @@ pub mod source {
         CpioDamage, CpioError, Damage, Data, ExcludeError, Excludes, ImageError, Loss, Losses,
         LostRanges, ManifestProblem, NoPlatform, Note, NoteKind, OciError, OnError, Opened,
         Options, Part, Platform, ReadBytes, Refusal, Source, SourceError, SquashFsError,
-        TYPE_BYTES, TarEnd, TarError, ZipError, archive, archive_stream, directory, foreign_type,
-        image, image_below, image_file, is_archive, is_container, is_squashfs, manifest, merge,
-        open, read_what_is_there, salvage, squashfs, tar, tar_stream,
+        TYPE_BYTES, TarEnd, TarError, ZipError, archive, archive_stream, container_layers,
+        directory, foreign_type, image, image_below, image_file, is_archive, is_container,
+        is_squashfs, manifest, merge, open, read_what_is_there, salvage, squashfs, tar, tar_stream,
     };
 }
 
@@ -150,7 +150,7 @@ pub mod verity {
     pub use crate::build::{HashTree, Protection, RootHashFile, TreePlace, image_bytes, protect};
     pub use lith_verity::{
         MAX_BLOCK, MAX_SALT, MIN_BLOCK, NoRootHash, RootHash, Shape, SignError, Signer, Superblock,
-        SuperblockError, VerifiedDevice, VerityError, bytes_of_hex, check_signature, find_appended,
+        SuperblockError, VerifiedDevice, VerityError, check_signature, find_appended,
         fsverity_digest, in_memory, read_superblock, sign,
     };
 }
@@ -169,9 +169,10 @@ pub mod mount {
 #[cfg(feature = "remote")]
 pub mod remote {
     pub use lith_remote::{
-        Address, Artifact, Cache, CachedObject, Document, EROFS, Kept, Layer, ObjectReader,
-        Options, Pruned, Reference, Registry, RemoteDevice, RemoteError, S3Account, Traffic,
-        Upload, Verified, Verifying, is_address, is_reference, sha256_of, shown, usual_login_files,
+        Address, Artifact, AzureAccount, Cache, CachedObject, Document, EROFS, Kept, Layer,
+        ObjectReader, Options, Pruned, Reference, Registry, RemoteDevice, RemoteError, S3Account,
+        Traffic, Upload, Verified, Verifying, Version, is_address, is_reference, sha256_of, shown,
+        usual_login_files,
     };
 }
 

@@ -77,7 +77,7 @@ impl Provenance {
             Err(DumpError::Content(error)) => return Err(error),
             Err(error) => unreachable!("a digest takes all bytes: {error}"),
         }
-        let tree = hex(&hash.0.finalize());
+        let tree = hex::encode(hash.0.finalize());
         Ok(Self { tool: TOOL.to_owned(), layout: LAYOUT, recipe, tree })
     }
 
@@ -113,7 +113,7 @@ impl RecordedFile {
     pub fn digest(mut file: impl io::Read) -> io::Result<String> {
         let mut hash = Hash(Sha256::new());
         io::copy(&mut file, &mut hash)?;
-        Ok(hex(&hash.0.finalize()))
+        Ok(hex::encode(hash.0.finalize()))
     }
 }
 
@@ -129,8 +129,4 @@ impl Write for Hash {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).map(char::from).collect()
 }

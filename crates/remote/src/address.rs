@@ -1,15 +1,22 @@
 //! Defines [`Address`]: where an object is, apart from what is needed to get it.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str};
 use ureq::http::{
     Uri,
     uri::{Authority, PathAndQuery, Scheme},
 };
 
 use crate::RemoteError;
+
+/// What stays as it is in the path of an address.
+pub(crate) const PATH: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// How long a signature in an address is valid: for one request, which may wait, and clocks differ.
+pub(crate) const VALID: Duration = Duration::from_secs(15 * 60);
 
 /// Whether a text begins with `http://` or `https://`.
 fn is_address(name: &[u8]) -> bool {

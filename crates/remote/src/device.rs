@@ -17,7 +17,7 @@ use crate::{
     cache::reopen,
     client::Client,
     flights::{Flight, Flights},
-    place::find,
+    place::{find, find_again},
     registry::{Layer, Registry},
     store::{Store, failed},
     target::Target,
@@ -98,6 +98,22 @@ impl RemoteDevice {
         Self::at(find(address, options)?, options)
     }
 
+    /// Opens the version that another process has opened, as [`Self::version`] names it. Sends no request: what isn't kept yet is
+    /// refused if the server has another version by now.
+    ///
+    /// # Errors
+    /// [`RemoteError`] if the address is none, or it can't be kept.
+    pub fn open_version(
+        address: &str,
+        version: &Version,
+        options: &Options,
+    ) -> Result<Self, RemoteError> {
+        let target = find_again(address, version, options)?;
+        let store = store_of(&target.address, version, options)?;
+        let client = Client::new(target, options);
+        Ok(Self::start((client, version.clone(), store), None, options))
+    }
+
     /// Opens an image or a further device of one in a registry.
     ///
     /// # Errors
@@ -144,16 +160,11 @@ impl RemoteDevice {
     /// Opens the version that is kept in a file of a cache, as [`Self::kept`] names it. Sends no request for bytes.
     ///
     /// # Errors
-    /// [`RemoteError`] if it isn't there any more, or a name in a registry is that of another image now.
+    /// [`RemoteError`] if it isn't there any more.
     pub fn resume(address: &str, options: &Options, file: &Path) -> Result<Self, RemoteError> {
-        let target = find(address, options)?;
-        let (pinned, host) = (target.pinned.clone(), target.address.host().to_owned());
-        let client = Client::new(target, options);
         let opened = reopen(file).map_err(|source| failed(file.to_owned(), source));
         let (store, version) = opened?;
-        if pinned.is_some_and(|pinned| pinned != version) {
-            return Err(RemoteError::Changed { host });
-        }
+        let client = Client::new(find_again(address, &version, options)?, options);
         Ok(Self::start((client, version, store), None, options))
     }
 
@@ -174,6 +185,12 @@ impl RemoteDevice {
             let _ = thread::Builder::new().spawn(move || fetch_ahead(&object, &wanted));
         }
         Self { object, ahead, flights, started, pilots: OnceLock::new() }
+    }
+
+    /// The version that is open.
+    #[must_use]
+    pub fn version(&self) -> &Version {
+        &self.object.version
     }
 
     /// The file of the cache in which it is kept; `None`: it is in a file without a name.

@@ -1,7 +1,7 @@
 //! Computes and compares digests of blobs, in the form `sha256:HEX`. Defines [`Verifying`].
 
 use std::{
-    fmt::{self, Write},
+    fmt,
     io::{self, Read},
 };
 
@@ -19,7 +19,7 @@ pub fn sha256_of(mut reader: impl Read) -> io::Result<(String, u64)> {
     let mut length = 0;
     loop {
         let got = match reader.read(&mut buffer) {
-            Ok(0) => return Ok((format!("sha256:{}", hex(&hasher.finalize())), length)),
+            Ok(0) => return Ok((format!("sha256:{}", hex::encode(hasher.finalize())), length)),
             Ok(got) => got,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
@@ -85,14 +85,7 @@ fn hasher(digest: &str) -> Box<dyn DynDigest + Send> {
 
 fn finished(hasher: Box<dyn DynDigest + Send>, expected: &str) -> String {
     let algorithm = expected.split(':').next().unwrap_or_default();
-    format!("{algorithm}:{}", hex(&hasher.finalize()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes what is written");
-        text
-    })
+    format!("{algorithm}:{}", hex::encode(hasher.finalize()))
 }
 
 /// Whether a text is a digest of an algorithm that is known here.

@@ -1,6 +1,6 @@
 //! Where do the bytes of an image on a server come from?
 //!
-//! [`RemoteDevice`] reads an object at an `http://`, `https://`, `s3://`, `gs://` or `oci://` address by ranges. What was fetched is
+//! [`RemoteDevice`] reads an object at an `http://`, `https://`, `s3://`, `gs://`, `az://` or `oci://` address by ranges. What was fetched is
 //! kept in a [`Cache`] on disk that several processes share, or in a temporary file. All bytes of a device are those of one
 //! version of the object: when that changes on the server, what isn't here yet is refused.
 //!
@@ -10,11 +10,13 @@
 
 mod access;
 mod address;
+mod azure;
 mod cache;
 mod claims;
 mod client;
 mod device;
 mod digest;
+mod environment;
 mod error;
 mod flights;
 mod kept;
@@ -32,6 +34,7 @@ mod version;
 mod windows;
 
 pub use address::Address;
+pub use azure::AzureAccount;
 pub use cache::{Cache, CachedObject, Pruned, Verified};
 pub use device::{RemoteDevice, Traffic};
 pub use digest::{Verifying, sha256_of};
@@ -44,3 +47,4 @@ pub use registry::{
     Artifact, Document, EROFS, Layer, Reference, Registry, Upload, is_reference, usual_login_files,
 };
 pub use s3::S3Account;
+pub use version::Version;

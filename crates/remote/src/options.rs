@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-use crate::{Cache, S3Account, registry::usual_login_files};
+use crate::{AzureAccount, Cache, S3Account, registry::usual_login_files};
 
 /// How objects are fetched, and where they are kept.
 #[derive(Clone)]
@@ -13,6 +13,8 @@ pub struct Options {
     pub authorization: Option<String>,
     /// Where buckets of S3 are, and who reads them.
     pub s3: S3Account,
+    /// Where containers of Azure are, and who reads them.
+    pub azure: AzureAccount,
     /// Files with logins for registries, as `docker login` and `podman login` write them. The first one that has one for a
     /// registry counts.
     pub logins: Vec<PathBuf>,
@@ -35,6 +37,7 @@ impl Default for Options {
         Self {
             authorization: None,
             s3: S3Account::default(),
+            azure: AzureAccount::default(),
             logins: Vec::new(),
             plain_registries: Vec::new(),
             cache: None,
@@ -49,9 +52,10 @@ impl Default for Options {
 /// Without what may be secret.
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { s3, logins, plain_registries, cache, .. } = self;
+        let Self { s3, azure, logins, plain_registries, cache, .. } = self;
         f.debug_struct("Options")
             .field("s3", s3)
+            .field("azure", azure)
             .field("logins", logins)
             .field("plain_registries", plain_registries)
             .field("cache", cache)
@@ -60,11 +64,16 @@ impl fmt::Debug for Options {
 }
 
 impl Options {
-    /// The default with what the environment says of accounts: [`S3Account::of_environment`], and the files of logins that
+    /// The default with what the environment says of accounts: [`S3Account::of_environment`], [`AzureAccount::of_environment`], and the files of logins that
     /// docker and podman use.
     #[must_use]
     pub fn of_environment() -> Self {
-        Self { s3: S3Account::of_environment(), logins: usual_login_files(), ..Self::default() }
+        Self {
+            s3: S3Account::of_environment(),
+            azure: AzureAccount::of_environment(),
+            logins: usual_login_files(),
+            ..Self::default()
+        }
     }
 
     /// The default with some changes.

@@ -2,26 +2,26 @@
 
 use std::sync::Arc;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 
 use crate::{
     Address, Options, RemoteError,
-    address::Credentials,
+    address::{Credentials, PATH},
+    azure::Blob,
     client::Client,
+    digest::is_digest,
     reader::ObjectReader,
     registry::{Reference, Registry},
     s3::Bucket,
     target::Target,
+    version::Version,
 };
 
-/// What stays as it is in the path of an address.
-const PATH: &AsciiSet =
-    &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-
 /// The schemes of addresses.
-const SCHEMES: [&str; 6] = ["http://", "https://", "s3://", "gs://", "oci://", "docker://"];
+const SCHEMES: [&str; 7] =
+    ["http://", "https://", "s3://", "gs://", "az://", "oci://", "docker://"];
 
-/// Whether a text is an address of an object: it begins with `http://`, `https://`, `s3://`, `gs://` or `oci://`.
+/// Whether a text is an address of an object: it begins with `http://`, `https://`, `s3://`, `gs://`, `az://` or `oci://`.
 #[must_use]
 pub fn is_address(text: &[u8]) -> bool {
     scheme(text).is_some_and(|scheme| scheme != "docker://")
@@ -66,6 +66,10 @@ pub(crate) fn find(text: &str, options: &Options) -> Result<Target, RemoteError>
             let path = utf8_percent_encode(rest(scheme), PATH);
             of_web(&format!("https://storage.googleapis.com/{path}"), options)
         }
+        Some(scheme @ "az://") => {
+            let blob = Blob::new(rest(scheme), &options.azure)?;
+            Ok(Target { address: blob.address(), access: Arc::new(blob), pinned: None })
+        }
         Some("oci://") => {
             let registry = Registry::open(&Reference::parse(text)?, options)?;
             let layer = registry.artifact()?.image;
@@ -74,6 +78,22 @@ pub(crate) fn find(text: &str, options: &Options) -> Result<Target, RemoteError>
         }
         _ => of_web(text, options),
     }
+}
+
+/// Where a version of an object is that was opened before. Names in a registry are not looked up: they may be those of another
+/// image by now.
+pub(crate) fn find_again(
+    text: &str,
+    version: &Version,
+    options: &Options,
+) -> Result<Target, RemoteError> {
+    if scheme(text.as_bytes()) != Some("oci://") {
+        return find(text, options);
+    }
+    let registry = Registry::open(&Reference::parse(text)?, options)?;
+    let digest = version.etag.as_deref().filter(|etag| is_digest(etag));
+    let none = || RemoteError::wrong(registry.host(), "the version that was opened has no digest");
+    registry.target(digest.ok_or_else(none)?, version.length)
 }
 
 impl ObjectReader {
@@ -116,7 +136,7 @@ mod tests {
 
     #[test]
     fn addresses_have_a_known_scheme() {
-        for text in ["http://h/x", "HTTPS://h", "s3://b/k", "gs://b/k", "oci://h/r:t"] {
+        for text in ["http://h/x", "HTTPS://h", "s3://b/k", "gs://b/k", "az://c/n", "oci://h/r:t"] {
             assert!(is_address(text.as_bytes()), "{text}");
         }
         for text in ["http:/h", "./s3://b/k", "docker://h/r", "oci:///folder", "oci:x", "x", ""] {

@@ -1,13 +1,10 @@
 //! Defines [`S3Account`] and [`Bucket`]: objects of S3 and of what speaks its protocol.
 
-use std::{env, fmt, fs, path::PathBuf, time::Duration};
+use std::{fmt, fs, path::PathBuf};
 
 use rusty_s3::{Credentials, S3Action, UrlStyle};
 
-use crate::{Address, RemoteError, access::Access};
-
-/// How long a signature is valid: for one request, which may wait, and clocks differ.
-const VALID: Duration = Duration::from_secs(15 * 60);
+use crate::{Address, RemoteError, access::Access, address::VALID, environment::variable};
 
 /// Where buckets are, and who reads them.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -47,17 +44,16 @@ impl S3Account {
     /// `~/.aws/credentials` and `~/.aws/config` have.
     #[must_use]
     pub fn of_environment() -> Self {
-        let profile = variable("AWS_PROFILE").unwrap_or_else(|| "default".to_owned());
+        let profile = variable(&["AWS_PROFILE"]).unwrap_or_else(|| "default".to_owned());
         let keys = read("AWS_SHARED_CREDENTIALS_FILE", "credentials");
         let settings = read("AWS_CONFIG_FILE", "config");
         let of_profile = |name: &str| {
             let section = format!("profile {profile}");
             setting(&settings, &section, name).or_else(|| setting(&settings, &profile, name))
         };
-        let either = |names: &[&str]| names.iter().find_map(|name| variable(name));
         let pair = |id: Option<String>, secret: Option<String>| id.zip(secret);
-        let own = pair(variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"));
-        let own = own.map(|key| (key, variable("AWS_SESSION_TOKEN")));
+        let own = pair(variable(&["AWS_ACCESS_KEY_ID"]), variable(&["AWS_SECRET_ACCESS_KEY"]));
+        let own = own.map(|key| (key, variable(&["AWS_SESSION_TOKEN"])));
         let of_file = |text: &str, section: &str| {
             let get = |name: &str| setting(text, section, name);
             let key = pair(get("aws_access_key_id"), get("aws_secret_access_key"));
@@ -69,23 +65,20 @@ impl S3Account {
             .or_else(|| of_file(&settings, &profile));
         let (key, token) = found.map_or((None, None), |(key, token)| (Some(key), token));
         Self {
-            endpoint: either(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"])
+            endpoint: variable(&["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"])
                 .or_else(|| of_profile("endpoint_url")),
-            region: either(&["AWS_REGION", "AWS_DEFAULT_REGION"]).or_else(|| of_profile("region")),
+            region: variable(&["AWS_REGION", "AWS_DEFAULT_REGION"])
+                .or_else(|| of_profile("region")),
             key,
             token,
         }
     }
 }
 
-fn variable(name: &str) -> Option<String> {
-    env::var(name).ok().filter(|value| !value.is_empty())
-}
-
 /// The text of a file that a variable names, or that is in the usual folder; empty if there is none.
 fn read(name: &str, usual: &str) -> String {
-    let usual = || Some(PathBuf::from(variable("HOME")?).join(".aws").join(usual));
-    let path = variable(name).map(PathBuf::from).or_else(usual);
+    let usual = || Some(PathBuf::from(variable(&["HOME"])?).join(".aws").join(usual));
+    let path = variable(&[name]).map(PathBuf::from).or_else(usual);
     path.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default()
 }
 

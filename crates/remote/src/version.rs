@@ -1,5 +1,8 @@
 //! Defines [`Version`]: which version of an object an answer is about.
 
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
 use ureq::http::{
     HeaderMap, HeaderName,
     header::{ETAG, IF_MATCH, IF_UNMODIFIED_SINCE, LAST_MODIFIED},
@@ -8,12 +11,28 @@ use ureq::http::{
 use crate::RemoteError;
 
 /// A version of an object. Answers whose versions are equal are about the same bytes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Version {
+///
+/// Its text is for another process, which opens the same version.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Version {
     /// Bytes of the whole object.
     pub(crate) length: u64,
     pub(crate) etag: Option<String>,
     pub(crate) modified: Option<String>,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&serde_json::to_string(self).map_err(|_error| fmt::Error)?)
+    }
+}
+
+impl FromStr for Version {
+    type Err = serde_json::Error;
+
+    fn from_str(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
 }
 
 impl Version {

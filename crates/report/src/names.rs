@@ -1,6 +1,6 @@
 //! Represents names, which may be any bytes, in JSON.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::borrow::Cow;
 
 use serde::{Serializer, ser::SerializeMap};
 
@@ -13,17 +13,7 @@ pub fn text(bytes: &[u8]) -> Cow<'_, str> {
 /// The bytes in hexadecimal digits if [`text`] loses some of them.
 #[must_use]
 pub fn hex_unless_text(bytes: &[u8]) -> Option<String> {
-    str::from_utf8(bytes).err().map(|_not_utf8| hex(bytes))
-}
-
-/// The bytes in hexadecimal digits.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut digits, byte| {
-        // Writing to a string can't fail.
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    })
+    str::from_utf8(bytes).err().map(|_not_utf8| hex::encode(bytes))
 }
 
 /// Serializes the bytes as text under the first key, and, if that loses some of them, in hexadecimal under the second.

@@ -35,6 +35,8 @@ pub enum NoteKind {
     MemberAsFile(u8),
     /// AUFS' own bookkeeping (names that start with `.wh..wh.`).
     AufsBookkeeping,
+    /// A hard link to a file of another layer is a file of its own in the image of its layer.
+    LinkBelow,
     /// Data after an archive's end marker were not read: perhaps another tar.
     TrailingData,
     /// An archive has no end marker.

@@ -1,10 +1,12 @@
 //! What do operating systems do in different ways?
 //!
 //! Images take little of an operating system: reads and writes at a position, names that are bytes, files without a name,
-//! locks, the error numbers of Linux. These are here, with a file for each kind of system, so that other crates have few
-//! conditions of their own: what reads a directory or extracts into one, and what only Linux has, as mounts.
+//! locks, the error numbers of Linux, the name of the architecture. These are here, with a file for each kind of system, so
+//! that other crates have few conditions of their own: what reads a directory or extracts into one, and what only Linux has,
+//! as mounts.
 #![forbid(unsafe_code)]
 
+mod architecture;
 pub mod errno;
 
 mod file;
@@ -33,6 +35,7 @@ use unix as kind;
 #[cfg(windows)]
 use windows as kind;
 
+pub use architecture::architecture;
 pub use file::{Lock, Status};
 
 /// Reads and writes of a file at a position, which is as the standard library has it for Unix. On Windows, they move the

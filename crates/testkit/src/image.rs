@@ -226,5 +226,5 @@ fn from_image(image: Image, path: &Path) -> Source {
 /// The SHA-256 of bytes in hexadecimal.
 #[must_use]
 pub fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
+    hex::encode(Sha256::digest(bytes))
 }

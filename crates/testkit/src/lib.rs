@@ -12,6 +12,7 @@
     reason = "a helper that fails is a test that fails, and should say so at once"
 )]
 
+pub mod azure;
 pub mod changing;
 pub mod chunks;
 pub mod compare;

@@ -94,9 +94,7 @@ impl Registry {
 /// The digest of bytes.
 #[must_use]
 pub fn digest(bytes: &[u8]) -> String {
-    let digits =
-        Sha256::digest(bytes).iter().fold(String::new(), |all, byte| all + &format!("{byte:02x}"));
-    format!("sha256:{digits}")
+    format!("sha256:{}", hex::encode(Sha256::digest(bytes)))
 }
 
 fn answer(request: &Request, demand: &Demand, held: &mut Held) -> Reply {

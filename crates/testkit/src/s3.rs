@@ -56,7 +56,8 @@ impl Account {
         let day = date.split('T').next().unwrap_or_default();
         let scope = format!("{day}/{}/s3/aws4_request", self.region);
         let text =
-            ["AWS4-HMAC-SHA256", date, &scope, &hex(&Sha256::digest(lines.join("\n")))].join("\n");
+            ["AWS4-HMAC-SHA256", date, &scope, &hex::encode(Sha256::digest(lines.join("\n")))]
+                .join("\n");
         let key = [day, &self.region, "s3", "aws4_request"]
             .iter()
             .fold(format!("AWS4{}", self.secret).into_bytes(), |key, part| {
@@ -64,12 +65,12 @@ impl Account {
             });
         value("X-Amz-Credential") == format!("{}/{scope}", self.id).replace('/', "%2F")
             && value("X-Amz-Security-Token") == self.token.as_deref().unwrap_or_default()
-            && signature == hex(&hmac(&key, text.as_bytes()))
+            && signature == hex::encode(hmac(&key, text.as_bytes()))
     }
 }
 
 /// RFC 2104 with SHA-256.
-fn hmac(key: &[u8], text: &[u8]) -> [u8; 32] {
+pub(crate) fn hmac(key: &[u8], text: &[u8]) -> [u8; 32] {
     let mut block = [0; 64];
     if key.len() > block.len() {
         block[..32].copy_from_slice(&Sha256::digest(key));
@@ -79,8 +80,4 @@ fn hmac(key: &[u8], text: &[u8]) -> [u8; 32] {
     let pad = |with: u8| block.map(|byte| byte ^ with);
     let inner = Sha256::new().chain_update(pad(0x36)).chain_update(text).finalize();
     Sha256::new().chain_update(pad(0x5c)).chain_update(inner).finalize().into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }

@@ -26,7 +26,9 @@ pub use exclude::{Excludes, Role, Unmatched, Verdict};
 pub use extglob::GroupError;
 pub use fs_config::{FsConfig, FsConfigError};
 pub use labels::{FileContexts, LabelError, LabelProblem};
-pub use overlay::{is_opaque, is_whiteout, make_opaque, mark_whiteouts, strip_overlay};
+pub use overlay::{
+    is_opaque, is_whiteout, make_opaque, mark_whiteouts, strip_overlay, without_opaque,
+};
 pub use patterns::{ExcludeError, PatternError};
 pub use settings::{Setting, SettingError};
 pub use xattr_filter::XattrFilter;

@@ -31,6 +31,14 @@ pub fn make_opaque(tree: &mut Tree, directory: InodeIndex) {
     tree.add_xattr(directory, OPAQUE, b"y");
 }
 
+/// Takes that attribute from a directory.
+pub fn without_opaque(tree: &mut Tree, directory: InodeIndex) {
+    let set = tree.get(directory).metadata.xattrs;
+    let mut xattrs = tree.xattrs.get(set).to_vec();
+    xattrs.retain(|xattr| &*xattr.name != OPAQUE);
+    tree.get_mut(directory).metadata.xattrs = tree.xattrs.intern(xattrs);
+}
+
 /// Removes what only an overlay filesystem understands: whiteouts, the attribute of opaque directories, and the
 /// marks of directories with whiteouts.
 pub fn strip_overlay(tree: &mut Tree) {

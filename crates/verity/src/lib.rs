@@ -27,7 +27,7 @@ pub use error::VerityError;
 pub use format::{Put, format, in_memory};
 pub use fsverity::fsverity_digest;
 pub use identity::Identity;
-pub use root_hash::{NoRootHash, RootHash, bytes_of_hex};
+pub use root_hash::{NoRootHash, RootHash};
 pub use shape::Shape;
 pub use signature::{SignError, Signer, check_signature, sign};
 pub use superblock::{

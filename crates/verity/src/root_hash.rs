@@ -1,4 +1,4 @@
-//! Defines [`RootHash`], the digest of all blocks of an image, and reads hexadecimal digits.
+//! Defines [`RootHash`], the digest of all blocks of an image.
 
 use std::{fmt, str::FromStr};
 
@@ -13,7 +13,7 @@ pub struct NoRootHash;
 
 impl fmt::Display for RootHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex::encode(self.0))
     }
 }
 
@@ -21,19 +21,10 @@ impl FromStr for RootHash {
     type Err = NoRootHash;
 
     fn from_str(text: &str) -> Result<Self, NoRootHash> {
-        bytes_of_hex(text).and_then(|bytes| bytes.try_into().ok()).map(Self).ok_or(NoRootHash)
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(text, &mut bytes).map_err(|_error| NoRootHash)?;
+        Ok(Self(bytes))
     }
-}
-
-/// The bytes whose hexadecimal digits a text is; `None`: it has others, or an odd number of them.
-#[must_use]
-pub fn bytes_of_hex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let byte = |pair: &[u8]| match pair {
-        [high, low] => u8::try_from(digit(*high)? << 4 | digit(*low)?).ok(),
-        _ => None,
-    };
-    text.as_bytes().chunks(2).map(byte).collect()
 }
 
 #[cfg(test)]

@@ -35,6 +35,8 @@ use super::{
 #[derive(Debug)]
 pub(crate) struct Build {
     pub(crate) from: From,
+    /// Whether each layer of a container image becomes an image of its own, in a folder.
+    pub(crate) layers: bool,
     /// Where the devices of the source, and the bases of bases, are.
     pub(crate) search: Search,
     /// Images that the new one refers to.
@@ -132,6 +134,7 @@ Examples:
   lith build docker://debian:13 rootfs.erofs
   lith build s3://bucket/rootfs.tar.zst rootfs.erofs
   lith build --platform linux/arm64 oci-archive:image.tar rootfs.erofs
+  lith build --layers oci:layout:v1 images
   lith build --manifest rootfs.mtree rootfs rootfs.erofs
   lith build --profile app.profile rootfs rootfs.erofs
   lith build --rule '*.so=lz4' --rule '*.png=none' -z lzma rootfs rootfs.erofs
@@ -140,7 +143,7 @@ Examples:
 )]
 struct Arguments {
     /// A directory, a tar or cpio archive (plain, gzip, xz, zstd or bzip2; `-`: standard input), a zip archive, an image of EROFS or
-    /// SquashFS, any of these but directories also at `http(s)://`, `s3://`, `gs://` or `oci://`, or a container image
+    /// SquashFS, any of these but directories also at `http(s)://`, `s3://`, `gs://`, `az://` or `oci://`, or a container image
     /// (`oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]`, `docker://HOST/REPOSITORY:TAG`). Of several, each is a
     /// layer on top of the one before, as overlayfs has them. The last path is the image to make; `-` is standard output. A file that is
     /// there keeps its owner and mode
@@ -271,9 +274,7 @@ impl Build {
 
     /// The build that is requested.
     pub(crate) fn builder(&self) -> Builder<'static> {
-        let (options, content) = (self.options.clone(), self.content.clone());
-        let tables = Arc::clone(&self.tables);
-        let Work { workers, memory, verify, force } = self.work;
+        let content = self.content.clone();
         let search = self.search.clone();
         // Bases have devices, and so has a source that is an image.
         let search = if self.bases.is_empty() { search } else { search.shared() };
@@ -282,6 +283,13 @@ impl Build {
             From::Manifest(list, folder) => Builder::manifest(list, folder),
         };
         let builder = self.bases.iter().fold(builder, Builder::base).search(search);
+        self.with(builder).on_error(content.on_error).read(|read| content.set(read))
+    }
+
+    /// The same build of another source, which is read already.
+    pub(crate) fn with<'a>(&self, builder: Builder<'a>) -> Builder<'a> {
+        let (options, tables) = (self.options.clone(), Arc::clone(&self.tables));
+        let Work { workers, memory, verify, force } = self.work;
         let builder = self.settings.iter().cloned().fold(builder, Builder::set);
         let builder = match &self.place.blob {
             Some(blob) => builder.blob(blob),
@@ -309,8 +317,6 @@ impl Build {
             .max_bases(self.max_depth.unwrap_or(usize::MAX))
             .offset(self.place.offset)
             .hints(Arc::clone(&self.hints))
-            .on_error(content.on_error)
-            .read(|read| content.set(read))
             .strict(self.strict)
             .options(|all| *all = options)
             .edit(move |tree| Ok(tables.apply(tree)?))
@@ -353,6 +359,7 @@ impl Arguments {
             from: from(sources, self.content.manifest.clone())?,
             content,
             strict: self.content.strict,
+            layers: self.content.layers,
             search: self.content.devices.search(),
             bases: self.content.bases,
             flat: self.content.flat,

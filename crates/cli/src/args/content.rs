@@ -79,6 +79,16 @@ pub(super) struct ContentArguments {
     #[arg(long, value_name = "OS/ARCH[/VARIANT]")]
     platform: Option<Platform>,
 
+    /// Make an image of each layer of a container image, and `merged.erofs` that refers to them, in the folder IMAGE
+    #[arg(
+        long,
+        conflicts_with_all = [
+            "bases", "blob", "composefs", "json", "manifest", "max_depth", "offset", "provenance", "strict", "verity",
+            "whiteouts"
+        ]
+    )]
+    pub(super) layers: bool,
+
     /// Write the configuration of the container image, a JSON document, to this file
     #[arg(long, value_name = "FILE")]
     config_file: Option<PathBuf>,
@@ -135,6 +145,7 @@ impl ContentArguments {
         let options = [
             (self.platform.is_some(), "--platform"),
             (self.config_file.is_some(), "--config-file"),
+            (self.layers, "--layers"),
         ];
         let containers = sources.iter().filter(|source| is_container(source)).count();
         match options.iter().find(|(is_given, _)| *is_given) {

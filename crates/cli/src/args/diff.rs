@@ -31,7 +31,7 @@ Examples:
   lith diff -q a.erofs b.erofs && echo equal"
 )]
 pub(crate) struct Diff {
-    /// A directory, an archive (tar, cpio, zip; `-`: standard input), an EROFS or SquashFS image, also at http(s)://, s3://, gs:// or oci://
+    /// A directory, an archive (tar, cpio, zip; `-`: standard input), an EROFS or SquashFS image, also at http(s)://, s3://, gs://, az:// or oci://
     pub(crate) a: PathBuf,
 
     /// Another one

@@ -139,6 +139,11 @@ pub(crate) struct Mount {
     /// The file of the cache that they fill
     #[arg(long, hide = true)]
     pub(crate) object: Option<PathBuf>,
+
+    /// Which version of an image on a server was opened before: a name or an address may be that of another one by now
+    #[arg(long, hide = true, value_name = "VERSION")]
+    pub(crate) opened: Option<String>,
+
     /// Let the FUSE server keep all rights of its user: without this option it can open nothing but the image once it is
     /// mounted, and use only the system calls that serving takes
     #[arg(long, conflicts_with = "kernel")]
@@ -235,6 +240,8 @@ pub(crate) struct Settings {
     pub(crate) records: bool,
     /// Options for the kernel's driver only.
     pub(crate) kernel: Vec<String>,
+    /// Which version of an image on a server was opened.
+    pub(crate) opened: Option<String>,
 }
 
 impl Mount {
@@ -261,6 +268,7 @@ impl Mount {
             inode: None,
             has_metadata: false,
             object: None,
+            opened: None,
             no_sandbox: false,
             json: false,
             quiet: false,
@@ -292,6 +300,7 @@ impl Mount {
             passthrough: false,
             records: self.record.is_some(),
             kernel: Vec::new(),
+            opened: self.opened.clone(),
         };
         for option in &self.options {
             settings.take(option.clone());
@@ -328,6 +337,7 @@ impl Mount {
         add("--verity", trust.verity.as_ref().map(Into::into));
         add("--hash-offset", trust.hash_offset.map(|offset| offset.0.to_string().into()));
         add("--cache-dir", self.image.remote.cache_dir.as_ref().map(Into::into));
+        add("--opened", settings.opened.as_ref().map(Into::into));
         add("--timeout", settings.timeout.map(|seconds| seconds.to_string().into()));
         for device in &settings.devices.devices {
             add("--device", Some(device.into()));
@@ -455,7 +465,7 @@ mod tests {
 
     #[test]
     fn the_server_gets_all_options() {
-        let options = "--cache 1M --stats s --record r --decode in-place --threads 3 --offset 5 --timeout 9 --device a --device b";
+        let options = "--cache 1M --stats s --record r --decode in-place --threads 3 --offset 5 --timeout 9 --opened v --device a --device b";
         let line = options.split(' ').chain([
             "-o",
             "allow_other,uid=7,fsname=x,subtype=y,max_read=4096,noexec,suid,passthrough,allow_root",

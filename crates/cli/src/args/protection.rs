@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use lith::verity::{
-    MAX_BLOCK, MAX_SALT, MIN_BLOCK, Protection, RootHashFile, Signer, TreePlace, bytes_of_hex,
-};
+use lith::verity::{MAX_BLOCK, MAX_SALT, MIN_BLOCK, Protection, RootHashFile, Signer, TreePlace};
 use uuid::Uuid;
 
 use super::value::Size;
@@ -94,7 +92,7 @@ fn salt(text: &str) -> Result<Salt, &'static str> {
     if text == "-" {
         return Ok(Salt(Vec::new()));
     }
-    let bytes = bytes_of_hex(text).filter(|bytes| (1..=MAX_SALT).contains(&bytes.len()));
+    let bytes = hex::decode(text).ok().filter(|bytes| (1..=MAX_SALT).contains(&bytes.len()));
     bytes.map(Salt).ok_or(EXPECTED)
 }
 

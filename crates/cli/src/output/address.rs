@@ -4,7 +4,7 @@ use std::{borrow::Cow, path::Path};
 
 /// Those of web servers, in whose queries there may be signatures.
 const WEB: [&str; 2] = ["http://", "https://"];
-const OTHERS: [&str; 3] = ["s3://", "gs://", "oci://"];
+const OTHERS: [&str; 4] = ["s3://", "gs://", "az://", "oci://"];
 
 /// Whether a path is an address of an image.
 pub(crate) fn is_address(path: &Path) -> bool {

@@ -69,7 +69,7 @@ fn values(change: &Change) -> (&'static str, Value, Value) {
         Change::XattrMissing(_) => ("xattr", json!(true), json!(false)),
         Change::XattrAdded(_) => ("xattr", json!(false), json!(true)),
         Change::XattrValue { left, right, .. } => {
-            ("xattr_value", json!(json::hex(left)), json!(json::hex(right)))
+            ("xattr_value", json!(hex::encode(left)), json!(hex::encode(right)))
         }
     }
 }

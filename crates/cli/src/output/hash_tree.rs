@@ -7,8 +7,6 @@ use lith_report::number::Bytes;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::json;
-
 /// A hash tree, as JSON has it.
 #[derive(Debug, Serialize)]
 pub(crate) struct HashTreeRecord {
@@ -31,7 +29,7 @@ impl HashTreeRecord {
             data_blocks: superblock.data_blocks,
             data_block_size: superblock.data_block,
             hash_block_size: superblock.hash_block,
-            salt: json::hex(&superblock.salt),
+            salt: hex::encode(&superblock.salt),
             uuid: Uuid::from_bytes(superblock.uuid).to_string(),
         }
     }

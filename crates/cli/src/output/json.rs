@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, io};
 
-pub(crate) use lith_report::names::{hex, hex_unless_text, text};
+pub(crate) use lith_report::names::{hex_unless_text, text};
 use serde::Serialize;
 
 /// Grows when a field disappears or changes its meaning, not when one is added.

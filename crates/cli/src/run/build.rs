@@ -180,7 +180,7 @@ struct Record<'a> {
     verity: Option<HashTreeRecord>,
 }
 
-fn write_text(
+pub(super) fn write_text(
     image: &Path,
     report: &Report,
     seconds: f64,

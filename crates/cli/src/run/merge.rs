@@ -1,6 +1,6 @@
 //! Merges images as layers (`lith merge`).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use lith::{
@@ -21,13 +21,7 @@ pub(crate) fn run(request: &Merge, messages: MessageArgs) -> anyhow::Result<Outc
     let Merge { layers, output, copy, digests, devices, workers } = request;
     let search = devices.search().shared();
     let open = || {
-        let images = layers.iter().map(|layer| open_image(layer, &search));
-        let options = flatten::options_for(&images.collect::<anyhow::Result<Vec<_>>>()?)?;
-        let sources = layers.iter().map(|layer| trees::open(layer, &search, &trees::everything()));
-        let merged = source::merge(sources.collect::<anyhow::Result<_>>()?)?;
-        let builder = Builder::source(merged).options(|all| *all = options);
-        let builder = builder.workers(workers.count()).search(search.clone());
-        let builder = layers.iter().fold(builder, Builder::base);
+        let builder = merged(layers, &search)?.workers(workers.count());
         Ok(match (copy, digests) {
             (true, _) => builder.copied_layers(),
             (false, true) => builder.digested_layers(),
@@ -36,6 +30,16 @@ pub(crate) fn run(request: &Merge, messages: MessageArgs) -> anyhow::Result<Outc
     };
     build::make(open, output, !messages.quiet)?;
     Ok(Outcome::Success)
+}
+
+/// A build of images as layers, the lowest first.
+pub(super) fn merged(layers: &[PathBuf], search: &Search) -> anyhow::Result<Builder<'static>> {
+    let images = layers.iter().map(|layer| open_image(layer, search));
+    let options = flatten::options_for(&images.collect::<anyhow::Result<Vec<_>>>()?)?;
+    let sources = layers.iter().map(|layer| trees::open(layer, search, &trees::everything()));
+    let merged = source::merge(sources.collect::<anyhow::Result<_>>()?)?;
+    let builder = Builder::source(merged).options(|all| *all = options).search(search.clone());
+    Ok(layers.iter().fold(builder, Builder::base))
 }
 
 fn open_image(path: &Path, search: &Search) -> anyhow::Result<Image> {

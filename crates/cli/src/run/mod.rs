@@ -18,6 +18,7 @@ pub(crate) mod dump;
 pub(crate) mod extract;
 pub(crate) mod flatten;
 pub(crate) mod info;
+pub(crate) mod layers;
 #[cfg_attr(not(target_os = "linux"), path = "not_linux.rs")]
 pub(crate) mod linux;
 #[cfg(target_os = "linux")]

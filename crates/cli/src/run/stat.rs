@@ -98,7 +98,7 @@ impl<'a> Facts<'a> {
         let xattrs = self.xattrs.iter().map(|xattr| XattrRecord {
             name: json::text(&xattr.name),
             value: str::from_utf8(&xattr.value).ok(),
-            value_hex: json::hex(&xattr.value),
+            value_hex: hex::encode(&xattr.value),
         });
         StatRecord {
             file: FileRecord::new(self.path, &(&self.inode).into(), self.target.as_deref()),
@@ -147,7 +147,7 @@ fn value(bytes: &[u8]) -> String {
         Ok(text) if !text.contains(char::is_control) => {
             format!("\"{}\"", DisplayPath(bytes))
         }
-        _ => format!("0x{}", json::hex(bytes)),
+        _ => format!("0x{}", hex::encode(bytes)),
     }
 }
 

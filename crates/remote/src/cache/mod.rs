@@ -4,7 +4,6 @@ mod entry;
 mod header;
 
 use std::{
-    fmt::Write,
     fs::File,
     io,
     path::{Path, PathBuf},
@@ -222,9 +221,6 @@ fn name(address: &Address, version: &Version) -> String {
 
 /// 32 hexadecimal digits.
 fn digest(text: &str) -> String {
-    let mut digits = String::new();
-    for byte in Sha256::digest(text).iter().take(16) {
-        write!(digits, "{byte:02x}").expect("a string takes what is written");
-    }
-    digits
+    let digest = hex::encode(Sha256::digest(text));
+    digest.chars().take(32).collect()
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use lith_system::architecture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -288,18 +289,6 @@ fn choose(all: &[Listed], host: &str) -> Result<String, RemoteError> {
     match chosen.filter(|one| is_digest(&one.digest)) {
         Some(one) => Ok(one.digest.clone()),
         None => Err(artifact(host, "it has no EROFS image for this machine")),
-    }
-}
-
-/// This machine's architecture in the terms of Go.
-fn architecture() -> &'static str {
-    match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "x86" => "386",
-        "aarch64" => "arm64",
-        "loongarch64" => "loong64",
-        "powerpc64" => "ppc64le",
-        other => other,
     }
 }
 

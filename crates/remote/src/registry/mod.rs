@@ -144,10 +144,18 @@ impl Registry {
     /// # Errors
     /// [`RemoteError`] if there is none, or something else.
     pub fn artifact(&self) -> Result<Artifact, RemoteError> {
+        self.artifact_and_digest().map(|(artifact, _)| artifact)
+    }
+
+    /// As [`Self::artifact`], with the digest of its manifest.
+    ///
+    /// # Errors
+    /// As [`Self::artifact`].
+    pub fn artifact_and_digest(&self) -> Result<(Artifact, String), RemoteError> {
         let mut document = self.document()?;
         for _ in 0..INDEXES {
             match Artifact::parse(&document.bytes, self.host())? {
-                Found::Artifact(artifact) => return Ok(artifact),
+                Found::Artifact(artifact) => return Ok((artifact, document.digest)),
                 Found::Further(digest) => document = self.document_of(&digest)?,
             }
         }

@@ -85,6 +85,17 @@ impl Reference {
         is_digest(&self.name).then_some(&*self.name)
     }
 
+    /// What has a digest in the same repository.
+    ///
+    /// # Errors
+    /// [`RemoteError::Address`] if it is no digest.
+    pub fn with_digest(&self, digest: &str) -> Result<Self, RemoteError> {
+        if !is_digest(digest) {
+            return Err(RemoteError::Address("expected sha256:DIGITS"));
+        }
+        Ok(Self { name: digest.to_owned(), ..self.clone() })
+    }
+
     /// The names under which files of logins have the registry, the most exact one first.
     pub(super) fn accounts(&self) -> Vec<String> {
         let mut accounts = Vec::new();

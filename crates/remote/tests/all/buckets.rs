@@ -1,7 +1,8 @@
-//! Buckets of S3.
+//! Buckets of S3, and containers of Azure.
 
-use lith_remote::{Options, RemoteDevice, RemoteError, S3Account};
+use lith_remote::{AzureAccount, Options, RemoteDevice, RemoteError, S3Account};
 use lith_testkit::{
+    azure,
     s3::{self, Account},
     web::{Reply, Web},
 };
@@ -58,6 +59,38 @@ fn each_request_is_signed() {
     let device = RemoteDevice::open("s3://bucket/x", &options(&open, None)).unwrap();
     assert_eq!(read(&device, MIB, 10).unwrap(), bytes[MIB..MIB + 10]);
     assert!(open.requests().iter().all(|request| request.path == "/bucket/x"));
+}
+
+#[test]
+fn each_request_to_a_container_is_signed() {
+    let (bytes, at) = (object(3 * MIB), "az://box/a b/x+y.erofs");
+    let key = b"the key".to_vec();
+    let web = azure::serve("/acct/box/a%20b/x%2By.erofs", bytes.clone(), Some(key));
+    let options = |key: Option<&str>| {
+        let mut options = hasty();
+        options.azure = AzureAccount::with(|own| {
+            own.name = Some("acct".to_owned());
+            own.endpoint = Some(web.url("acct"));
+            own.key = key.map(str::to_owned);
+        });
+        options
+    };
+    // `the key` in Base64.
+    let device = RemoteDevice::open(at, &options(Some("dGhlIGtleQ=="))).unwrap();
+    assert_eq!(read(&device, 0, bytes.len()).unwrap(), bytes);
+    let requests = web.requests();
+    assert!(requests.len() > 1 && requests.iter().all(|request| request.path.contains("&sig=")));
+    assert!(requests[1..].iter().all(|request| request.header("if-match") == Some("\"0x8D\"")));
+    for wrong in [Some("b3RoZXI="), None] {
+        let error = RemoteDevice::open(at, &options(wrong)).unwrap_err();
+        assert!(matches!(error, RemoteError::Refused { .. }), "{error}");
+        assert!(!error.to_string().contains("sig"), "{error}");
+    }
+    let given = requests[0].path.split_once('?').unwrap().1.to_owned();
+    let mut with_given = options(None);
+    with_given.azure.signature = Some(given);
+    let device = RemoteDevice::open(at, &with_given).unwrap();
+    assert_eq!(read(&device, MIB, 10).unwrap(), bytes[MIB..MIB + 10]);
 }
 
 #[test]

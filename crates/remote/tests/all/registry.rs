@@ -109,6 +109,32 @@ fn an_image_in_a_registry_is_read_by_ranges() {
 }
 
 #[test]
+fn what_was_opened_is_read_on_after_its_name_is_that_of_another_image() {
+    let server = registry::Registry::start(Demand::Token(None));
+    let registry = Registry::open_for_sending(&reference(&server), &hasty()).unwrap();
+    let (image, device) = (object(8 * MIB), object(MIB));
+    push(&registry, &image, &device).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = hasty();
+    options.cache = Some(lith_remote::Cache::new(folder.path().to_owned(), 1 << 30));
+    let name = reference(&server).to_string();
+    let first = RemoteDevice::open(&name, &options).unwrap();
+    read(&first, 0, 5000).unwrap();
+    // Registries remove manifests without a tag, and blobs only later.
+    server.change(|held| held.manifests.clear());
+    push(&registry, &object(8 * MIB + 1)[1..], &device).unwrap();
+    let resumed = RemoteDevice::resume(&name, &hasty(), first.kept().unwrap()).unwrap();
+    let version = first.version().to_string().parse().unwrap();
+    let elsewhere = RemoteDevice::open_version(&name, &version, &hasty()).unwrap();
+    for (device, at) in [(resumed, 4 * MIB), (elsewhere, 5 * MIB), (first, 6 * MIB)] {
+        assert_eq!(device.size(), image.len() as u64);
+        assert_eq!(read(&device, at, 5000).unwrap(), image[at..at + 5000]);
+    }
+    let moved = RemoteDevice::open(&name, &options).unwrap();
+    assert_eq!(read(&moved, 4 * MIB, 5000).unwrap(), object(5 * MIB)[4 * MIB + 1..][..5000]);
+}
+
+#[test]
 fn logins_are_for_who_demands_them() {
     let folder = tempfile::tempdir().unwrap();
     for demand in [Demand::Basic(LOGIN.to_owned()), Demand::Token(Some(LOGIN.to_owned()))] {

@@ -40,6 +40,11 @@ impl Links {
         self.targets.get(&origin).copied().unwrap_or(origin)
     }
 
+    /// The links of a layer.
+    pub(super) fn of_layer(&self, layer: usize) -> impl Iterator<Item = InodeIndex> {
+        self.targets.keys().filter(move |(number, _)| *number == layer).map(|(_, inode)| *inode)
+    }
+
     /// Whether an inode has several names because of such links.
     pub(super) fn lead_to(&self, origin: Origin) -> bool {
         self.shared.contains(&origin)

@@ -10,8 +10,11 @@ mod parts;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     path::PathBuf,
+    sync::Arc,
     vec,
 };
+
+use lith_transform::{is_opaque, make_opaque, mark_whiteouts, without_opaque};
 
 use lith_tree::{
     Content, ContentError, Contents, DataRange, Directory, Elsewhere, ExtraDevice, InodeIndex,
@@ -19,7 +22,7 @@ use lith_tree::{
 };
 
 use crate::{
-    Note, Options, Source, SourceError,
+    Note, NoteKind, Options, Source, SourceError,
     layer::Layer,
     note::Notes,
     prune::{Fate, remove_empty},
@@ -38,39 +41,60 @@ pub fn merge(layers: Vec<Source>) -> Result<Source, SourceError> {
 /// Merges layers, the last on top, without what the options exclude.
 pub(crate) fn merge_layers(layers: Vec<Layer>, options: &Options) -> Result<Source, SourceError> {
     let links = Links::new(&layers)?;
-    let mut notes = Notes::default();
-    let mut lower = Vec::with_capacity(layers.len());
-    for Layer { source, borrowed, has_opaque_root, name: _ } in layers {
-        let Source { tree, contents, notes: found } = source;
-        for Note { kind, path, count } in found {
-            notes.add_many(kind, path, count);
-        }
-        let sets = vec![None; tree.xattrs.len()];
-        let passed = borrowed.passed;
-        lower.push(Part { tree, contents, sets, passed, has_opaque_root });
-    }
-    let mut merger = Merger {
-        layers: lower,
-        tree: Tree::new(Metadata::default()),
-        origins: Vec::new(),
-        known: HashMap::new(),
-        links,
-        options,
-        provisional: Vec::new(),
-        stack: Vec::new(),
+    let (layers, notes) = into_parts(layers);
+    let all = collected(notes.into_iter().flatten());
+    let (tree, contents) = Merger::new((&layers, &links), options, None).finish()?;
+    Ok(Source { tree, contents: Box::new(contents), notes: all.into_vec() })
+}
+
+/// The layers one by one, each as it is on overlayfs: with whiteouts, and with what it takes of those below. Layers of which
+/// nothing is seen are left out: those below one whose root is opaque.
+pub(crate) fn separate_layers(
+    layers: Vec<Layer>,
+    options: &Options,
+) -> Result<Vec<Source>, SourceError> {
+    let hides_all = |layer: &Layer| {
+        let Source { tree, .. } = &layer.source;
+        layer.has_opaque_root && is_opaque(tree, tree.get(InodeIndex::ROOT))
     };
-    merger.merge().map_err(|(path, source)| SourceError::Tree { path, source })?;
-    let Merger { layers, tree, origins, .. } = merger;
-    let contents = Box::new(MergedContents { layers, origins });
-    Ok(Source { tree, contents, notes: notes.into_vec() })
+    let links = Links::new(&layers)?;
+    let first = layers.iter().rposition(hides_all).unwrap_or_default();
+    let (layers, notes) = into_parts(layers);
+    let separate = |((number, notes), layer): ((usize, Vec<Note>), &Part)| {
+        let merger = Merger::new((&layers, &links), options, Some(number));
+        let (mut tree, contents) = merger.finish()?;
+        mark_whiteouts(&mut tree);
+        let mut all = collected(notes);
+        for link in links.of_layer(number) {
+            all.add(NoteKind::LinkBelow, &layer.tree.path(link));
+        }
+        Ok(Source { tree, contents: Box::new(contents), notes: all.into_vec() })
+    };
+    notes.into_iter().enumerate().zip(&*layers).skip(first).map(separate).collect()
+}
+
+fn collected(notes: impl IntoIterator<Item = Note>) -> Notes {
+    let mut all = Notes::default();
+    for Note { kind, path, count } in notes {
+        all.add_many(kind, path, count);
+    }
+    all
+}
+
+/// The layers, and the notes of each.
+fn into_parts(layers: Vec<Layer>) -> (Arc<[Part]>, Vec<Vec<Note>>) {
+    let part = |Layer { source, borrowed, has_opaque_root, name: _ }| {
+        let Source { tree, contents, notes } = source;
+        (Part { tree, contents, passed: borrowed.passed, has_opaque_root }, notes)
+    };
+    let (parts, notes): (Vec<_>, Vec<_>) = layers.into_iter().map(part).unzip();
+    (parts.into(), notes)
 }
 
 /// A layer of the merged tree.
 struct Part {
     tree: Tree,
     contents: Box<dyn Contents>,
-    /// The merged tree's sets of attributes, by the layer's own.
-    sets: Vec<Option<XattrSet>>,
     /// Its directories whose attributes are those of a directory below.
     passed: HashSet<InodeIndex>,
     has_opaque_root: bool,
@@ -94,28 +118,58 @@ struct Level {
 }
 
 struct Merger<'a> {
-    layers: Vec<Part>,
+    layers: Arc<[Part]>,
+    /// The layer whose names are taken; `None`: those of all.
+    only: Option<usize>,
+    /// By layer, the merged tree's sets of attributes by the layer's own.
+    sets: Vec<HashMap<XattrSet, XattrSet>>,
     tree: Tree,
     /// By inode of the merged tree.
     origins: Vec<Origin>,
     /// Files with several names.
     known: HashMap<Origin, InodeIndex>,
-    links: Links,
+    links: &'a Links,
     options: &'a Options,
     /// Directories that are left out if they are empty.
     provisional: Vec<InodeIndex>,
     stack: Vec<Level>,
 }
 
-impl Merger<'_> {
+impl<'a> Merger<'a> {
+    fn new(
+        (layers, links): (&Arc<[Part]>, &'a Links),
+        options: &'a Options,
+        only: Option<usize>,
+    ) -> Self {
+        Self {
+            layers: Arc::clone(layers),
+            only,
+            sets: vec![HashMap::new(); layers.len()],
+            tree: Tree::new(Metadata::default()),
+            origins: Vec::new(),
+            known: HashMap::new(),
+            links,
+            options,
+            provisional: Vec::new(),
+            stack: Vec::new(),
+        }
+    }
+
+    fn finish(mut self) -> Result<(Tree, MergedContents), SourceError> {
+        self.merge().map_err(|(path, source)| SourceError::Tree { path, source })?;
+        let Self { layers, tree, origins, .. } = self;
+        Ok((tree, MergedContents { layers, origins }))
+    }
+
     fn merge(&mut self) -> Result<(), (PathBuf, TreeError)> {
-        let roots: Vec<Origin> =
-            (0..self.layers.len()).rev().map(|layer| (layer, InodeIndex::ROOT)).collect();
+        let end = self.only.map_or(self.layers.len(), |only| only + 1);
+        let roots: Vec<Origin> = (0..end).rev().map(|layer| (layer, InodeIndex::ROOT)).collect();
         let Some(top) = roots.first() else {
             self.origins.push((0, InodeIndex::ROOT));
             return Ok(());
         };
         self.tree.get_mut(InodeIndex::ROOT).metadata = self.metadata(self.described(&roots, *top));
+        self.mark((InodeIndex::ROOT, false), *top);
         self.origins.push(*top);
         self.descend((InodeIndex::ROOT, Fate::Taken), &parts(&self.layers, &roots));
         while let Some(level) = self.stack.last_mut() {
@@ -141,7 +195,11 @@ impl Merger<'_> {
                 entries.entry(name.clone()).or_default().push((*layer, inode));
             }
         }
-        let entries: Vec<_> = entries.into_iter().collect();
+        let is_taken = |origins: &Vec<Origin>| {
+            let top = origins.first().map(|(layer, _)| *layer);
+            self.only.is_none_or(|only| top == Some(only))
+        };
+        let entries: Vec<_> = entries.into_iter().filter(|(_, all)| is_taken(all)).collect();
         self.stack.push(Level { directory, fate, entries: entries.into_iter() });
     }
 
@@ -170,6 +228,11 @@ impl Merger<'_> {
         let kind = if is_directory { Kind::directory() } else { inode.kind.clone() };
         let metadata = self.metadata(self.described(origins, top));
         let added = self.tree.add(parent, name, metadata, kind)?;
+        if is_directory {
+            let inode = self.layers.get(top.0).map(|layer| (layer, layer.tree.get(top.1)));
+            let hides = inode.is_some_and(|(layer, inode)| is_opaque(&layer.tree, inode));
+            self.mark((added, hides), top);
+        }
         self.origins.push(top);
         if has_links && !self.options.dereference_hard_links {
             self.known.insert(top, added);
@@ -204,23 +267,24 @@ impl Merger<'_> {
         origins.iter().take_while(is_directory).find(has_own).copied().unwrap_or(top)
     }
 
-    fn metadata(&mut self, (layer, inode): Origin) -> Metadata {
-        let Some(layer) = self.layers.get_mut(layer) else {
+    /// Marks a directory of one layer as that does, whatever directory it has its attributes of.
+    fn mark(&mut self, (directory, hides): (InodeIndex, bool), (layer, _): Origin) {
+        if self.only != Some(layer) {
+            return;
+        }
+        without_opaque(&mut self.tree, directory);
+        if hides {
+            make_opaque(&mut self.tree, directory);
+        }
+    }
+
+    fn metadata(&mut self, (number, inode): Origin) -> Metadata {
+        let (Some(layer), Some(sets)) = (self.layers.get(number), self.sets.get_mut(number)) else {
             return Metadata::default();
         };
         let metadata = layer.tree.get(inode).metadata;
-        let set = layer.sets.get_mut(metadata.xattrs.index());
-        let xattrs = match set {
-            Some(Some(set)) => *set,
-            set => {
-                let xattrs = layer.tree.xattrs.get(metadata.xattrs).to_vec();
-                let number = self.tree.xattrs.intern(xattrs);
-                if let Some(set) = set {
-                    *set = Some(number);
-                }
-                number
-            }
-        };
+        let intern = || self.tree.xattrs.intern(layer.tree.xattrs.get(metadata.xattrs).to_vec());
+        let xattrs = *sets.entry(metadata.xattrs).or_insert_with(intern);
         Metadata { xattrs, ..metadata }
     }
 }
@@ -231,7 +295,7 @@ fn to_path(bytes: &[u8]) -> PathBuf {
 
 /// The bytes of the files of all layers.
 struct MergedContents {
-    layers: Vec<Part>,
+    layers: Arc<[Part]>,
     /// By inode of the merged tree.
     origins: Vec<Origin>,
 }
@@ -288,7 +352,6 @@ impl Content for LayerContent<'_> {
 
 #[cfg(test)]
 mod tests {
-    use lith_transform::{is_opaque, make_opaque};
     use lith_tree::{MemoryContents, Rdev, dump};
 
     use super::*;
@@ -369,6 +432,39 @@ mod tests {
         assert_eq!(shown(&merged), expected);
         let o = merged.tree.get(merged.tree.find(b"o").unwrap());
         assert!(!is_opaque(&merged.tree, o));
+    }
+
+    #[test]
+    fn separate_layers_merge_to_the_same() {
+        let layers = || {
+            let lower = layer(1, "a=1 d/ d/x=1 d/y=1 o/ o/q=1 w=1 p/! p/e=1");
+            let upper = layer(2, "d/ d/y=2 o/! o/r=2 w- p/ p/n=2 l=");
+            let mut all: Vec<Layer> = vec![lower.into(), upper.into()];
+            let upper = &mut all[1];
+            let passed = upper.source.tree.find(b"p").unwrap();
+            upper.borrowed.passed.insert(passed);
+            let link = upper.source.tree.find(b"l").unwrap();
+            upper.borrowed.links.insert(link, b"d/x".to_vec());
+            all
+        };
+        let separate = separate_layers(layers(), &Options::default()).unwrap();
+        let [lower, upper] = &*separate else { panic!("{} layers", separate.len()) };
+        assert_eq!(shown(lower), shown(&layers()[0].source));
+        assert_eq!(shown(upper), "d2 dd2 d/yf22 lf11 od2 o/rf22 pd1 p/nf22 wc2");
+        let find = |path: &[u8]| upper.tree.get(upper.tree.find(path).unwrap());
+        assert!(is_opaque(&upper.tree, find(b"o")) && !is_opaque(&upper.tree, find(b"p")));
+        assert!(upper.notes.iter().any(|note| note.kind == NoteKind::LinkBelow));
+        let merged = merge_layers(layers(), &Options::default()).unwrap();
+        let again = merge(separate).unwrap();
+        assert_eq!(shown(&again), shown(&merged));
+        // What an opaque root hides is in no image.
+        let mut hidden = layers();
+        hidden[1].has_opaque_root = true;
+        make_opaque(&mut hidden[1].source.tree, InodeIndex::ROOT);
+        hidden[1].borrowed = crate::layer::Borrowed::default();
+        let separate = separate_layers(hidden, &Options::default()).unwrap();
+        let [upper] = &*separate else { panic!("{} layers", separate.len()) };
+        assert!(!is_opaque(&upper.tree, upper.tree.get(InodeIndex::ROOT)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Defines [`Digest`], by which a blob is found and verified.
 
 use std::{
-    fmt::{self, Write},
+    fmt,
     io::{self, Read},
     str::FromStr,
 };
@@ -53,11 +53,8 @@ impl Digest {
     }
 
     fn finished(&self, hasher: Box<dyn DynDigest + Send>) -> Self {
-        let mut text = self.0.split(':').next().unwrap_or_default().to_owned() + ":";
-        for byte in hasher.finalize() {
-            write!(text, "{byte:02x}").expect("a string takes all text");
-        }
-        Self(text)
+        let name = self.0.split(':').next().unwrap_or_default();
+        Self(format!("{name}:{}", hex::encode(hasher.finalize())))
     }
 }
 

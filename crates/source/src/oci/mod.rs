@@ -19,7 +19,10 @@ use std::{io::Write, path::Path};
 use lith_transform::{Excludes, strip_overlay};
 
 use crate::{
-    Data, NoteKind, Options, Source, SourceError, TarEnd, error::cannot, merge::merge_layers,
+    Data, Note, NoteKind, Options, Source, SourceError, TarEnd,
+    error::cannot,
+    layer::Layer,
+    merge::{merge_layers, separate_layers},
 };
 use image::Choice;
 use reference::{Form, Reference};
@@ -38,7 +41,37 @@ pub(crate) fn container(path: &Path, options: &Options) -> Option<Result<Source,
     Reference::new(path).map(|reference| read(&reference, options))
 }
 
+/// As [`container`], each layer as an image of its own has it, the lowest first: with whiteouts of overlayfs, and with the
+/// attributes that its directories have of layers below. What is excluded is left out of each.
+///
+/// # Errors
+/// As [`container`].
+pub fn container_layers(
+    path: &Path,
+    options: &Options,
+) -> Option<Result<Vec<Source>, SourceError>> {
+    let separate = |reference: Reference| {
+        let mut separate = separate_layers(layers(&reference, options)?, options)?;
+        separate.iter_mut().for_each(|layer| proven(&mut layer.notes));
+        Ok(separate)
+    };
+    Reference::new(path).map(separate)
+}
+
 fn read(reference: &Reference, options: &Options) -> Result<Source, SourceError> {
+    let mut merged = merge_layers(layers(reference, options)?, options)?;
+    strip_overlay(&mut merged.tree);
+    proven(&mut merged.notes);
+    Ok(merged)
+}
+
+/// Removes notes of what may be missing at the end: the digest proves that nothing is.
+fn proven(notes: &mut Vec<Note>) {
+    notes.retain(|note| note.kind != NoteKind::NoEndMarker);
+}
+
+/// Reads the layers, and writes the configuration.
+fn layers(reference: &Reference, options: &Options) -> Result<Vec<Layer>, SourceError> {
     let Reference { form, path, tag } = reference;
     let store = match form {
         Form::Layout => Store::directory(path),
@@ -58,14 +91,10 @@ fn read(reference: &Reference, options: &Options) -> Result<Source, SourceError>
         || (),
         |(), stored| layer::read(&store, stored, &of_layer),
     )?;
-    let mut merged = merge_layers(layers, options)?;
-    strip_overlay(&mut merged.tree);
-    // The digest proves that nothing is missing at the end.
-    merged.notes.retain(|note| note.kind != NoteKind::NoEndMarker);
     if let Some(copy) = &options.config_copy {
         write(copy, &image.config).map_err(cannot("write the configuration", copy))?;
     }
-    Ok(merged)
+    Ok(layers)
 }
 
 /// How each layer is read: files are excluded when all are merged, because a layer can take what is excluded of one below.

@@ -1,7 +1,8 @@
 //! Defines [`Platform`], what kind of machine an image is for.
 
-use std::{env::consts, fmt, str::FromStr};
+use std::{fmt, str::FromStr};
 
+use lith_system::architecture;
 use serde::Deserialize;
 
 /// An operating system and a kind of processor, in the terms of Go.
@@ -51,15 +52,7 @@ impl fmt::Display for Platform {
 impl Platform {
     /// That of this machine, for Linux.
     pub(super) fn host() -> Self {
-        let architecture = match consts::ARCH {
-            "x86_64" => "amd64",
-            "x86" => "386",
-            "aarch64" => "arm64",
-            "loongarch64" => "loong64",
-            "powerpc64" => "ppc64le",
-            other => other,
-        };
-        Self { os: "linux".to_owned(), architecture: architecture.to_owned(), variant: None }
+        Self { os: "linux".to_owned(), architecture: architecture().to_owned(), variant: None }
     }
 
     /// Whether an image for `offered` is what is wanted here.

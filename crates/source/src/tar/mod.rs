@@ -16,6 +16,7 @@ mod header;
 mod input;
 mod member;
 mod overrides;
+mod packed;
 mod pax;
 mod place;
 mod raw_copy;

@@ -1,25 +1,22 @@
 //! Defines [`Spool`], which stores the data of a tar that can be read only once.
 
 use std::{
-    fs::File,
-    io::{self, Read, Write},
+    io::{self, Read},
     path::PathBuf,
 };
 
-use lith_system::FileAt;
-
+use super::packed::Packed;
 use crate::SourceError;
 
-/// Bytes written to the file at once.
-const BUFFER: usize = 128 << 10;
+/// Bytes of a reader that are stored at once.
+const BUFFER: usize = 64 << 10;
 
-/// Bytes in memory up to a budget, all further ones in a file without a name, which is removed with the spool.
+/// Bytes in memory up to a budget, all further ones in a compressed file without a name, which is removed with the spool.
 pub(crate) struct Spool {
     dir: PathBuf,
     budget: usize,
     memory: Vec<u8>,
-    file: Option<File>,
-    in_file: u64,
+    file: Option<Packed>,
     buffer: Vec<u8>,
 }
 
@@ -33,12 +30,12 @@ pub(crate) enum SpoolError {
 
 impl Spool {
     pub(crate) const fn new(dir: PathBuf, budget: usize) -> Self {
-        Self { dir, budget, memory: Vec::new(), file: None, in_file: 0, buffer: Vec::new() }
+        Self { dir, budget, memory: Vec::new(), file: None, buffer: Vec::new() }
     }
 
     /// The position that the next byte gets.
-    pub(crate) const fn end(&self) -> u64 {
-        self.memory.len() as u64 + self.in_file
+    pub(crate) fn end(&self) -> u64 {
+        self.memory.len() as u64 + self.file.as_ref().map_or(0, Packed::length)
     }
 
     /// Appends up to `length` bytes and returns how many there were.
@@ -65,11 +62,9 @@ impl Spool {
     fn append_to_file(&mut self, reader: &mut dyn Read, length: u64) -> Result<u64, SpoolError> {
         let cannot_write =
             |source| SpoolError::Write(SourceError::Spool { dir: self.dir.clone(), source });
-        let mut file = if let Some(file) = &self.file {
-            file
-        } else {
-            let file = tempfile::tempfile_in(&self.dir).map_err(cannot_write)?;
-            self.file.insert(file)
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(Packed::new(&self.dir).map_err(cannot_write)?),
         };
         self.buffer.resize(BUFFER, 0);
         let mut taken = 0;
@@ -77,8 +72,7 @@ impl Spool {
             let want = usize::try_from(length - taken).map_or(BUFFER, |left| left.min(BUFFER));
             let (bytes, _) = self.buffer.split_at_mut(want);
             let got = fill(reader, bytes).map_err(SpoolError::Read)?;
-            file.write_all(bytes.split_at(got).0).map_err(cannot_write)?;
-            self.in_file += got as u64;
+            file.append(bytes.split_at(got).0).map_err(cannot_write)?;
             taken += got as u64;
             if got < want {
                 break;
@@ -99,7 +93,7 @@ impl Spool {
         }
         let at = (position + split as u64).saturating_sub(self.memory.len() as u64);
         match &self.file {
-            Some(file) => file.read_exact_at(rest, at),
+            Some(file) => file.read_at(rest, at),
             None => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }

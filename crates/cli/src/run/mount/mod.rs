@@ -59,6 +59,7 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     if present::is_mounted(image, &request.directory) {
         anyhow::bail!("{}: {} is mounted there already", Place(&request.directory), Place(image));
     }
+    settings.opened = remote::opened_as(image).filter(|_| primary.is_some());
     if !devices.is_empty() {
         settings.devices.devices = devices.into_iter().map(|found| found.path).collect();
     }

@@ -49,7 +49,7 @@ pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcom
     let mut sandbox = confine::sandbox(request, settings);
     if sandbox.network {
         let location = request.location(settings);
-        remote::prepare(location.path, &location.keep)?;
+        remote::prepare(location.path, &location.keep, settings.opened.as_deref())?;
     }
     // What is below the mount point can't be opened once there is a mount on it.
     let opens_first = confine::remove_below(&mut sandbox, directory) || request.no_sandbox;

@@ -13,8 +13,16 @@ pub(in crate::run) fn open(path: &Path, _keep: &Keep) -> anyhow::Result<Box<dyn 
     anyhow::bail!("{}: this program was built without images on servers", Place(path))
 }
 
-pub(in crate::run) fn prepare(path: &Path, keep: &Keep) -> anyhow::Result<()> {
+pub(in crate::run) fn prepare(
+    path: &Path,
+    keep: &Keep,
+    _opened: Option<&str>,
+) -> anyhow::Result<()> {
     open(path, keep).map(drop)
+}
+
+pub(in crate::run) fn opened_as(_path: &Path) -> Option<String> {
+    None
 }
 
 pub(in crate::run) fn further(_path: &Path) -> anyhow::Result<Option<Vec<Box<dyn ReadAt>>>> {

@@ -10,7 +10,7 @@ use std::{
 use anyhow::Context;
 use lith::{
     device::ReadAt,
-    remote::{Artifact, Cache, Options, Reference, Registry, RemoteDevice},
+    remote::{Artifact, Cache, Options, Reference, Registry, RemoteDevice, RemoteError, Version},
     source,
 };
 
@@ -29,7 +29,20 @@ static OPEN: Mutex<Vec<(PathBuf, Weak<RemoteDevice>)>> = Mutex::new(Vec::new());
 static ENVIRONMENT: OnceLock<Options> = OnceLock::new();
 
 /// What is known of names in registries, each by one request: it may be that of another image a moment later.
-static NAMED: Mutex<Vec<(PathBuf, Registry, Artifact)>> = Mutex::new(Vec::new());
+static NAMED: Mutex<Vec<Named>> = Mutex::new(Vec::new());
+
+/// The version of an image on a server other than a registry that another process has opened.
+static VERSION: OnceLock<(PathBuf, Version)> = OnceLock::new();
+
+/// What has a name in a registry.
+#[derive(Clone)]
+struct Named {
+    path: PathBuf,
+    registry: Registry,
+    artifact: Artifact,
+    /// The digest of its manifest.
+    digest: String,
+}
 
 /// Opens the image at an address.
 pub(in crate::run) fn open(path: &Path, keep: &Keep) -> anyhow::Result<Box<dyn ReadAt>> {
@@ -39,9 +52,13 @@ pub(in crate::run) fn open(path: &Path, keep: &Keep) -> anyhow::Result<Box<dyn R
     let place = || Place(path).to_string();
     let address = path.to_str().with_context(|| format!("{}: is no address", place()))?;
     let options = options(keep)?;
-    let opened = match named(path, &options)? {
-        Some((registry, artifact)) => RemoteDevice::of_layer(&registry, &artifact.image),
-        None => RemoteDevice::open(address, &options),
+    let version = VERSION.get().filter(|(other, _)| other == path);
+    let opened = match (named(path, None, &options)?, version) {
+        (Some(Named { registry, artifact, .. }), _) => {
+            RemoteDevice::of_layer(&registry, &artifact.image)
+        }
+        (None, Some((_, version))) => RemoteDevice::open_version(address, version, &options),
+        (None, None) => RemoteDevice::open(address, &options),
     };
     let device = Arc::new(opened.with_context(place)?);
     if let Some(error) = device.unreachable() {
@@ -54,34 +71,60 @@ pub(in crate::run) fn open(path: &Path, keep: &Keep) -> anyhow::Result<Box<dyn R
     Ok(Box::new(device))
 }
 
-/// What has a name in a registry; `None`: the path is none.
-fn named(path: &Path, options: &Options) -> anyhow::Result<Option<(Registry, Artifact)>> {
+/// What has a name in a registry, or this digest if one is known; `None`: the path is none.
+fn named(path: &Path, digest: Option<&str>, options: &Options) -> anyhow::Result<Option<Named>> {
     let text = path.to_str().filter(|text| text.starts_with("oci://"));
     let Some(text) = text else { return Ok(None) };
-    let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, registry, artifact)) = named.iter().find(|(other, ..)| other == path) {
-        return Ok(Some((registry.clone(), artifact.clone())));
+    let mut all = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(named) = all.iter().find(|named| named.path == path) {
+        return Ok(Some(named.clone()));
     }
-    let place = || Place(path).to_string();
-    let registry = Registry::open(&Reference::parse(text).with_context(place)?, options);
-    let registry = registry.with_context(place)?;
-    let artifact = registry.artifact().with_context(place)?;
-    named.push((path.to_owned(), registry.clone(), artifact.clone()));
-    Ok(Some((registry, artifact)))
+    let look_up = || {
+        let reference = Reference::parse(text)?;
+        let reference = digest.map_or(Ok(reference.clone()), |own| reference.with_digest(own))?;
+        let registry = Registry::open(&reference, options)?;
+        let (artifact, digest) = registry.artifact_and_digest()?;
+        Ok::<_, RemoteError>(Named { path: path.to_owned(), registry, artifact, digest })
+    };
+    let named = look_up().with_context(|| Place(path).to_string())?;
+    all.push(named.clone());
+    Ok(Some(named))
 }
 
 /// Reads the accounts that the environment names, and finds what a name in a registry means. A server in its sandbox can read
-/// neither files of logins nor start what helps with them.
-pub(in crate::run) fn prepare(path: &Path, keep: &Keep) -> anyhow::Result<()> {
-    named(path, &options(keep)?).map(drop)
+/// neither files of logins nor start what helps with them. `opened` is what another process has opened there ([`opened_as`]).
+pub(in crate::run) fn prepare(
+    path: &Path,
+    keep: &Keep,
+    opened: Option<&str>,
+) -> anyhow::Result<()> {
+    let options = options(keep)?;
+    if named(path, opened, &options)?.is_some() {
+        return Ok(());
+    }
+    let Some(text) = opened else { return Ok(()) };
+    let version = text.parse().with_context(|| Place(path).to_string())?;
+    let _first = VERSION.set((path.to_owned(), version));
+    Ok(())
+}
+
+/// By what another process opens the same image as this one has open: the digest of its manifest in a registry, or its version
+/// on another server.
+pub(in crate::run) fn opened_as(path: &Path) -> Option<String> {
+    let all = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(named) = all.iter().find(|named| named.path == path) {
+        return Some(named.digest.clone());
+    }
+    drop(all);
+    Some(find(path)?.version().to_string())
 }
 
 /// The further devices of an image in a registry that is open, if it has any: a patch is there with its bases.
 pub(in crate::run) fn further(path: &Path) -> anyhow::Result<Option<Vec<Box<dyn ReadAt>>>> {
     let found = {
-        let named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = named.iter().find(|(other, ..)| other == path);
-        known.map(|(_, registry, artifact)| (registry.clone(), artifact.devices.clone()))
+        let all = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.iter().find(|named| named.path == path);
+        known.map(|named| (named.registry.clone(), named.artifact.devices.clone()))
     };
     let Some((registry, layers)) = found.filter(|(_, layers)| !layers.is_empty()) else {
         return Ok(None);

@@ -6,8 +6,9 @@ mod absent;
 mod fetched;
 
 #[cfg(not(feature = "remote"))]
-pub(super) use absent::{change, folders, further, open, prepare, read_ahead};
+pub(super) use absent::{change, folders, further, open, opened_as, prepare, read_ahead};
 #[cfg(feature = "remote")]
 pub(super) use fetched::{
-    cache, change, folders, further, kept, open, opened, options, prepare, read_ahead, resume,
+    cache, change, folders, further, kept, open, opened, opened_as, options, prepare, read_ahead,
+    resume,
 };

@@ -18,6 +18,7 @@ mod export;
 mod faults;
 mod help;
 mod inspect;
+mod layers;
 mod mount;
 mod overwrite;
 mod profiles;

@@ -5,6 +5,7 @@ use std::{
     fs,
     path::Path,
     process::{Command, Output, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use lith_testkit::{
@@ -24,7 +25,7 @@ use super::{
 const LOGIN: &str = "Basic bWU6c2VjcmV0";
 
 /// The program with a cache and logins of the sample's own.
-fn program(sample: &Sample) -> Command {
+pub(super) fn program(sample: &Sample) -> Command {
     let mut command = command();
     command.env("XDG_CACHE_HOME", sample.path("caches"));
     command.env("REGISTRY_AUTH_FILE", sample.path("auth.json"));
@@ -129,6 +130,36 @@ fn an_image_in_a_registry_is_mounted_by_fuse() {
     }
 }
 
+#[test]
+fn a_server_shows_what_was_opened_by_a_name_that_is_another_images_now() {
+    if !mount::is_there() {
+        return;
+    }
+    let (sample, image) = Sample::built();
+    let store = Registry::start(Demand::Nothing);
+    printed(&sample, args!["push", "-q", image, format!("oci://{}/box:1", store.host())]);
+    let (empty, other) = (sample.path("empty"), sample.path("other.erofs"));
+    fs::create_dir(&empty).unwrap();
+    made(args!["build", "-q", empty, other]);
+    printed(&sample, args!["push", "-q", other, format!("oci://{}/box:2", store.host())]);
+    // The name is that of the second image as soon as it was looked up once.
+    let (held, looked_up) = (store.change(|held| held.clone()), AtomicBool::new(false));
+    let moving = Web::start(move |request| {
+        let (folder, name) = request.path.rsplit_once('/').unwrap();
+        if folder.ends_with("/blobs") {
+            return Reply::of(request, &held.blobs[name], "\"1\"");
+        }
+        let is_second = name == "1" && looked_up.swap(true, Ordering::Relaxed);
+        let (kind, bytes) = &held.manifests[&format!("box:{}", if is_second { "2" } else { name })];
+        Reply::status(200).holding(kind, bytes.clone())
+    });
+    let name = moving.url("box:1").replace("http://", "oci://");
+    let at = MountPoint::new(&sample);
+    assert_eq!(printed(&sample, args!["mount", "--fuse", name, at.path()]), "");
+    assert_shows(&at, &sample);
+    assert_eq!(run(&sample, args!["cat", name, "/hello"]).status.code(), Some(1));
+}
+
 /// Writes the login for a registry.
 fn log_in(sample: &Sample, server: &Registry) {
     let logins = json!({ "auths": { server.host(): { "auth": "bWU6c2VjcmV0" } } });
@@ -164,7 +195,7 @@ fn logins_are_used_and_never_printed() {
 }
 
 /// Puts a container image of two layers into a registry: its manifest's name is `box:1`.
-fn put_container(server: &Registry, layers: &[Vec<u8>], diff_ids: &[String]) {
+pub(super) fn put_container(server: &Registry, layers: &[Vec<u8>], diff_ids: &[String]) {
     let blob =
         |bytes: &[u8]| json!({ "mediaType": "x/y", "digest": digest(bytes), "size": bytes.len() });
     let config = json!({
@@ -183,13 +214,13 @@ fn put_container(server: &Registry, layers: &[Vec<u8>], diff_ids: &[String]) {
     });
 }
 
-fn tar_of(folder: &Path) -> Vec<u8> {
+pub(super) fn tar_of(folder: &Path) -> Vec<u8> {
     let mut tar = Command::new("tar");
     tar.args(["--xattrs", "--format=pax", "-cf-", "-C"]).arg(folder).arg(".");
     tar.output().unwrap().stdout
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("x"), bytes).unwrap();
     let mut gzip = Command::new("gzip");

@@ -8,7 +8,7 @@ use std::{
     process::Output,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -44,6 +44,23 @@ fn serve(folder: &Path) -> Web {
         Ok(bytes) => Reply::of(request, &bytes, "\"1\""),
         Err(_) => Reply::status(404),
     })
+}
+
+#[test]
+fn an_image_that_changes_before_its_server_reads_it_is_not_mounted() {
+    if !mount::is_there() {
+        return;
+    }
+    let (sample, image) = Sample::built();
+    let (bytes, answers) = (fs::read(image).unwrap(), AtomicU64::new(0));
+    let web = Web::start(move |request| {
+        let etag = if answers.fetch_add(1, Ordering::Relaxed) == 0 { "\"1\"" } else { "\"2\"" };
+        Reply::of(request, &bytes, etag)
+    });
+    let (url, at) = (web.url("image.erofs"), MountPoint::new(&sample));
+    let mounted = run(&sample, args!["mount", "--fuse", "--no-cache", url, at.path()]);
+    assert!(complaint(&mounted).contains("has changed on"), "{mounted:?}");
+    assert!(!at.is_mounted());
 }
 
 /// What a verb prints about an image, with the image's place replaced.

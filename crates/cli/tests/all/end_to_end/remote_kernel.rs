@@ -18,6 +18,7 @@ use std::{
 };
 
 use lith_testkit::{
+    registry::{Demand, Registry},
     tier,
     web::{Reply, Web},
 };
@@ -230,6 +231,40 @@ fn killed_workers_are_replaced_while_readers_wait() {
         assert!(rounds < 20 || killed > rounds, "{killed} kills in {rounds} rounds");
     }
     eprintln!("{killed} kills in {rounds} rounds");
+}
+
+#[test]
+fn a_new_worker_goes_on_with_what_was_opened_after_the_tag_has_moved() {
+    let Some(remote) = Remote::new(8) else { return };
+    let server = Registry::start(Demand::Nothing);
+    let name = format!("oci://{}/box:1", server.host());
+    let push = |image: &Path| {
+        let sent = remote.run(args!["push", "-q", image, name]);
+        assert!(sent.status.success(), "{sent:?}");
+    };
+    push(&remote.image);
+    if !remote.mount(&name) {
+        return;
+    }
+    let (other, folder) = (remote.sample.path("other.erofs"), remote.sample.path("other"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("other"), "other").unwrap();
+    assert!(remote.run(args!["build", "-q", folder, other]).status.success());
+    // The manifest of what is mounted has no name any more.
+    server.change(|held| held.manifests.clear());
+    push(&other);
+    let before = server.requests().len();
+    assert!(remote.kill("--fetch"));
+    assert_eq!(remote.compare(false), 0);
+    assert!(remote.kill("--guard"));
+    assert_shows(&remote.at, &remote.sample);
+    let requests = server.requests();
+    let after = || requests.iter().skip(before).map(|request| &request.path);
+    assert!(after().any(|path| path.contains("/blobs/")), "nothing was left to fetch");
+    assert!(!after().any(|path| path.contains("/manifests/")), "the name was looked up again");
+    remote.unmount();
+    // Who opens it now gets the other one.
+    assert_eq!(remote.run(args!["cat", name, "/other"]).stdout, b"other");
 }
 
 #[test]

@@ -22,10 +22,7 @@ pub(super) struct Layer {
 }
 
 pub(super) fn digest(bytes: &[u8]) -> String {
-    let digits = Sha256::digest(bytes)
-        .iter()
-        .fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
-    format!("sha256:{digits}")
+    format!("sha256:{}", hex::encode(Sha256::digest(bytes)))
 }
 
 /// The tar of all that is in a directory.
