@@ -8,7 +8,7 @@ use lith::{
 };
 use serde::Serialize;
 
-use super::json::{self, hex, hex_unless_text, text};
+use super::json::{self, hex_unless_text, text};
 
 /// A name and what it leads to.
 #[derive(Serialize)]
@@ -85,7 +85,7 @@ impl<'a> From<&DumpRow<'a>> for DumpRecord<'a> {
                 Kind::CharDevice(rdev) | Kind::BlockDevice(rdev) => Some(rdev.into()),
                 _ => None,
             },
-            sha256: row.hash.map(|hash| hex(&hash)),
+            sha256: row.hash.map(hex::encode),
             target: target.map(text),
             target_hex: target.and_then(hex_unless_text),
             xattrs: row.xattrs.iter().map(Attribute::from).collect(),
@@ -104,7 +104,7 @@ impl From<Rdev> for Device {
 impl<'a> From<&'a Xattr> for Attribute<'a> {
     fn from(xattr: &'a Xattr) -> Self {
         let name = text(&xattr.name);
-        Self { name, name_hex: hex_unless_text(&xattr.name), value: hex(&xattr.value) }
+        Self { name, name_hex: hex_unless_text(&xattr.name), value: hex::encode(&xattr.value) }
     }
 }
 

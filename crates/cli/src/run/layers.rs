@@ -38,7 +38,9 @@ pub(crate) fn run(request: &Build, messages: MessageArgs) -> anyhow::Result<Outc
     let is_shown = !messages.quiet;
     let mut output = output::stdout()?;
     if is_shown {
-        request.kernel_notes.iter().for_each(|note| tell(format_args!("lith: {note}")));
+        for note in &request.kernel_notes {
+            tell(format_args!("lith: {note}"));
+        }
     }
     let mut paths = Vec::new();
     for (layer, number) in read(request)?.into_iter().zip(1..) {
@@ -85,7 +87,9 @@ fn make(
     let started = Instant::now();
     let Built { report, notes, .. } = build::make(|| Ok(builder), path, output.is_some())?;
     if let Some(output) = output {
-        notes.iter().for_each(|note| tell(format_args!("lith: {}", NoteLine(note))));
+        for note in &notes {
+            tell(format_args!("lith: {}", NoteLine(note)));
+        }
         build::write_text(path, &report, started.elapsed().as_secs_f64(), output)?;
     }
     Ok(())

@@ -89,7 +89,7 @@ impl Packed {
             } else if length == BLOCK {
                 self.decode(number, part)?;
             } else {
-                copy(part, &*self.block(number)?, start)?;
+                copy(part, &self.block(number)?, start)?;
             }
             position += length as u64;
             buf = rest;
