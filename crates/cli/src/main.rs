@@ -17,7 +17,7 @@ mod run;
 
 use std::{env, ffi::OsString, panic, process::ExitCode, time::Instant};
 
-use args::{MessageArgs, Verb};
+use args::{MessageArgs, Verb, build::From};
 use exit::{Convention, Outcome};
 use output::{color, error, usage};
 
@@ -67,7 +67,9 @@ fn remove_files_on_panic() {
 
 fn run(verb: Verb, messages: MessageArgs) -> anyhow::Result<Outcome> {
     match verb {
-        Verb::Build(request) if request.layers => run::layers::run(&request, messages),
+        Verb::Build(request) if matches!(request.from, From::EachLayer(_)) => {
+            run::layers::run(&request, messages)
+        }
         Verb::Build(request) => run::build::run(*request, messages),
         Verb::Ls(request) => run::ls::run(&request),
         Verb::Cat(request) => run::cat::run(&request),

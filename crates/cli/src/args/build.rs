@@ -35,8 +35,6 @@ use super::{
 #[derive(Debug)]
 pub(crate) struct Build {
     pub(crate) from: From,
-    /// Whether each layer of a container image becomes an image of its own, in a folder.
-    pub(crate) layers: bool,
     /// Where the devices of the source, and the bases of bases, are.
     pub(crate) search: Search,
     /// Images that the new one refers to.
@@ -71,6 +69,8 @@ pub(crate) struct Build {
 pub(crate) enum From {
     /// Directories, archives and images, each on top of the one before.
     Layers(Vec<PathBuf>),
+    /// A container image, each layer of which becomes an image of its own, in a folder.
+    EachLayer(PathBuf),
     /// A list of files, and the directory with their content.
     Manifest(PathBuf, PathBuf),
 }
@@ -267,7 +267,7 @@ impl Build {
         };
         let sources = match &self.from {
             From::Layers(paths) => paths.len(),
-            From::Manifest(..) => 1,
+            From::EachLayer(_) | From::Manifest(..) => 1,
         };
         Ok(Meaning { sources, adjust: self.adjust, kernel: self.options.kernel, uuid })
     }
@@ -280,6 +280,7 @@ impl Build {
         let search = if self.bases.is_empty() { search } else { search.shared() };
         let builder = match self.from.clone() {
             From::Layers(paths) => Builder::paths(paths, search.clone()),
+            From::EachLayer(path) => Builder::paths([path], search.clone()),
             From::Manifest(list, folder) => Builder::manifest(list, folder),
         };
         let builder = self.bases.iter().fold(builder, Builder::base).search(search);
@@ -356,10 +357,9 @@ impl Arguments {
         let content = self.content.content(&sources)?;
         Ok(Build {
             hints: hints.into(),
-            from: from(sources, self.content.manifest.clone())?,
+            from: from(sources, self.content.manifest.clone(), self.content.layers)?,
             content,
             strict: self.content.strict,
-            layers: self.content.layers,
             search: self.content.devices.search(),
             bases: self.content.bases,
             flat: self.content.flat,
@@ -426,8 +426,16 @@ impl Arguments {
 }
 
 /// The sources, or the list with the directory of its files' content.
-fn from(mut sources: Vec<PathBuf>, manifest: Option<PathBuf>) -> Result<From, String> {
+fn from(
+    mut sources: Vec<PathBuf>,
+    manifest: Option<PathBuf>,
+    each_layer: bool,
+) -> Result<From, String> {
     match (manifest, sources.len()) {
+        (None, 1) if each_layer => Ok(From::EachLayer(sources.remove(0))),
+        (None, _) if each_layer => {
+            Err("--layers takes one container image as a source, as oci:DIR".into())
+        }
         (None, _) => Ok(From::Layers(sources)),
         (Some(list), 0) => Ok(From::Manifest(list, PathBuf::from("."))),
         (Some(list), 1) => Ok(From::Manifest(list, sources.remove(0))),

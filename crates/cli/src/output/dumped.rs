@@ -85,7 +85,7 @@ impl<'a> From<&DumpRow<'a>> for DumpRecord<'a> {
                 Kind::CharDevice(rdev) | Kind::BlockDevice(rdev) => Some(rdev.into()),
                 _ => None,
             },
-            sha256: row.hash.map(|hash| hex::encode(hash)),
+            sha256: row.hash.map(hex::encode),
             target: target.map(text),
             target_hex: target.and_then(hex_unless_text),
             xattrs: row.xattrs.iter().map(Attribute::from).collect(),

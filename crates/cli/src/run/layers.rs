@@ -1,11 +1,6 @@
 //! Makes an image of each layer of a container image, and one that refers to them (`lith build --layers`).
 
-use std::{
-    fs::DirBuilder,
-    io::Write,
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::{fs::DirBuilder, io::Write, path::Path, time::Instant};
 
 use anyhow::Context;
 use lith::{
@@ -38,7 +33,9 @@ pub(crate) fn run(request: &Build, messages: MessageArgs) -> anyhow::Result<Outc
     let is_shown = !messages.quiet;
     let mut output = output::stdout()?;
     if is_shown {
-        request.kernel.notes.iter().for_each(|note| tell(format_args!("lith: {note}")));
+        for note in &request.kernel.notes {
+            tell(format_args!("lith: {note}"));
+        }
     }
     let mut paths = Vec::new();
     for (layer, number) in read(request)?.into_iter().zip(1..) {
@@ -47,8 +44,7 @@ pub(crate) fn run(request: &Build, messages: MessageArgs) -> anyhow::Result<Outc
         make(builder, &path, is_shown.then_some(&mut output))?;
         paths.push(path);
     }
-    let mut adjust = Adjust::default();
-    adjust.overlay = Overlay::Strip;
+    let adjust = Adjust { overlay: Overlay::Strip, ..Adjust::default() };
     let builder = merge::merged(&paths, &Search::default())?.adjust(adjust).layers();
     let builder = builder.workers(request.work.workers).verify(request.work.verify);
     let builder = builder.force(request.work.force);
@@ -65,13 +61,9 @@ fn read(request: &Build) -> anyhow::Result<Vec<Source>> {
         read.spool_dir.clone_from(&request.image);
     });
     remote::change(&Keep::Nowhere)?(&mut options);
-    let paths: &[PathBuf] = match &request.from {
-        From::Layers(paths) => paths,
-        From::Manifest(..) => &[],
-    };
-    let layers = match paths {
-        [path] => source::container_layers(path, &options),
-        _ => None,
+    let layers = match &request.from {
+        From::EachLayer(path) => source::container_layers(path, &options),
+        From::Layers(_) | From::Manifest(..) => None,
     };
     Ok(layers.context("--layers takes one container image as its source, as oci:DIR")??)
 }
@@ -85,7 +77,9 @@ fn make(
     let started = Instant::now();
     let Built { report, notes, .. } = build::make(|| Ok(builder), path, output.is_some())?;
     if let Some(output) = output {
-        notes.iter().for_each(|note| tell(format_args!("lith: {}", NoteLine(note))));
+        for note in &notes {
+            tell(format_args!("lith: {}", NoteLine(note)));
+        }
         build::write_text(path, &report, started.elapsed().as_secs_f64(), output)?;
     }
     Ok(())

@@ -46,13 +46,16 @@ pub(crate) fn container(path: &Path, options: &Options) -> Option<Result<Source,
 ///
 /// # Errors
 /// As [`container`].
+#[must_use]
 pub fn container_layers(
     path: &Path,
     options: &Options,
 ) -> Option<Result<Vec<Source>, SourceError>> {
     let separate = |reference: Reference| {
         let mut separate = separate_layers(layers(&reference, options)?, options)?;
-        separate.iter_mut().for_each(|layer| proven(&mut layer.notes));
+        for layer in &mut separate {
+            proven(&mut layer.notes);
+        }
         Ok(separate)
     };
     Reference::new(path).map(separate)

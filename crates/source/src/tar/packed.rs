@@ -89,7 +89,7 @@ impl Packed {
             } else if length == BLOCK {
                 self.decode(number, part)?;
             } else {
-                copy(part, &*self.block(number)?, start)?;
+                copy(part, &self.block(number)?, start)?;
             }
             position += length as u64;
             buf = rest;
@@ -147,7 +147,7 @@ mod tests {
         let mut noise = fastrand::Rng::with_seed(7);
         let text = b"the same words again and again; ".iter().copied().cycle().take(300_000);
         let noise = std::iter::repeat_with(move || noise.u8(..)).take(300_000);
-        text.chain(noise).chain([0; 300_000]).collect()
+        text.chain(noise).chain(std::iter::repeat_n(0, 300_000)).collect()
     }
 
     #[test]
