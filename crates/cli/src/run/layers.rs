@@ -75,7 +75,7 @@ fn read(request: &Build) -> anyhow::Result<Vec<Source>> {
         [path] => source::container_layers(path, &options),
         _ => None,
     };
-    Ok(layers.context("--layers takes one container image as its source, as oci:DIR")??)
+    Ok(layers.context("--layers takes one container image")??)
 }
 
 /// Makes an image, and prints what it is like.
