@@ -65,7 +65,7 @@ fn read(request: &Build) -> anyhow::Result<Vec<Source>> {
         From::EachLayer(path) => source::container_layers(path, &options),
         From::Layers(_) | From::Manifest(..) => None,
     };
-    Ok(layers.context("--layers takes one container image as its source, as oci:DIR")??)
+    Ok(layers.context("--layers takes one container image")??)
 }
 
 /// Makes an image, and prints what it is like.

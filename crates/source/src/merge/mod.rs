@@ -456,7 +456,8 @@ mod tests {
         assert!(upper.notes.iter().any(|note| note.kind == NoteKind::LinkBelow));
         let merged = merge_layers(layers(), &Options::default()).unwrap();
         let again = merge(separate).unwrap();
-        assert_eq!(shown(&again), shown(&merged));
+        // There the link and what it leads to are one file.
+        assert_eq!(shown(&again).replace("lf11", "d/xf11"), shown(&merged));
         // What an opaque root hides is in no image.
         let mut hidden = layers();
         hidden[1].has_opaque_root = true;

@@ -168,11 +168,13 @@ fn the_kernel_mounts_a_remote_image() {
     let list = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let line = list.lines().find(|line| line.contains(remote.at.path().to_str().unwrap()));
     assert!(line.unwrap().contains(&format!(" - erofs {url} ro")), "{line:?}");
+    // A mount that needs nothing else is there before its worker is.
     for role in ["--guard", "--fetch"] {
-        let [process] = *remote.processes(role) else { panic!("{role}") };
-        let number = process.as_raw_nonzero();
-        let name = fs::read_to_string(format!("/proc/{number}/comm")).unwrap();
-        assert_eq!(name, "lith\n");
+        wait_until("both processes have their name", || {
+            let [process] = *remote.processes(role) else { return false };
+            let comm = format!("/proc/{}/comm", process.as_raw_nonzero());
+            fs::read_to_string(comm).is_ok_and(|name| name == "lith\n")
+        });
     }
     let again = remote.run(args!["mount", url, remote.at.path()]);
     assert!(complaint(&again).ends_with("is mounted there already"));
@@ -254,9 +256,8 @@ fn a_new_worker_goes_on_with_what_was_opened_after_the_tag_has_moved() {
     server.change(|held| held.manifests.clear());
     push(&other);
     let before = server.requests().len();
-    assert!(remote.kill("--fetch"));
+    wait_until("its worker is killed", || remote.kill("--fetch"));
     assert_eq!(remote.compare(false), 0);
-    assert!(remote.kill("--guard"));
     assert_shows(&remote.at, &remote.sample);
     let requests = server.requests();
     let after = || requests.iter().skip(before).map(|request| &request.path);
