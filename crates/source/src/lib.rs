@@ -12,7 +12,10 @@ mod detect;
 #[cfg(target_os = "linux")]
 mod directory;
 #[cfg(any(not(target_os = "linux"), test))]
-#[cfg_attr(target_os = "linux", allow(dead_code, reason = "only parts of it are tested on Linux"))]
+#[cfg_attr(
+    target_os = "linux",
+    allow(dead_code, unreachable_pub, reason = "only parts of it are tested on Linux")
+)]
 mod elsewhere;
 mod error;
 mod file;
