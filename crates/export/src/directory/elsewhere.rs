@@ -387,7 +387,7 @@ mod tests {
         let to = folder.path().join("a/b");
         let (report, skips) = run(&sample, &to, Existing::Refuse);
         assert_eq!(report.unwrap().names, 8);
-        assert_eq!(skips, ["/fifo: device not kept", "/large: xattr user.note not kept"]);
+        assert_eq!(skips, ["/fifo: device not kept", "/hard: xattr user.note not kept"]);
         let found = Sample::scan(&to);
         // Links have the time at which they are made.
         let differences = kept.differences(&found, Aspects::OWNERS);
