@@ -1,5 +1,5 @@
 //! Dependencies have licences that `deny.toml` allows, come from the registry, and are there in one version. What advisories say
-//! needs their database, and so network: `cargo deny check advisories`.
+//! needs their database, and so network: `.ci/advisories`.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -62,7 +62,7 @@ fn licences_are_allowed() {
         assert!(expression.evaluate(is_allowed), "{name}: {text} is not allowed by deny.toml");
     }
     eprintln!(
-        "advisories are not compared: their database needs network (cargo deny check advisories)"
+        "advisories are not compared: their database needs network (.ci/advisories)"
     );
 }
 
