@@ -18,7 +18,7 @@ pub use self::{
     contents::{Contents, Tally},
     estimates::{Estimate, Estimates},
     reads::FirstReads,
-    summary::{Algorithm, DeviceSlot, Features, Kernel, Requirement, Stretch, Summary},
+    summary::{Algorithm, DeviceSlot, Features, JoinedBase, Kernel, Requirement, Stretch, Summary},
 };
 use crate::names;
 
