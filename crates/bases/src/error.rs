@@ -111,6 +111,14 @@ pub enum BaseError {
         /// The file.
         path: PathBuf,
     },
+    /// Another image follows than the base, or a changed one.
+    #[error("{}: what follows the image on its device is not its base {name}, or that has changed", path.display())]
+    Followed {
+        /// The file.
+        path: PathBuf,
+        /// The base's name.
+        name: String,
+    },
     /// A device is given that is no base of the image.
     #[error("{}: is none of the bases of {}", path.display(), image.display())]
     Unwanted {
@@ -171,6 +179,7 @@ impl BaseError {
             | Self::Length { path, .. }
             | Self::Other { path, .. }
             | Self::Changed { path }
+            | Self::Followed { path, .. }
             | Self::Unwanted { path, .. }
             | Self::Image { path, .. }
             | Self::BlockSize { path, .. }

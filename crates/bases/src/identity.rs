@@ -1,12 +1,13 @@
 //! Identifies a base: length, digests, the UUID of the image in it, and the root hash of the tree that follows it.
 
-use std::{num::NonZeroUsize, path::Path};
+use std::{num::NonZeroUsize, ops::Range, path::Path};
 
 use lith_device::ReadAt;
 use lith_format::{
     bases::{Base, HEAD_SIZE},
     superblock::{SUPERBLOCK_POSITION, SUPERBLOCK_SIZE, Superblock},
 };
+use lith_reader::Image;
 use lith_verity::{VerityError, find_appended, format, read_superblock};
 use sha2::{Digest, Sha256};
 
@@ -22,7 +23,7 @@ const STEP: usize = 1 << 20;
 pub fn identify(device: &dyn ReadAt, bytes: u64, path: &Path) -> Result<Base, BaseError> {
     let base = identify_by_head(device, bytes, path)?;
     let root = root_of(device, bytes, path)?;
-    Ok(Base { digest: digest_of(device, bytes, path)?, root, ..base })
+    Ok(Base { digest: digest_of(device, 0..bytes, path)?, root, ..base })
 }
 
 /// As [`identify`], without the digest and root hash of all bytes: only the beginning is read.
@@ -66,8 +67,26 @@ pub fn check_digest(device: &dyn ReadAt, base: &Base, path: &Path) -> Result<(),
     if !base.has_digest() {
         return Ok(());
     }
-    let digest = digest_of(device, base.bytes, path)?;
+    let digest = digest_of(device, 0..base.bytes, path)?;
     if digest == base.digest { Ok(()) } else { Err(BaseError::Changed { path: path.to_owned() }) }
+}
+
+/// Checks that images that follow another one on its device, which refers to them, have the bytes that it was made with, as
+/// far as their digests are known. What it says wrongly of where they are is not found here: that is an unsound image.
+///
+/// # Errors
+/// [`BaseError::Followed`] if one has others, or [`BaseError::Read`].
+pub fn check_joined(image: &Image, device: &dyn ReadAt, path: &Path) -> Result<(), BaseError> {
+    let Ok(Some(joined)) = image.joined() else { return Ok(()) };
+    let ranges = joined.ranges(image.superblock().block).unwrap_or_default();
+    for (range, base) in ranges.into_iter().zip(&joined.bases) {
+        let is_there = range.end <= device.size();
+        if is_there && base.has_digest() && digest_of(device, range, path)? != base.digest {
+            let name = String::from_utf8_lossy(&base.name).into_owned();
+            return Err(BaseError::Followed { path: path.to_owned(), name });
+        }
+    }
+    Ok(())
 }
 
 /// The bytes of a device that others refer to: all but the hash tree behind an image, which can be added and removed.
@@ -115,11 +134,15 @@ fn head_of(device: &dyn ReadAt, bytes: u64, path: &Path) -> Result<Vec<u8>, Base
     Ok(head)
 }
 
-fn digest_of(device: &dyn ReadAt, bytes: u64, path: &Path) -> Result<[u8; 32], BaseError> {
+fn digest_of(
+    device: &dyn ReadAt,
+    Range { start, end }: Range<u64>,
+    path: &Path,
+) -> Result<[u8; 32], BaseError> {
     let (mut hasher, mut buf) = (Sha256::new(), Vec::new());
-    let mut position = 0;
-    while position < bytes {
-        let left = bytes - position;
+    let mut position = start;
+    while position < end {
+        let left = end - position;
         buf.resize(usize::try_from(left).map_or(STEP, |left| left.min(STEP)), 0);
         let failed = |source| BaseError::Read { path: path.to_owned(), source };
         device.read_at(&mut buf, position).map_err(failed)?;

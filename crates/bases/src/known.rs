@@ -2,9 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use lith_builder::{Known, KnownDevice};
+use lith_builder::{Following, Known, KnownDevice};
 use lith_format::{
-    addr::BlockBits,
+    addr::{Blkaddr, BlockBits},
     bases::encode_note,
     compression::{Algorithm, Configs, Lz4Config},
     kernel::Capability,
@@ -59,8 +59,9 @@ impl Bases {
     ) -> Result<Known<'_>, BaseError> {
         let addresses = self.addresses((block, start), Role::Parts)?;
         let mut known = addresses.as_devices();
+        let count = u16::try_from(known.devices.len()).unwrap_or(u16::MAX);
         known.devices.clear();
-        known.end = Some(addresses.end());
+        known.follows = Some(Following { start: Blkaddr(start), end: addresses.end(), count });
         self.known_at(&addresses, known, workers)
     }
 

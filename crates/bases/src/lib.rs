@@ -18,5 +18,5 @@ mod stored;
 pub use bases::{Bases, Identity};
 pub use error::BaseError;
 pub use find::{Found, Search, find, find_for, has_devices, read_note};
-pub use identity::{check_digest, identify};
+pub use identity::{check_digest, check_joined, identify};
 pub use layers::Reuse;

@@ -12,8 +12,8 @@ use lith_tree::{
 
 pub use self::{
     known::{
-        Known, KnownContents, KnownDevice, KnownExtent, KnownFile, KnownPacked, KnownParts,
-        KnownPcluster, KnownStorage, KnownStretch,
+        Following, Known, KnownContents, KnownDevice, KnownExtent, KnownFile, KnownPacked,
+        KnownParts, KnownPcluster, KnownStorage, KnownStretch,
     },
     order::{EarlierPacked, Order},
 };

@@ -47,8 +47,8 @@ pub use context::Context;
 pub use digest::{Digest, DigestOfPieces, PIECE};
 pub use error::{BuildError, OtherDevice, Unencodable};
 pub use input::{
-    EarlierPacked, Input, Known, KnownContents, KnownDevice, KnownExtent, KnownFile, KnownPacked,
-    KnownParts, KnownPcluster, KnownStorage, KnownStretch, Order,
+    EarlierPacked, Following, Input, Known, KnownContents, KnownDevice, KnownExtent, KnownFile,
+    KnownPacked, KnownParts, KnownPcluster, KnownStorage, KnownStretch, Order,
 };
 pub use options::{
     AttributeOptions, ChunkForm, Chunks, Compression, CompressionOptions, DataImport, Files,

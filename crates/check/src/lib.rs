@@ -17,6 +17,7 @@ mod findings;
 mod footprint;
 mod indexes;
 mod inode;
+mod joined;
 mod ledger;
 mod limits;
 mod maps;

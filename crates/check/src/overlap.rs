@@ -35,11 +35,13 @@ struct Claim {
     start: u64,
     end: u64,
     class: Class,
+    /// They belong to an image that this one refers to.
+    is_referred: bool,
     nid: Nid,
 }
 
 impl Claim {
-    fn new(inode: &Inode, extent: &Extent, at: DevicePa) -> Option<Self> {
+    fn new(inode: &Inode, extent: &Extent, at: DevicePa, bases: &Range<u64>) -> Option<Self> {
         let class = match extent.kind {
             ExtentKind::Chunk => Class::Chunks,
             ExtentKind::Flat => Class::Flat,
@@ -48,7 +50,9 @@ impl Claim {
             ExtentKind::Hole | ExtentKind::Inline | ExtentKind::Fragment => return None,
         };
         let (start, end) = (at.pa.0, at.pa.0.checked_add(extent.plen)?);
-        Some(Self { device: at.device, start, end, class, nid: inode.nid })
+        let is_in_base = bases.start <= start && end <= bases.end;
+        let is_referred = at.device > 0 || is_in_base;
+        Some(Self { device: at.device, start, end, class, is_referred, nid: inode.nid })
     }
 
     const fn range(&self) -> Range<u64> {
@@ -58,7 +62,7 @@ impl Claim {
     /// Whether others may refer to a part of these bytes: to chunks, and to blocks of an image that this one refers to.
     const fn shares_parts(&self) -> bool {
         let is_compressed = matches!(self.class, Class::Compressed(_));
-        matches!(self.class, Class::Chunks) || (self.device > 0 && !is_compressed)
+        matches!(self.class, Class::Chunks) || (self.is_referred && !is_compressed)
     }
 
     /// Whether both may refer to the bytes that they have in common.
@@ -74,6 +78,8 @@ pub(crate) struct Overlaps<'a> {
     image: &'a Image,
     log: &'a Log<'a>,
     ledger: &'a Ledger,
+    /// The bytes of the primary device that belong to bases.
+    bases: &'a Range<u64>,
     contested: Vec<RangeSet>,
     claims: Vec<Claim>,
     limit: usize,
@@ -83,12 +89,16 @@ pub(crate) struct Overlaps<'a> {
 
 impl<'a> Overlaps<'a> {
     /// `None` if no bytes are claimed more than once.
-    pub(crate) fn new(image: &'a Image, log: &'a Log<'a>, ledger: &'a Ledger) -> Option<Self> {
+    pub(crate) fn new(
+        image: &'a Image,
+        log: &'a Log<'a>,
+        (ledger, bases): (&'a Ledger, &'a Range<u64>),
+    ) -> Option<Self> {
         let contested = ledger.contested();
         let any = contested.iter().any(|set| !set.is_empty());
         let extents = Budget::new(image).extents;
         let (claims, limit) = (Vec::new(), MANY);
-        any.then_some(Self { image, log, ledger, contested, claims, limit, extents })
+        any.then_some(Self { image, log, ledger, bases, contested, claims, limit, extents })
     }
 
     /// Records which of the contested bytes an inode claims.
@@ -102,7 +112,7 @@ impl<'a> Overlaps<'a> {
             }
             let Place::Device(at) = extent.place else { continue };
             let contested = self.contested.get(usize::from(at.device));
-            let claim = Claim::new(inode, &extent, at)
+            let claim = Claim::new(inode, &extent, at, self.bases)
                 .filter(|claim| contested.is_some_and(|set| set.intersects(&claim.range())));
             let Some(claim) = claim else { continue };
             is_reported = is_reported || self.check_metadata(&claim, &extent);

@@ -89,6 +89,8 @@ rules! {
         "The volume name ends with a NUL: older kernels refuse to mount it otherwise.";
     DeviceTable "device-table" Error
         "The device table is whole, and its devices don't overlap.";
+    BasesMisplaced "bases-misplaced" Error
+        "The bases that follow the image on its device are there, after all that it has itself.";
     FeatureUndeclared "feature-undeclared" Error
         "A feature that the image uses is declared: otherwise kernels without it misread the image.";
     ChunksUndeclared "chunks-undeclared" Warning

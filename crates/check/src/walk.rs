@@ -1,6 +1,6 @@
 //! Walks the inodes of an image once, and applies all checks to each.
 
-use std::{panic::resume_unwind, sync::Arc, thread};
+use std::{ops::Range, panic::resume_unwind, sync::Arc, thread};
 
 use lith_device::ReadAt;
 use lith_format::{addr::Nid, dirent::Dirent, file_type::FileType};
@@ -14,7 +14,7 @@ use crate::{
     directory::{self, Directory},
     error::CheckError,
     findings::{Collected, Findings, Log, Phase},
-    inode,
+    inode, joined,
     maps::Maps,
     options::Options,
     overlap::Overlaps,
@@ -104,6 +104,8 @@ struct Walk<'a> {
     maps: Maps<'a>,
     feed: Option<Feed<'a>>,
     counts: Counts,
+    /// The bytes of the primary device that belong to bases.
+    bases: Range<u64>,
 }
 
 impl<'a> Walk<'a> {
@@ -121,11 +123,13 @@ impl<'a> Walk<'a> {
             maps: Maps::new(image, log, &budget),
             feed: None,
             counts: Counts::default(),
+            bases: 0..0,
         }
     }
 
     fn run(&mut self, start: Option<Nid>) {
         superblock::check(self.image, self.log, self.raw.as_mut());
+        self.bases = joined::check(self.image, self.log);
         let root = self.image.superblock().root_nid;
         let start = start.unwrap_or(root);
         if start == root {
@@ -246,6 +250,7 @@ impl<'a> Walk<'a> {
         if !self.visits.incomplete && recorded != found {
             log.image(Rule::SbInos, format!("{recorded} inodes are recorded, {found} were found"));
         }
+        joined::check_own(&self.bases, &self.maps.ledger, &log);
         self.check_overlaps();
         let is_complete = !self.visits.incomplete && !self.maps.incomplete && self.raw.is_some();
         self.maps.usage.shares = self.maps.ledger.has_shared();
@@ -255,7 +260,7 @@ impl<'a> Walk<'a> {
 
     fn check_overlaps(&self) {
         let log = self.log.of_phase(Phase::Overlap);
-        let overlaps = Overlaps::new(self.image, &log, &self.maps.ledger);
+        let overlaps = Overlaps::new(self.image, &log, (&self.maps.ledger, &self.bases));
         let Some(mut overlaps) = overlaps else { return };
         let inodes = self.visits.nids().into_iter().filter_map(|nid| self.image.inode(nid).ok());
         for inode in inodes.chain(special_inodes(self.image).copied()) {

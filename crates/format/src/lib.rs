@@ -19,6 +19,7 @@ pub mod file_type;
 mod halves;
 pub mod hot;
 pub mod inode;
+pub mod joined;
 pub mod kernel;
 pub mod provenance;
 mod record;

@@ -3,8 +3,8 @@
 /// Images that other images refer to.
 pub mod bases {
     pub use lith_bases::{
-        BaseError, Bases, Found, Identity, Search, check_digest, find, find_for, has_devices,
-        identify, read_note,
+        BaseError, Bases, Found, Identity, Search, check_digest, check_joined, find, find_for,
+        has_devices, identify, read_note,
     };
     pub use lith_format::bases::Base;
 }

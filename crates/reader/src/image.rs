@@ -4,9 +4,11 @@ use std::{fmt, ops::Range, sync::OnceLock};
 
 use lith_format::{
     addr::Pa,
+    bases::NoteError,
     compression::Configs,
     device_table::{DeviceMap, DevicePa},
-    hot::{SEARCHED, find_hot_note},
+    hot,
+    joined::{self, Joined, find_joined_header},
     superblock::Superblock,
     xattr::PrefixTable,
 };
@@ -23,6 +25,9 @@ use crate::{
     stats::{Counters, Stats},
     way::Way,
 };
+
+/// More bytes than a note of bases has that are not thousands.
+const MOST_NOTE: usize = 1 << 20;
 
 /// How an image is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -161,15 +166,32 @@ impl Image {
     #[must_use]
     pub fn read_first(&self) -> Vec<Range<u64>> {
         let size = self.device_size(0);
-        let searched = usize::try_from(size).map_or(SEARCHED, |size| size.min(SEARCHED));
-        let mut bytes = vec![0; searched];
-        let start = DevicePa { device: 0, pa: Pa(0) };
-        if self.devices.read(start, &mut bytes).is_err() {
-            return Vec::new();
-        }
-        let mut stretches = find_hot_note(&bytes).unwrap_or_default();
+        let Some(bytes) = self.stored_at(0, hot::SEARCHED) else { return Vec::new() };
+        let mut stretches = hot::find_hot_note(&bytes).unwrap_or_default();
         stretches.retain(|range| !range.is_empty() && range.end <= size);
         stretches
+    }
+
+    /// The images that follow this one on the primary device, to which it refers, as it says itself: it is a flat patch with
+    /// its bases. `None`: it says nothing. They may be said to be anywhere.
+    ///
+    /// # Errors
+    /// [`NoteError`] if it says that some follow, and what it says of them is damaged.
+    pub fn joined(&self) -> Result<Option<Joined>, NoteError> {
+        let found = self.stored_at(0, joined::SEARCHED);
+        let Some(header) = found.and_then(|bytes| find_joined_header(&bytes)) else {
+            return Ok(None);
+        };
+        let bytes = self.stored_at(header.end(), MOST_NOTE).unwrap_or_default();
+        header.with_bases(&bytes).map(Some)
+    }
+
+    /// At most so many bytes of the primary device; `None`: they can't be read.
+    fn stored_at(&self, position: u64, most: usize) -> Option<Vec<u8>> {
+        let left = self.device_size(0).checked_sub(position)?;
+        let mut bytes = vec![0; usize::try_from(left).map_or(most, |left| left.min(most))];
+        let start = DevicePa { device: 0, pa: Pa(position) };
+        self.devices.read(start, &mut bytes).ok().map(|()| bytes)
     }
 
     /// The source of stored bytes.

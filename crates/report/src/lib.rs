@@ -36,8 +36,9 @@ pub use error::{ComparisonError, EstimateError, FactsError, PageError};
 pub use facts::{
     Algorithm, Changes, Class, ClassSums, Compared, Comparison, Contents, Details, Device,
     DeviceSlot, Duplicates, EqualFiles, EqualGroup, Estimate, Estimates, Facts, Features,
-    FileChange, FileFate, Folder, FolderChange, FolderFile, Kernel, LargeFile, Largest, Located,
-    Named, Region, Repeats, Requirement, Stretch, Summary, Sums, Tally, TypeChange, TypeSums,
+    FileChange, FileFate, Folder, FolderChange, FolderFile, JoinedBase, Kernel, LargeFile, Largest,
+    Located, Named, Region, Repeats, Requirement, Stretch, Summary, Sums, Tally, TypeChange,
+    TypeSums,
 };
 pub use page::{GENERATOR, comparison_page, page};
 pub use presets::estimate;

@@ -26,6 +26,7 @@ use lith_format::{
     dirent::DirBlock,
     features::Incompat,
     hot::find_hot_note,
+    joined::find_joined_header,
     provenance::{encode_provenance, find_provenance},
     zmap::{
         Anchors, HeaderContext, IndexError, IndexLayout, IndexMap, IndexSource, IndexTable,
@@ -110,6 +111,13 @@ pub fn notes(bytes: &[u8]) {
     if let Some(text) = find_provenance(bytes) {
         let note = encode_provenance(text, 0).expect("a text that was found is not too long");
         assert_eq!(find_provenance(&note), Some(text));
+    }
+    if let Some(header) = find_joined_header(bytes) {
+        let rest = usize::try_from(header.end()).ok().and_then(|end| bytes.get(end..));
+        if let Ok(joined) = header.with_bases(rest.unwrap_or_default()) {
+            let ranges = joined.ranges(BlockBits::DEFAULT).unwrap_or_default();
+            assert!(ranges.iter().all(|range| range.start <= range.end), "{ranges:?}");
+        }
     }
     let count = bytes.first().copied().unwrap_or_default().into();
     if let Ok(Some(bases)) = parse_note(bytes, count) {

@@ -19,11 +19,11 @@ use crate::{Digest, window::hash_of_first};
 pub struct Known<'a> {
     /// The devices. Their slots in the device table follow those of the tree's own devices.
     pub devices: Vec<KnownDevice>,
-    /// Bytes that follow the device table, for readers that know more than the format.
+    /// Bytes that follow the device table, or the header that says where known content follows the image, for readers that
+    /// know more than the format.
     pub note: Vec<u8>,
-    /// The blocks of the device, if known content follows the image there, which then is at most as long as where that
-    /// begins. Then there are no devices, and the note is not stored.
-    pub end: Option<u64>,
+    /// Where known content follows the image on its device, if it does. Then there are no devices.
+    pub follows: Option<Following>,
     /// What the decoders of the pclusters must hold.
     pub configs: Configs,
     /// The bytes themselves.
@@ -65,7 +65,7 @@ impl Known<'_> {
         Self {
             devices: Vec::new(),
             note: Vec::new(),
-            end: None,
+            follows: None,
             configs,
             contents: &(),
             copied: None,
@@ -81,6 +81,17 @@ impl Default for Known<'_> {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Known content that follows an image on its device. The image is at most as long as where that begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Following {
+    /// The first block of it.
+    pub start: Blkaddr,
+    /// The first block after it: so many the device has.
+    pub end: u64,
+    /// The images that it is made of, which the note names.
+    pub count: u16,
 }
 
 /// A device that an image refers to.

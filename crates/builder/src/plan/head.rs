@@ -1,7 +1,7 @@
 //! Defines [`Head`]: where the image's first bytes are, from the superblock to the first block of content.
 //!
 //! The superblock and its extension; the records of the algorithms; long prefixes of extended attributes, which are in
-//! reach there however large the image grows; the device table; the notes on what is read first and on how the image was made; shared extended attributes,
+//! reach there however large the image grows; the device table; the notes on the images that follow, on what is read first and on how the image was made; shared extended attributes,
 //! if no id could refer to them after the content.
 
 use lith_format::{
@@ -11,6 +11,7 @@ use lith_format::{
     },
     device_table::DEVICE_SLOT_SIZE,
     hot::{HOT_NOTE_ALIGNMENT, HOT_NOTE_SIZE},
+    joined::{JOINED_ALIGNMENT, JOINED_HEADER_SIZE},
     provenance::{PROVENANCE_ALIGNMENT, provenance_size},
     superblock::{EXT_SLOT_SIZE, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE},
 };
@@ -31,6 +32,8 @@ pub(crate) struct Head {
     /// Shared extended attributes, if they precede the content: a table after much content would be out of reach. A metabox
     /// holds them itself.
     pub(crate) shared_xattrs: Option<u64>,
+    /// The note on the images that follow on the device, if some do.
+    pub(crate) joined: Option<u64>,
     /// The note on what is read first, if something is.
     pub(crate) hot: Option<u64>,
     /// The note on how the image was made, if it is requested.
@@ -69,8 +72,11 @@ impl Head {
         let note = known.note.len() as u64;
         let devices_end =
             if devices == 0 { prefixes_end } else { table + devices as u64 * slot + note };
-        let hot = has_hot.then(|| devices_end.next_multiple_of(HOT_NOTE_ALIGNMENT as u64));
-        let hot_end = hot.map_or(devices_end, |start| start + HOT_NOTE_SIZE as u64);
+        let joined = known.follows.map(|_| devices_end.next_multiple_of(JOINED_ALIGNMENT as u64));
+        let joined_end =
+            joined.map_or(devices_end, |start| start + JOINED_HEADER_SIZE as u64 + note);
+        let hot = has_hot.then(|| joined_end.next_multiple_of(HOT_NOTE_ALIGNMENT as u64));
+        let hot_end = hot.map_or(joined_end, |start| start + HOT_NOTE_SIZE as u64);
         let text = options.identity.provenance.as_ref();
         let provenance = text.map(|_text| hot_end.next_multiple_of(PROVENANCE_ALIGNMENT as u64));
         let notes_end = match (provenance, text) {
@@ -83,7 +89,7 @@ impl Head {
             Some(start) => start + xattrs.shared_area.len() as u64,
             None => notes_end,
         };
-        Self { prefixes, devices: table, shared_xattrs, hot, provenance, has_configs, end }
+        Self { prefixes, devices: table, shared_xattrs, joined, hot, provenance, has_configs, end }
     }
 }
 

@@ -14,7 +14,11 @@ mod prefixes;
 mod times;
 mod xattrs;
 
-use lith_format::provenance::{MOST_TEXT, encode_provenance};
+use lith_format::{
+    addr::Blkaddr,
+    joined::{SEARCHED, encode_joined_header},
+    provenance::{MOST_TEXT, encode_provenance},
+};
 use lith_tree::InodeIndex;
 
 pub use self::geometry::file_type;
@@ -72,6 +76,7 @@ pub(crate) fn plan<'a>(
     let has_hot = !hot.ranges.is_empty() || first > 1;
     let head = Head::new(options, (input.known, has_hot), &xattrs, devices.len(), is_far);
     check_provenance(options, &head)?;
+    check_joined(&head)?;
     let plan = Plan {
         options,
         segment: segment_for(input, &order),
@@ -95,6 +100,20 @@ pub(crate) fn plan<'a>(
     geometry.check_symlinks()?;
     geometry.check_forms()?;
     Ok(plan)
+}
+
+/// Refuses a note on the images that follow where it isn't searched, after very many long prefixes.
+fn check_joined(head: &Head) -> Result<(), BuildError> {
+    match head.joined {
+        Some(start) if encode_joined_header(Blkaddr(0), 0, start).is_none() => {
+            Err(BuildError::Option {
+                option: "the note on the images that follow",
+                found: format!("at byte {start}"),
+                expected: format!("within the first {SEARCHED} bytes of the image"),
+            })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a note on how the image was made that is too long, or would start where it isn't searched.

@@ -6,6 +6,7 @@ use lith_format::{
     features::{Compat, Incompat},
     hot::encode_hot_note,
     inode::InodeForm,
+    joined::encode_joined_header,
     provenance::encode_provenance,
     superblock::{SUPERBLOCK_POSITION, Superblock, checksum, checksummed_size},
 };
@@ -29,6 +30,11 @@ pub(super) fn write(image: &Image<'_>) -> Result<(), BuildError> {
     let content = match devices.len() {
         0 => image.content,
         _ => Digest::of_file(&[image.content, Digest::of_piece(&devices)]),
+    };
+    let joined = joined_note(image);
+    let content = match &joined {
+        Some(note) => Digest::of_file(&[content, Digest::of_piece(note)]),
+        None => content,
     };
     let provenance = options.identity.provenance.as_deref();
     let content = match provenance {
@@ -54,6 +60,9 @@ pub(super) fn write(image: &Image<'_>) -> Result<(), BuildError> {
         let note = &image.geometry.input.known.note;
         append(plan.head.devices, &[devices.as_slice(), note].concat());
     }
+    if let (Some(start), Some(note)) = (plan.head.joined, joined) {
+        append(start, &note);
+    }
     if let Some(start) = plan.head.hot {
         append(start, &encode_hot_note(&hot::stretches(image)));
     }
@@ -76,6 +85,16 @@ pub(super) fn write(image: &Image<'_>) -> Result<(), BuildError> {
 
 fn unencodable(source: Unencodable) -> BuildError {
     BuildError::Encode { path: Vec::new(), source }
+}
+
+/// The note of the images that follow on the device; `None`: none follow.
+fn joined_note(image: &Image<'_>) -> Option<Vec<u8>> {
+    let known = image.geometry.input.known;
+    let (follows, position) = known.follows.zip(image.geometry.plan.head.joined)?;
+    let header = encode_joined_header(follows.start, follows.count, position);
+    let mut note = header.expect("the plan refuses what is too far");
+    note.extend_from_slice(&known.note);
+    Some(note)
 }
 
 /// The device table; empty if there is none.
@@ -145,7 +164,7 @@ fn superblock(image: &Image<'_>, content: Digest) -> Superblock {
     sb.incompat.set(Incompat::FRAGMENTS, packed.is_some() || stored.has_shared);
     sb.incompat.set(Incompat::ZTAILPACKING, has_inline(image));
     let own = placement.image_end / u64::from(options.layout.block.size());
-    sb.blocks = geometry.input.known.end.unwrap_or(own);
+    sb.blocks = geometry.input.known.follows.map_or(own, |follows| follows.end);
     sb.epoch = plan.epoch.sec;
     sb.fixed_nsec = plan.epoch.nsec;
     sb.build_time = plan.build_time;

@@ -70,7 +70,7 @@ pub(super) struct ContentArguments {
 
     /// Make a patch that its bases follow on one device, for kernels before 5.16: `cat PATCH BASE > IMAGE`
     ///
-    /// Without this, bases are devices of their own. The patch alone can't be read, names no bases, and is built twice:
+    /// Without this, bases are devices of their own. The patch alone can't be read, and is built twice:
     /// its addresses count from its end. Of several bases each but the last must end with a block.
     #[arg(long, requires = "bases")]
     pub(super) flat: bool,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use lith::format::superblock::Superblock;
 use lith_report::{
-    Algorithm, Contents, DeviceSlot, Facts, Requirement, Summary, Tally,
+    Algorithm, Contents, DeviceSlot, Facts, JoinedBase, Requirement, Summary, Tally,
     number::{Bytes, Count, Share},
 };
 
@@ -58,6 +58,9 @@ fn summary_text(f: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     }
     for (number, DeviceSlot { tag, blocks, .. }) in summary.devices.iter().enumerate() {
         writeln!(f, "device {:<4} {blocks} blocks, tag {tag:?}", number + 1)?;
+    }
+    for JoinedBase { name, uuid, start, bytes, .. } in &summary.joined {
+        writeln!(f, "followed by {name:?}, UUID {uuid}: {bytes} bytes from byte {start} on")?;
     }
     if !summary.read_first.is_empty() {
         let bytes = summary.read_first.iter().map(|stretch| stretch.bytes).sum();

@@ -4,10 +4,12 @@ use std::{borrow::Cow, collections::BTreeMap, io::Write, path::Path, sync::Arc};
 
 use anyhow::Context;
 use lith::{
+    Image,
     bases::{self, Found},
     check::{self, Finding, Report, Severity},
     device::ReadAt,
     observer::Progress,
+    reader,
 };
 use lith_report::number::{Bytes, Count};
 use serde::Serialize;
@@ -34,13 +36,14 @@ pub(crate) fn run(request: &Check, messages: MessageArgs) -> anyhow::Result<Outc
         return rules(request.json);
     }
     let path = request.image.image.as_path();
-    let devices = subject::devices(&request.image)?;
+    let devices: Vec<Arc<dyn ReadAt>> =
+        subject::devices(&request.image)?.into_iter().map(Arc::from).collect();
     if request.image.trust.root_hash.is_none() {
         check_bases(&request.image, &devices)?;
     }
     let progress = Arc::new(Progress::default());
     let bar = Bar::new(!messages.quiet, &progress);
-    let report = check::check_devices(devices, &request.options(), &*progress);
+    let report = check::check_devices(boxed(&devices), &request.options(), &*progress);
     drop(bar);
     let report = report.with_context(|| Place(path).to_string())?;
     // Of an image that is not sound, files can't be read.
@@ -86,14 +89,22 @@ fn write_mismatches(
 }
 
 /// Compares all bytes of an image's bases with what it says about them.
-fn check_bases(image: &ImageArgs, devices: &[Box<dyn ReadAt>]) -> anyhow::Result<()> {
+fn check_bases(image: &ImageArgs, devices: &[Arc<dyn ReadAt>]) -> anyhow::Result<()> {
     let Some(primary) = devices.first() else { return Ok(()) };
-    for Found { path, device, base } in
-        bases::find_for(&**primary, &image.image, &image.devices.search())?
+    let path = image.image.as_path();
+    for Found { path, device, base } in bases::find_for(&**primary, path, &image.devices.search())?
     {
         base.map_or(Ok(()), |base| bases::check_digest(&device, &base, &path))?;
     }
+    // What can't be opened is a finding.
+    if let Ok(opened) = Image::open_with(boxed(devices), reader::Options::default()) {
+        bases::check_joined(&opened, &**primary, path)?;
+    }
     Ok(())
+}
+
+fn boxed(devices: &[Arc<dyn ReadAt>]) -> Vec<Box<dyn ReadAt>> {
+    devices.iter().map(|device| Box::new(Arc::clone(device)) as Box<dyn ReadAt>).collect()
 }
 
 /// Lists all rules.

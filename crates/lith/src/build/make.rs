@@ -380,7 +380,7 @@ fn known_behind<'b>(
     options: &Options,
     job: &Job<'_>,
 ) -> Result<(Known<'b>, u64), Error> {
-    refuse_flat(job, options)?;
+    refuse_flat(job)?;
     let block = options.layout.block;
     let far = bases.known_behind((block, room(&source.tree, block)), job.workers)?;
     let file = tempfile::tempfile_in(temporary_directory(path));
@@ -402,10 +402,8 @@ fn known_behind<'b>(
 }
 
 /// Refuses what a patch that its bases follow can't be.
-fn refuse_flat(job: &Job<'_>, options: &Options) -> Result<(), BuildError> {
+fn refuse_flat(job: &Job<'_>) -> Result<(), BuildError> {
     let found = match job {
-        // On one device with what holds them, they would be extents that overlap: an error to whoever checks the image.
-        _ if options.layout.chunks.is_some() => "in chunks, which overlap files of the base",
         Job { blob: Some(_), .. } => "together with a file for chunks",
         Job { protection: Some(_), .. } => {
             "together with a hash tree, which would be that of a part"

@@ -17,7 +17,7 @@ pub use self::{
     comparison::{Changes, Compared, Comparison, FileChange, FileFate, FolderChange, TypeChange},
     contents::{Contents, Tally},
     estimates::{Estimate, Estimates},
-    summary::{Algorithm, DeviceSlot, Features, Kernel, Requirement, Stretch, Summary},
+    summary::{Algorithm, DeviceSlot, Features, JoinedBase, Kernel, Requirement, Stretch, Summary},
 };
 use crate::names;
 

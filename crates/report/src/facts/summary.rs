@@ -40,10 +40,26 @@ pub struct Summary {
     pub algorithms: Vec<Algorithm>,
     /// Further devices.
     pub devices: Vec<DeviceSlot>,
+    /// The images that follow on the primary device, if it is a patch that they are joined to.
+    pub joined: Vec<JoinedBase>,
     /// The stretches that hold what is read first, if the image says where.
     pub read_first: Vec<Stretch>,
     /// Which kernels mount it.
     pub kernel: Kernel,
+}
+
+/// An image that follows another one on its device, which refers to it.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct JoinedBase {
+    /// The file's name when it was referred to.
+    pub name: String,
+    /// Its UUID.
+    pub uuid: String,
+    /// Its first byte on the device.
+    pub start: u64,
+    /// Its bytes.
+    pub bytes: u64,
 }
 
 /// A range of the primary device.
@@ -141,6 +157,7 @@ impl Summary {
             features: Features::new(sb),
             algorithms: algorithms(image.configs(), sb.block.size()),
             devices: devices.collect(),
+            joined: joined(image),
             read_first: first.map(stretch).collect(),
             kernel: Kernel::new(sb),
         }
@@ -167,6 +184,19 @@ impl Features {
         let compat = Compat::features(sb.compat).map(|feature| feature.name);
         Self { incompat: incompat.collect(), compat: compat.collect() }
     }
+}
+
+/// The images that follow; none if what is said of them is damaged, which a check finds.
+fn joined(image: &Image) -> Vec<JoinedBase> {
+    let Ok(Some(joined)) = image.joined() else { return Vec::new() };
+    let ranges = joined.ranges(image.superblock().block).unwrap_or_default();
+    let all = ranges.iter().zip(&joined.bases).map(|(range, base)| JoinedBase {
+        name: names::text(&base.name).into_owned(),
+        uuid: Uuid::from_bytes(base.uuid).to_string(),
+        start: range.start,
+        bytes: base.bytes,
+    });
+    all.collect()
 }
 
 fn algorithms(configs: &Configs, block: u32) -> Vec<Algorithm> {

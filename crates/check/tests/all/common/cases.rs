@@ -1,5 +1,11 @@
 //! Defines the changes of golden images that break rules, except those of maps and data.
 
+use lith_format::{
+    addr::Blkaddr,
+    bases::{Base, encode_note},
+    joined::encode_joined_header,
+};
+
 use super::{
     data_cases::{DATA, MAPS},
     patch::Patch,
@@ -20,6 +26,12 @@ pub(crate) const BLOCKS: &str = "02-noinline-data";
 pub(crate) const RECORDS: &str = "18-48bit-lz4hc";
 /// Blocks of 512 bytes and pclusters of several.
 pub(crate) const SMALL_BLOCKS: &str = "31-block-512-lz4hc";
+
+/// A base of so many bytes.
+fn base(bytes: u64) -> Base {
+    let name = b"base".to_vec();
+    Base { uuid: [0; 16], digest: [0; 32], head: [0; 32], bytes, name, root: None }
+}
 
 const SUPERBLOCK: &[Case] = &[
     ("sb-invalid", FULL, |p| p.sb(0x5a, &[1]), &["sb-invalid"]),
@@ -68,6 +80,40 @@ const SUPERBLOCK: &[Case] = &[
             p.put(table + 128 + 68, &first.to_le_bytes());
         },
         &["device-table"],
+    ),
+    (
+        "bases-misplaced",
+        META,
+        |p| {
+            let header = encode_joined_header(Blkaddr(1 << 30), 1, 0).unwrap();
+            p.put(0, &[header, encode_note(&[base(4096)])].concat());
+        },
+        &["bases-misplaced"],
+    ),
+    (
+        "bases-misplaced-head",
+        META,
+        |p| {
+            let header = encode_joined_header(Blkaddr(0), 1, 0).unwrap();
+            p.put(0, &[header, encode_note(&[base(4096)])].concat());
+        },
+        &["bases-misplaced"],
+    ),
+    (
+        "bases-misplaced-metadata",
+        META,
+        // Some inodes are after the first block.
+        |p| {
+            let header = encode_joined_header(Blkaddr(1), 1, 0).unwrap();
+            p.put(0, &[header, encode_note(&[base(4096 * 13)])].concat());
+        },
+        &["bases-misplaced"],
+    ),
+    (
+        "bases-misplaced-unnamed",
+        META,
+        |p| p.put(0, &encode_joined_header(Blkaddr(1), 1, 0).unwrap()),
+        &["bases-misplaced"],
     ),
     ("chunks-undeclared", "14-chunks", |p| p.incompat(0, 4), &["chunks-undeclared"]),
     ("feature-undeclared-0padding", FULL, |p| p.incompat(0, 1), &["feature-undeclared"]),
