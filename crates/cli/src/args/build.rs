@@ -41,6 +41,7 @@ use super::{
 
 /// A validated request to build an image.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Build {
     pub(crate) from: From,
     /// Whether each layer of a container image becomes an image of its own, in a folder.

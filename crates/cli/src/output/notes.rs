@@ -40,7 +40,7 @@ impl fmt::Display for NoteLine<'_> {
             NoteKind::AufsBookkeeping => f.write_str("internal file of AUFS omitted")?,
             NoteKind::TrailingData => f.write_str("data after the end of the archive omitted")?,
             NoteKind::LinkBelow => {
-                f.write_str("a hard link to a file of another layer is a file of its own")?
+                f.write_str("a hard link to a file of another layer is a file of its own")?;
             }
             NoteKind::NoEndMarker => f.write_str("the archive has no end marker")?,
         }

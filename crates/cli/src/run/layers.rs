@@ -49,8 +49,7 @@ pub(crate) fn run(request: &Build, messages: MessageArgs) -> anyhow::Result<Outc
         make(builder, &path, is_shown.then_some(&mut output))?;
         paths.push(path);
     }
-    let mut adjust = Adjust::default();
-    adjust.overlay = Overlay::Strip;
+    let adjust = Adjust { overlay: Overlay::Strip, ..Adjust::default() };
     let builder = merge::merged(&paths, &Search::default())?.adjust(adjust).layers();
     let builder = builder.workers(request.work.workers).verify(request.work.verify);
     let builder = builder.force(request.work.force);

@@ -105,7 +105,7 @@ fn fsverity(request: &Fsverity) -> anyhow::Result<Outcome> {
         let digest = File::open(path).and_then(FileDevice::new).map_err(anyhow::Error::new);
         let digest = digest.and_then(|file| Ok(fsverity_digest(&file, request.workers.count())?));
         let digest = digest.with_context(|| Place(path).to_string())?;
-        writeln!(output, "sha256:{} {}", hex::encode(&digest), Place(path))?;
+        writeln!(output, "sha256:{} {}", hex::encode(digest), Place(path))?;
     }
     output::finish(output)
 }

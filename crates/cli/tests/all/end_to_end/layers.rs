@@ -2,6 +2,7 @@
 
 use std::{
     ffi::OsString,
+    fmt::Write,
     fs::{self, File},
     path::PathBuf,
     process::{Command, Output},
@@ -101,16 +102,16 @@ fn as_the_kernel_has_them(sample: &Sample, layers: &[PathBuf]) {
     for (number, layer) in layers.iter().enumerate() {
         let at = sample.path(&format!("lower{number}"));
         fs::create_dir(&at).unwrap();
-        script += &format!("mount -t erofs -o ro '{}' '{}'\n", layer.display(), at.display());
+        writeln!(script, "mount -t erofs -o ro '{}' '{}'", layer.display(), at.display()).unwrap();
         lower.push(at.display().to_string());
     }
     let at = sample.path("overlay");
     fs::create_dir(&at).unwrap();
-    script +=
-        &format!("mount -t overlay -o ro,lowerdir={} none '{}'\n", lower.join(":"), at.display());
+    let lower = lower.join(":");
+    writeln!(script, "mount -t overlay -o ro,lowerdir={lower} none '{}'", at.display()).unwrap();
     script += "exec \"$@\"\n";
     // The mounts end with their namespace.
-    let merged = layers[0].with_file_name("merged.erofs");
+    let merged = layers.first().unwrap().with_file_name("merged.erofs");
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", &script, "sh"]);
     command.arg(program(sample).get_program()).args(args!["diff", at, merged]);
