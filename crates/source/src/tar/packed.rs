@@ -147,7 +147,7 @@ mod tests {
         let mut noise = fastrand::Rng::with_seed(7);
         let text = b"the same words again and again; ".iter().copied().cycle().take(300_000);
         let noise = std::iter::repeat_with(move || noise.u8(..)).take(300_000);
-        text.chain(noise).chain([0; 300_000]).collect()
+        text.chain(noise).chain(std::iter::repeat_n(0, 300_000)).collect()
     }
 
     #[test]
