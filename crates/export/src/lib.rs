@@ -12,7 +12,7 @@ mod observer;
 mod report;
 mod selection;
 mod tar;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod testing;
 mod vmdk;
 

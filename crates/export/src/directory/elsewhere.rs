@@ -333,7 +333,7 @@ fn time_of(Timestamp { sec, nsec }: Timestamp) -> Option<SystemTime> {
     time?.checked_add(Duration::from_nanos(nsec.into()))
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use std::{num::NonZeroUsize, sync::Mutex};
 

@@ -46,5 +46,5 @@ pub fn extract(
     own::extract(fs, selection, destination, options, observer)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests;
