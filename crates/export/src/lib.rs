@@ -13,7 +13,6 @@ mod report;
 mod selection;
 mod tar;
 #[cfg(test)]
-#[cfg(target_os = "linux")]
 mod testing;
 mod vmdk;
 

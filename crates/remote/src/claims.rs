@@ -46,7 +46,6 @@ impl Drop for Claim<'_> {
 }
 
 #[cfg(test)]
-#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
 

@@ -334,7 +334,6 @@ fn time_of(Timestamp { sec, nsec }: Timestamp) -> Option<SystemTime> {
 }
 
 #[cfg(test)]
-#[cfg(target_os = "linux")]
 mod tests {
     use std::{num::NonZeroUsize, sync::Mutex};
 

@@ -47,5 +47,4 @@ pub fn extract(
 }
 
 #[cfg(test)]
-#[cfg(target_os = "linux")]
 mod tests;

@@ -210,5 +210,4 @@ impl Writer<'_> {
 }
 
 #[cfg(test)]
-#[cfg(target_os = "linux")]
 mod tests;
