@@ -43,6 +43,7 @@ pub(crate) mod record;
 pub(crate) mod remote;
 pub(crate) mod report;
 mod rule;
+mod squashfs;
 pub(crate) mod stat;
 pub(crate) mod stream;
 pub(crate) mod tar;
@@ -50,6 +51,8 @@ pub(crate) mod trust;
 pub(crate) mod umount;
 pub(crate) mod value;
 pub(crate) mod verity;
+
+use std::env;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, error::ErrorKind};
 
@@ -141,7 +144,12 @@ pub(crate) fn parse() -> Result<(Verb, MessageArgs), clap::Error> {
     let cli = Cli::try_parse().or_else(|error| match error.kind() {
         ErrorKind::DisplayVersion => Err(error),
         // Help and errors may describe any verb, so all of them must be defined.
-        _ => Cli::from_arg_matches(&command().try_get_matches()?),
+        _ => {
+            let (mut command, line): (_, Vec<_>) = (command(), env::args_os().collect());
+            let matches = command.try_get_matches_from_mut(&line);
+            let matches = matches.map_err(|error| squashfs::explain(error, &mut command, &line))?;
+            Cli::from_arg_matches(&matches)
+        }
     });
     cli.map(|cli| (cli.verb, cli.messages))
 }
