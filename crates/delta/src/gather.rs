@@ -21,7 +21,7 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Gathered {
     pub(crate) section: Section,
-    pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<Piece>,
 }
 
 impl Gathered {
