@@ -33,7 +33,6 @@ use super::{
 
 /// A validated request to build an image.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct Build {
     pub(crate) from: From,
     /// Where the devices of the source, and the bases of bases, are.

@@ -141,15 +141,15 @@ pub(crate) enum OnLinux {
 
 /// Parses the program's arguments: a verb, and what is printed beside its result.
 pub(crate) fn parse() -> Result<(Verb, MessageArgs), clap::Error> {
-    let cli = Cli::try_parse().or_else(|error| match error.kind() {
-        ErrorKind::DisplayVersion => Err(error),
-        // Help and errors may describe any verb, so all of them must be defined.
-        _ => {
-            let (mut command, line): (_, Vec<_>) = (command(), env::args_os().collect());
-            let matches = command.try_get_matches_from_mut(&line);
-            let matches = matches.map_err(|error| squashfs::explain(error, &mut command, &line))?;
-            Cli::from_arg_matches(&matches)
+    let cli = Cli::try_parse().or_else(|error| {
+        if error.kind() == ErrorKind::DisplayVersion {
+            return Err(error);
         }
+        // Help and errors may describe any verb, so all of them must be defined.
+        let (mut command, line): (_, Vec<_>) = (command(), env::args_os().collect());
+        let matches = command.try_get_matches_from_mut(&line);
+        let matches = matches.map_err(|error| squashfs::explain(error, &mut command, &line))?;
+        Cli::from_arg_matches(&matches)
     });
     cli.map(|cli| (cli.verb, cli.messages))
 }
