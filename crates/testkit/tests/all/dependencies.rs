@@ -61,9 +61,7 @@ fn licences_are_allowed() {
         let expression = Expression::parse_mode(text, ParseMode::LAX).unwrap();
         assert!(expression.evaluate(is_allowed), "{name}: {text} is not allowed by deny.toml");
     }
-    eprintln!(
-        "advisories are not compared: their database needs network (.ci/advisories)"
-    );
+    eprintln!("advisories are not compared: their database needs network (.ci/advisories)");
 }
 
 #[test]
