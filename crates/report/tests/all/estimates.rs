@@ -49,18 +49,19 @@ fn assert_near(name: &str, found: &Estimates, sizes: &[u64]) {
     }
 }
 
-/// 136 MB of files of all sizes, whose compressibility changes from folder to folder.
+/// 82 MB of files of all sizes, whose compressibility changes from folder to folder.
 fn tree() -> (Tree, MemoryContents) {
     let (mut tree, mut contents) = (Tree::new(Metadata::default()), MemoryContents::default());
     let mut sizes = noise::Noise::new(7);
     let name = |text: String| Name::new(text.as_bytes()).unwrap();
-    for folder in 0..80_u64 {
+    for folder in 0..48_u64 {
         let (root, metadata) = (InodeIndex::ROOT, Metadata::default());
         let kind = lith::tree::Kind::directory();
         let parent = tree.add(root, name(format!("folder {folder}")), metadata, kind).unwrap();
         let mut left = 1_700_000;
         for number in 0_u64.. {
-            let length = sizes.below(1 << (8 + sizes.below(12))).min(left);
+            let bits = 8 + sizes.below(12);
+            let length = sizes.below(1 << bits).min(left);
             let texture = match (folder % 4, number % 3) {
                 (0, _) | (1, 0) => Texture::Text,
                 (1, _) | (2, 0) => Texture::Noise,

@@ -8,11 +8,12 @@
 //! lith-test-child rules LEVELS IMAGE
 //! lith-test-child plant FOLDER
 //! lith-test-child hostile IMAGE FIRST-SEED COUNT FOLDER
+//! lith-test-child fuzz TARGET FIRST-SEED SECONDS
 //! lith-test-child sandbox FOLDER read|write|start|connect|unmount|thread PATH
 //! lith-test-child guest
 //! ```
 //!
-//! The last is for machines that boot with it. Each other prints the peak of its memory in KiB at the end.
+//! The last is for machines that boot with it. Most others print the peak of their memory in KiB at the end.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::unwrap_used,
@@ -26,9 +27,11 @@ use std::{
     error::Error,
     fs,
     net::TcpStream,
+    panic,
     path::Path,
     process::{Command, ExitCode},
     thread,
+    time::{Duration, Instant},
 };
 
 use lith::{
@@ -39,7 +42,9 @@ use lith::{
     tree::{Contents, Tree},
 };
 use lith_testkit::{
-    chunks, guest, hostile, image,
+    chunks, corpus,
+    fuzz::TARGETS,
+    guest, hostile, image, mutation,
     nasty::{self, Nasty},
     rules, synthetic,
 };
@@ -83,6 +88,11 @@ fn main() -> ExitCode {
             hostile::try_all(&fs::read(image).unwrap(), first..first + count, Path::new(folder));
             Ok(())
         }
+        ["fuzz", target, first, seconds] => {
+            let time = Duration::from_secs(seconds.parse().unwrap());
+            println!("{target}: {} executions", fuzz(target, first.parse().unwrap(), time));
+            return ExitCode::SUCCESS;
+        }
         ["sandbox", folder, what, path] => {
             let mut sandbox = Sandbox::default();
             sandbox.read.push(folder.into());
@@ -104,6 +114,25 @@ fn main() -> ExitCode {
     }
     println!("{}", peak());
     ExitCode::SUCCESS
+}
+
+/// Runs a fuzz target on changed inputs of its corpus, and says how many: what a stable compiler can do. Ends with the first panic.
+fn fuzz(target: &str, first: u64, time: Duration) -> u64 {
+    let (_, run) = TARGETS.iter().find(|(name, _)| *name == target).unwrap();
+    let inputs = corpus::inputs(target);
+    let started = Instant::now();
+    let seeds = (first..).take_while(|_| started.elapsed() < time);
+    let executions = seeds.map(|seed| {
+        let number = usize::try_from(seed % inputs.len() as u64).unwrap();
+        let (file, bytes) = &inputs[number];
+        let mut bytes = bytes.clone();
+        // Each step changes little: what is deep inside is reached by several.
+        for step in 0..=seed % 4 {
+            mutation::mutate(&mut bytes, &[], seed.wrapping_mul(4).wrapping_add(step));
+        }
+        panic::catch_unwind(|| run(&bytes)).unwrap_or_else(|_told| panic!("{file}, seed {seed}"));
+    });
+    executions.count() as u64
 }
 
 /// Tries something that a sandbox may not allow, and returns the name of the error.

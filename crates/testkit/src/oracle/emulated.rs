@@ -1,7 +1,7 @@
 //! Boots other kernels in qemu, and mounts images there.
 //!
 //! `tests/kernels/get` gets kernels. A machine has its files in memory: the program `lith-test-child` as its first process,
-//! `losetup`, what these two need, modules and images.
+//! `losetup`, for hash trees `veritysetup`, what these need, modules and images.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,6 +21,8 @@ const TIER: &str = "other kernels";
 
 /// The program that emulates.
 const QEMU: &str = "qemu-system-x86_64";
+/// What sets dm-verity up.
+const VERITYSETUP: &str = "veritysetup";
 /// Seconds after which a machine is taken to hang.
 const PATIENCE: &str = "540";
 /// Memory of a machine, for its files and all that it does.
@@ -37,8 +39,17 @@ pub struct Machine {
     configuration: BTreeSet<String>,
 }
 
-/// An image and its further devices.
-pub type Images = BTreeMap<String, Vec<PathBuf>>;
+/// An image that a machine is to mount.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// Its devices, the primary one first.
+    pub devices: Vec<PathBuf>,
+    /// The root hash and the position in the primary device of a hash tree, if it is read through dm-verity.
+    pub hash_tree: Option<(String, u64)>,
+}
+
+/// Images by their names.
+pub type Images = BTreeMap<String, Shown>;
 
 /// All kernels that are there, if `LITH_KERNELS=1` asks for them; what is missing is reported.
 #[must_use]
@@ -87,6 +98,25 @@ impl Machine {
         self.configuration.contains(option)
     }
 
+    /// Whether it can set dm-verity up; what is missing for that is reported.
+    #[must_use]
+    pub fn has_verity(&self) -> bool {
+        if find_in_path(VERITYSETUP).is_none() {
+            tier::skip(TIER, format!("hash trees: no {VERITYSETUP}"));
+            return false;
+        }
+        let modules = fs::read_dir(self.folder.join("modules")).into_iter().flatten().flatten();
+        let mut names = modules.map(|module| module.file_name().display().to_string());
+        let has_module = names.any(|name| name.ends_with("dm-verity.ko"));
+        if !has_module {
+            tier::skip(
+                TIER,
+                format!("hash trees: {} has no dm-verity; tests/kernels/get", self.suite),
+            );
+        }
+        has_module
+    }
+
     /// Boots with `lith-test-child` as its first process, and returns what became of each image: [`guest::REFUSED`],
     /// [`guest::UNREADABLE`], or the digest of what it holds.
     #[must_use]
@@ -117,8 +147,11 @@ impl Machine {
     /// Writes the files of a machine as a cpio.
     fn write_files(&self, to: &Path, child: &Path, images: &Images) -> io::Result<()> {
         let mut cpio = Cpio::create(to)?;
-        let losetup = find_in_path("losetup").unwrap();
-        for (program, name) in [(child, "init"), (&*losetup, "bin/losetup")] {
+        let mut programs = vec![(child.to_owned(), "init".to_owned())];
+        let has_hash_trees = images.values().any(|image| image.hash_tree.is_some());
+        let tools = [Some("losetup"), has_hash_trees.then_some(VERITYSETUP)].into_iter().flatten();
+        programs.extend(tools.map(|tool| (find_in_path(tool).unwrap(), format!("bin/{tool}"))));
+        for (program, name) in &programs {
             cpio.file(name, program)?;
             for library in libraries(program) {
                 cpio.file(library.strip_prefix('/').unwrap(), Path::new(&library))?;
@@ -129,9 +162,15 @@ impl Machine {
             let name = format!("{}/{}", guest::MODULES, module.file_name().display());
             cpio.file(&name, &module.path())?;
         }
-        for (name, devices) in images {
-            for (number, device) in devices.iter().enumerate() {
-                cpio.file(&format!("{}/{name}/{number}", guest::IMAGES), device)?;
+        for (name, image) in images {
+            let folder = format!("{}/{name}", guest::IMAGES);
+            for (number, device) in image.devices.iter().enumerate() {
+                cpio.file(&format!("{folder}/{number}"), device)?;
+            }
+            if let Some((root_hash, position)) = &image.hash_tree {
+                let text = format!("{root_hash} {position}");
+                let name = format!("{folder}/{}", guest::ROOT_HASH);
+                cpio.entry(&name, 0o100_644, text.as_bytes())?;
             }
         }
         cpio.end()

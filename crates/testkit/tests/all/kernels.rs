@@ -1,6 +1,7 @@
 //! Other kernels mount what `lith info` says that they mount, see in it what its source holds, and refuse the rest.
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::indexing_slicing,
     reason = "in tests failures should be loud"
 )]
@@ -8,6 +9,7 @@
 use std::{
     collections::BTreeMap,
     fs,
+    num::NonZeroUsize,
     path::{Path, PathBuf},
 };
 
@@ -15,15 +17,16 @@ use lith::{
     builder::{Options, Preset},
     codec::Compressor,
     format::kernel::{KernelVersion, Target},
-    reader::{self, Image},
+    reader::{self, Image, Place},
     source::Source,
     tree::{InodeIndex, Metadata, Name},
+    verity::{Protection, TreePlace, protect},
 };
 use lith_report::{Facts, Summary, census};
 use lith_testkit::{
     golden, guest, image, matrix,
     noise::{self, Texture},
-    oracle::emulated::{self, Images, Machine},
+    oracle::emulated::{self, Images, Machine, Shown},
     place, recipe,
 };
 
@@ -169,7 +172,8 @@ fn batches(claims: &Claims) -> Vec<Images> {
             batches.push(Images::new());
             bytes = claim.bytes();
         }
-        batches.last_mut().unwrap().insert(name.clone(), claim.devices.clone());
+        let shown = Shown { devices: claim.devices.clone(), hash_tree: None };
+        batches.last_mut().unwrap().insert(name.clone(), shown);
     }
     batches
 }
@@ -200,4 +204,71 @@ fn each_kernel_mounts_exactly_what_info_says() {
         eprintln!("Linux {}: {mounted} of {} images", machine.version, claims.len());
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// An image with its hash tree, and copies of both that are changed, each with what a machine should see of it through dm-verity.
+fn protected(folder: &Path) -> BTreeMap<String, (Shown, String)> {
+    let (source, mut all) = (source(), BTreeMap::new());
+    let digest = guest::digest(source.filesystem());
+    for (kind, options) in [("plain", image::plain()), ("lz4", lz4())] {
+        let path = folder.join(kind);
+        image::workers(2).build_at(&path, source.filesystem(), &options);
+        let protection = Protection {
+            place: TreePlace::Append,
+            block: Protection::BLOCK,
+            salt: None,
+            uuid: None,
+            root_hash: None,
+        };
+        let made = protect(&path, &protection, NonZeroUsize::MIN).unwrap();
+        let root = made.root.to_string();
+        let bytes = fs::read(&path).unwrap();
+        let mut add = |name: &str, changed: Option<u64>, root: &str, expected: String| {
+            let (name, mut bytes) = (format!("{kind}-{name}"), bytes.clone());
+            if let Some(at) = changed {
+                bytes[usize::try_from(at).unwrap()] ^= 1;
+            }
+            let path = folder.join(&name);
+            fs::write(&path, bytes).unwrap();
+            let hash_tree = Some((root.to_owned(), made.hash_offset));
+            all.insert(name, (Shown { devices: vec![path], hash_tree }, expected));
+        };
+        let opened = image::devices(&path, &[]);
+        let opened = Image::open_with(opened, reader::Options::default()).unwrap();
+        let file = opened.resolve(b"Text-700000").unwrap();
+        let extent = opened.extents(&file).unwrap().next().unwrap().unwrap();
+        let Place::Device(data) = extent.place else { panic!("{kind}: {extent:?}") };
+        let superblock = format!("{} {}", guest::WITHHELD, guest::SUPERBLOCK);
+        let file = format!("{} Text-700000", guest::WITHHELD);
+        let first = root.chars().next().unwrap();
+        let other = root.replacen(first, if first == '0' { "1" } else { "0" }, 1);
+        add("untouched", None, &root, digest.clone());
+        add("of another root hash", None, &other, superblock.clone());
+        add("changed in its superblock", Some(1024 + 80), &root, superblock.clone());
+        add("changed in a file", Some(data.pa.0 + 100), &root, file);
+        // The block that follows the tree's superblock is its root.
+        add("changed in its hash tree", Some(made.hash_offset + 4096), &root, superblock);
+    }
+    all
+}
+
+#[test]
+fn other_kernels_read_through_dm_verity_and_withhold_what_is_changed() {
+    let machines: Vec<_> = emulated::all().into_iter().filter(Machine::has_verity).collect();
+    if machines.is_empty() {
+        return;
+    }
+    let child = Path::new(env!("CARGO_BIN_EXE_lith-test-child"));
+    let folder = place::folder();
+    let protected = protected(folder.path());
+    let shown = |(name, (shown, _)): (&String, &(Shown, String))| (word(name), shown.clone());
+    let images: Images = protected.iter().map(shown).collect();
+    for machine in &machines {
+        let found = machine.see(child, &images);
+        for (name, (_, expected)) in &protected {
+            let verdict = &found[&word(name)];
+            assert_eq!(verdict, expected, "Linux {}: {name}", machine.version);
+        }
+        eprintln!("Linux {}: {} images through dm-verity", machine.version, found.len());
+    }
 }
