@@ -117,7 +117,7 @@ fn withheld(folder: &Path) -> io::Result<Vec<String>> {
         };
         match read {
             Err(error) if is_withheld(&error) => {
-                names.push(entry.file_name().display().to_string())
+                names.push(entry.file_name().display().to_string());
             }
             other => other?,
         }

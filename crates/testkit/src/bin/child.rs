@@ -72,12 +72,7 @@ fn main() -> ExitCode {
             let options = image::compressed(Compressor::Lz4, 65536);
             build(tree, contents, image, &image::with_metabox(options, "lz4", 65536))
         }
-        ["rules", levels, image] => {
-            let (tree, contents) = synthetic::equal_files(28, 6 << 20);
-            let options = rules::with(image::plain(), &every_level(levels));
-            // Which encoders several workers hold at a time is a matter of their turns; with one, it is the same in each run.
-            build_with(1, tree, contents, image, &options)
-        }
+        ["rules", levels, image] => build_by_rules(levels, image),
         ["plant", folder] => {
             fs::create_dir(folder).unwrap();
             nasty::plant(Path::new(folder), Nasty::Whole);
@@ -184,6 +179,13 @@ fn build_with(
     let source = Source { tree, contents: Box::new(contents), notes: Vec::new() };
     image::workers(workers).builder(source, options).build_to(image)?;
     Ok(())
+}
+
+/// Which encoders several workers hold at a time is a matter of their turns; with one, it is the same in each run.
+fn build_by_rules(levels: &str, image: &str) -> Result<(), Box<dyn Error>> {
+    let (tree, contents) = synthetic::equal_files(28, 6 << 20);
+    let options = rules::with(image::plain(), &every_level(levels));
+    build_with(1, tree, contents, image, &options)
 }
 
 /// A rule for each of these compressors, with commas between levels, as `zstd,1,2,3`.
