@@ -180,7 +180,7 @@ fn guides_make_a_delta_larger_and_the_new_image_without_a_search() {
             let (delta, made) = with(growth);
             let most = least.len() as u64 * (100 + growth) / 100 + 200;
             assert!(made.bytes <= most, "{kind}: {made:?}, {} without", least.len());
-            assert_eq!(made.guided > 0, is_lz4 && growth > 5, "{kind}, {growth}: {made:?}");
+            assert!(made.guided > 0 || !is_lz4 || growth == 5, "{kind}, {growth}: {made:?}");
             let (found, applied) = apply(&*device(&trees.image(1))[0], &delta).unwrap();
             assert!(found == fs::read(trees.image(2)).unwrap(), "{kind}, {growth}");
             assert_eq!(applied.compressed, made.compressed, "{kind}, {growth}");
