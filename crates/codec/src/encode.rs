@@ -3,7 +3,7 @@
 use crate::deflate::Deflate;
 use crate::ffi::lz4;
 use crate::lz4fast::Fast;
-use crate::lz4opt::{Effort, Gain, Optimal, Sequence};
+use crate::lz4opt::{Effort, Gain, Optimal};
 use crate::lzma::{self, Lzma};
 use crate::zstd::Zstd;
 use crate::{Algorithm, Compressor, Fit, LzmaEffort};
@@ -140,22 +140,6 @@ impl Encoder {
         }
         self.last_consumed = fit.consumed;
         Ok((fit.consumed > fit.written).then_some(fit))
-    }
-
-    /// As [`Encoder::fill`], for input of which it is known that something is gained, and some matches: `known` is called
-    /// with each position where the encoder would begin to search, which is where literals begin, and may have the next
-    /// match. One that the input does not have, or the output has no room for, is not taken.
-    ///
-    /// With the matches that the encoder would find itself, up to where it would begin to search again, the stream is the
-    /// same. `None`: this encoder is none of `lz4hc` from level 10 on, and takes none.
-    pub fn fill_along(
-        &mut self,
-        input: &[u8],
-        output: &mut [u8],
-        known: &mut dyn FnMut(usize) -> Option<Sequence>,
-    ) -> Option<Fit> {
-        let Engine::Optimal(optimal) = &mut self.engine else { return None };
-        (output.len() >= MIN_OUTPUT).then(|| optimal.fill_along(input, output, known))
     }
 
     /// After [`Encoder::fill`] gained nothing: how much of `input` can be stored plain before another

@@ -30,5 +30,4 @@ pub use decode::{DecodeError, decode, decode_partial, decode_up_to, strip_paddin
 pub use encode::{CodecError, Encoder};
 pub use fit::Fit;
 pub use in_place::{decode_in_place, in_place_margin};
-pub use lz4opt::Sequence;
 pub use rolling::{Window, decode_rolling};

@@ -12,7 +12,6 @@ use crate::{
     DeltaError, Header,
     coding::Encoders,
     error::Difference,
-    guide::{self, Events, Guide, Reference},
     header::Identity,
     limits, pack,
     recode::Stored,
@@ -82,9 +81,6 @@ pub fn apply(
     }
 }
 
-/// A run: its content, its steps, and what leads through its guided pclusters.
-type Work<'a> = (&'a [u8], &'a [Step], Vec<Events>);
-
 /// What a delta is applied with.
 struct Making<'a> {
     header: &'a Header,
@@ -103,11 +99,8 @@ impl Making<'_> {
     ) -> Result<(), DeltaError> {
         let prefix = read_prefix(section, self.old, &self.new, self.workers)?;
         let content = pack::unpack(packed, &prefix, length(section.content))?;
-        let devices: [&dyn ReadAt; 2] = [self.old, &self.new];
-        let reference = Reference::new(&prefix, &section.prefix, devices);
-        let mut made = self.runs(section, &content, &reference)?.into_iter();
-        drop(reference);
         drop(prefix);
+        let mut made = self.runs(section, &content)?.into_iter();
         let mut rest = content.as_slice();
         for part in &section.parts {
             let before = self.new.position;
@@ -134,38 +127,25 @@ impl Making<'_> {
     }
 
     /// What the runs of a section become.
-    fn runs(
-        &self,
-        section: &Section,
-        content: &[u8],
-        reference: &Reference<'_>,
-    ) -> Result<Vec<Vec<u8>>, DeltaError> {
-        let guide = Guide::unpack(&section.guide)?;
-        let mut guides = guide::Reader::new(&guide);
-        let (mut runs, mut rest): (Vec<Work<'_>>, _) = (Vec::new(), content);
+    fn runs(&self, section: &Section, content: &[u8]) -> Result<Vec<Vec<u8>>, DeltaError> {
+        let (mut runs, mut rest): (Vec<(&[u8], &[Step])>, _) = (Vec::new(), content);
         for part in &section.parts {
             match part {
                 Part::Copy { .. } => {}
                 Part::Bytes { len } => rest = split(rest, *len)?.1,
                 Part::Run { len, steps } => {
                     let (now, later) = split(rest, *len)?;
-                    let count = steps.iter().fold(0, |sum, step| step.guides().saturating_add(sum));
-                    let events = (0..count).map(|_| guides.next()).collect::<Result<_, _>>()?;
-                    runs.push((now, steps, events));
+                    runs.push((now, steps));
                     rest = later;
                 }
             }
         }
         let Header { block, codings, .. } = self.header;
         let stored = Stored { block: length((*block).into()), codings };
-        let made = try_map(
-            &runs,
-            self.workers,
-            Encoders::default,
-            |encoders, (content, steps, events)| {
-                stored.run((content, steps), (reference, events), encoders)
-            },
-        )?;
+        let made =
+            try_map(&runs, self.workers, Encoders::default, |encoders, (content, steps)| {
+                stored.run(content, steps, encoders)
+            })?;
         let all: usize = made.iter().map(Vec::len).sum();
         if all as u64 > limits::OUTPUT {
             return Err(DeltaError::Damaged("a section is too long"));
@@ -208,8 +188,7 @@ fn read_units(
     old: &dyn ReadAt,
     new: &dyn ReadAt,
 ) -> Result<Vec<u8>, DeltaError> {
-    // A section's prefix has a limit.
-    let mut all = Vec::with_capacity(length(units.iter().map(|(_, unit)| unit.len()).sum()));
+    let mut all = Vec::new();
     for (side, unit) in units {
         let device = match side {
             Side::Old => old,

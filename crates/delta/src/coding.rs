@@ -2,13 +2,10 @@
 
 use std::collections::HashMap;
 
-use lith_codec::{CodecError, Compressor, Encoder, Fit};
+use lith_codec::{CodecError, Compressor, Encoder};
 
 use crate::{
-    DeltaError,
-    guide::Path,
-    limits,
-    sequences::Sequence,
+    DeltaError, limits,
     unit::length,
     wire::{Cursor, put},
 };
@@ -23,10 +20,10 @@ pub(crate) struct Coding {
     pub(crate) room: u32,
 }
 
-/// The encoders that were used, each with memory of its own, which is the same for all rooms with the same window.
+/// The encoders that were used, each with memory of its own.
 #[derive(Debug, Default)]
 pub(crate) struct Encoders {
-    kept: HashMap<(Compressor, u32), Encoder>,
+    kept: HashMap<Coding, Encoder>,
     /// What they fill.
     room: Vec<u8>,
 }
@@ -43,65 +40,24 @@ impl Encoders {
         (content, block): (&[u8], usize),
         out: &mut Vec<u8>,
     ) -> Result<Option<usize>, CodecError> {
-        let (encoder, room) = self.take(coding);
-        let content = content.get(..LONGEST).unwrap_or(content);
-        let Some(fit) = encoder.fill(content, room)? else { return Ok(None) };
-        Ok(Some(append(fit, (room, block), out)))
-    }
-
-    /// The same along a path, where that leads; only where it does not, matches are searched for.
-    pub(crate) fn fill_along(
-        &mut self,
-        coding: Coding,
-        (content, block): (&[u8], usize),
-        path: &mut Path<'_>,
-        out: &mut Vec<u8>,
-    ) -> Option<usize> {
-        let (encoder, room) = self.take(coding);
-        let content = content.get(..LONGEST).unwrap_or(content);
-        let mut known = |at: usize| {
-            let Sequence { literals, len, distance } = path.next(at)?;
-            let start = at.checked_add(literals)?;
-            (len > 0).then_some(lith_codec::Sequence { start, len, distance })
-        };
-        let fit = encoder.fill_along(content, room, &mut known)?;
-        Some(append(fit, (room, block), out))
-    }
-
-    /// Where an encoder begins to search in the content of the pcluster that it fills.
-    pub(crate) fn searches(&mut self, coding: Coding, content: &[u8]) -> Option<Vec<usize>> {
-        let (encoder, room) = self.take(coding);
-        let content = content.get(..LONGEST).unwrap_or(content);
-        let mut all = Vec::new();
-        let mut note = |at| {
-            all.push(at);
-            None
-        };
-        encoder.fill_along(content, room, &mut note).map(|_fit| all)
-    }
-
-    /// The encoder of a coding, and what it fills.
-    fn take(&mut self, coding: Coding) -> (&mut Encoder, &mut [u8]) {
-        let Coding { compressor, room } = coding;
-        let kind = (compressor, compressor.window(room));
-        if self.kept.len() > KEPT && !self.kept.contains_key(&kind) {
+        if self.kept.len() > KEPT && !self.kept.contains_key(&coding) {
             self.kept.clear();
         }
-        let encoder = self.kept.entry(kind);
+        let Coding { compressor, room } = coding;
+        let encoder = self.kept.entry(coding);
         let encoder = encoder.or_insert_with(|| Encoder::for_pclusters(&compressor, room));
+        let content = content.get(..LONGEST).unwrap_or(content);
         let len = length(room.into());
         if self.room.len() < len {
             self.room.resize(len, 0);
         }
-        (encoder, self.room.get_mut(..len).unwrap_or_default())
+        let filled = encoder.fill(content, self.room.get_mut(..len).unwrap_or_default())?;
+        let Some(fit) = filled else { return Ok(None) };
+        // The stream ends where the last block does.
+        out.resize(out.len() + fit.written.next_multiple_of(block) - fit.written, 0);
+        out.extend_from_slice(self.room.get(..fit.written).unwrap_or_default());
+        Ok(Some(fit.consumed))
     }
-}
-
-/// Appends a stream in whole blocks, and returns the bytes that it holds. It ends where the last block does.
-fn append(fit: Fit, (room, block): (&[u8], usize), out: &mut Vec<u8>) -> usize {
-    out.resize(out.len() + fit.written.next_multiple_of(block) - fit.written, 0);
-    out.extend_from_slice(room.get(..fit.written).unwrap_or_default());
-    fit.consumed
 }
 
 /// What an encoder is given at most, as in builds: the longest extent.

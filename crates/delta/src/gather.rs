@@ -21,7 +21,7 @@ use crate::{
 #[derive(Default)]
 pub(crate) struct Gathered {
     pub(crate) section: Section,
-    pub(crate) pieces: Vec<Piece>,
+    pieces: Vec<Piece>,
 }
 
 impl Gathered {

@@ -15,7 +15,7 @@ use crate::{
 };
 
 const MAGIC: &[u8; 8] = b"lithdlta";
-const VERSION: u64 = 2;
+const VERSION: u64 = 1;
 /// More bytes than any header has.
 const MOST: u64 = 32 << 10;
 /// The smallest and the largest block of an image, as powers of two of bytes.

@@ -8,8 +8,6 @@ pub(crate) const PREFIX: u64 = 32 << 20;
 pub(crate) const OUTPUT: u64 = 48 << 20;
 /// Bytes that describe a section.
 pub(crate) const DESCRIPTION: u64 = 4 << 20;
-/// Bytes of a section's guide, and of each of its parts when it is unpacked.
-pub(crate) const GUIDE: u64 = 4 << 20;
 /// Bytes of a stored unit, and of what it holds.
 pub(crate) const UNIT: u64 = 16 << 20;
 /// The largest window of a section's stream, as a power of two: content and prefix.

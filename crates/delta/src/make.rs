@@ -11,7 +11,6 @@ use crate::{
     DeltaError, Header,
     apply::read_prefix,
     gather::{Gathered, gather},
-    guided::{self, with_guides},
     header::Identity,
     pack,
     plan::{Piece, Surveyed, plan},
@@ -37,9 +36,6 @@ pub struct Options<'a> {
     /// Whether compressed data is compressed again when the delta is applied. Otherwise the delta holds what the old
     /// image lacks as it is stored: it is larger, and applied as fast as it is read.
     pub recompress: bool,
-    /// By how many percent the delta may be larger so that less is compressed again when it is applied: it then says what
-    /// the sequences of LZ4 are, instead of having them found.
-    pub growth: u64,
     /// Threads that work.
     pub workers: NonZeroUsize,
     /// Follows the work and can cancel it.
@@ -60,8 +56,6 @@ pub struct Made {
     pub copied: u64,
     /// Bytes of the new image that are compressed again.
     pub compressed: u64,
-    /// Pclusters of which the delta says how they are compressed again, so that few matches are searched for, or none.
-    pub guided: u64,
     /// Bytes of the new image that are stored in the delta as they are.
     pub stored: u64,
 }
@@ -75,7 +69,7 @@ pub fn make(
     out: &mut dyn Write,
     options: &Options<'_>,
 ) -> Result<Made, DeltaError> {
-    let Options { level, recompress, growth, workers, observer } = *options;
+    let Options { level, recompress, workers, observer } = *options;
     observer.begin(Phase::Scanning);
     let old = Given::open(&images.old, Side::Old, recompress)?;
     let new = Given::open(&images.new, Side::New, recompress)?;
@@ -102,25 +96,13 @@ pub fn make(
                 let content = gathered.content(new_side)?;
                 let (old, new) = (old_side.device, new_side.device);
                 let prefix = read_prefix(&gathered.section, old, new, NonZeroUsize::MIN)?;
-                let packed = pack::pack(&content, &prefix, level)
-                    .ok_or(DeltaError::Damaged("there is not enough memory to compress it"))?;
-                let room =
-                    usize::try_from(packed.len() as u64 * growth / 100).unwrap_or(usize::MAX);
-                let of = guided::Made {
-                    section: &gathered.section,
-                    pieces: &gathered.pieces,
-                    content: &content,
-                    prefix: &prefix,
-                    codings: &header.codings,
-                };
-                let section = with_guides(of, (old, new_side), room)?;
-                observer.advance(section.content);
-                Ok::<_, DeltaError>((section, packed))
+                let packed = pack::pack(&content, &prefix, level);
+                observer.advance(gathered.section.content);
+                packed.ok_or(DeltaError::Damaged("there is not enough memory to compress it"))
             },
         )?;
-        for (section, packed) in packed {
+        for (Gathered { section, .. }, packed) in some.iter().zip(packed) {
             section.write(&packed, &mut out)?;
-            made.guided += section.guided();
         }
     }
     let mut end = Vec::new();

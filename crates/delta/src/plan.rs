@@ -254,7 +254,7 @@ impl Trying<'_> {
             let steps = self.steps(units, &content, encoders)?;
             let (count, has_fill) = steps.iter().fold((0, false), |(n, fills), step| match step {
                 Step::Fill { count, .. } => (n + length(*count), true),
-                _ => (n + 1, fills),
+                Step::Plain { .. } => (n + 1, fills),
             });
             if let (true, Some((last, _))) = (has_fill, units.get(count.wrapping_sub(1))) {
                 let (position, stored) = (first.position, last.end() - first.position);

@@ -18,8 +18,6 @@ pub(crate) struct Section {
     pub(crate) parts: Vec<Part>,
     /// Bytes of content that the parts take.
     pub(crate) content: u64,
-    /// What is said of guided pclusters, packed; empty if there are none.
-    pub(crate) guide: Vec<u8>,
 }
 
 /// The next bytes of the new image.
@@ -40,22 +38,9 @@ pub(crate) enum Step {
     Fill { coding: usize, count: u64 },
     /// So many bytes as they are, padded with zeros to whole blocks.
     Plain { len: u64 },
-    /// A pcluster of so many bytes, whose sequences are those that the guide leads to.
-    Guided { len: u64 },
-    /// So many pclusters, each filled by the coding of that number, which need not search where the guide leads.
-    Along { coding: usize, count: u64 },
 }
 
 impl Section {
-    /// Pclusters that the guide says something of.
-    pub(crate) fn guided(&self) -> u64 {
-        let steps = self.parts.iter().flat_map(|part| match part {
-            Part::Run { steps, .. } => steps.as_slice(),
-            _ => &[],
-        });
-        steps.fold(0, |sum, step| step.guides().saturating_add(sum))
-    }
-
     /// Writes the section with its content.
     pub(crate) fn write(&self, packed: &[u8], out: &mut dyn Write) -> Result<(), DeltaError> {
         let described = self.describe();
@@ -65,8 +50,6 @@ impl Section {
         put(&mut head, small.len() as u64);
         head.extend(small);
         put(&mut head, self.content);
-        put(&mut head, self.guide.len() as u64);
-        head.extend_from_slice(&self.guide);
         put(&mut head, packed.len() as u64);
         out.write_all(&head).and_then(|()| out.write_all(packed)).map_err(DeltaError::Write)
     }
@@ -82,8 +65,7 @@ impl Section {
         }
         let small = read_bytes(delta, limits::DESCRIPTION)?;
         let described = pack::unpack(&small, &[], length(len))?;
-        let mut section = Self::understand(&described, read_number(delta)?)?;
-        section.guide = read_bytes(delta, limits::GUIDE)?;
+        let section = Self::understand(&described, read_number(delta)?)?;
         let packed = read_bytes(delta, limits::CONTENT + limits::CONTENT / 64)?;
         Ok(Some((section, packed)))
     }
@@ -146,7 +128,7 @@ impl Section {
         if used != content || content > limits::CONTENT {
             return Err(DeltaError::Damaged("parts don't make up the content"));
         }
-        Ok(Self { prefix, parts, content, guide: Vec::new() })
+        Ok(Self { prefix, parts, content })
     }
 }
 
@@ -170,31 +152,14 @@ impl Part {
 }
 
 impl Step {
-    /// How many pclusters it makes with a guide.
-    pub(crate) const fn guides(self) -> u64 {
-        match self {
-            Self::Plain { .. } | Self::Fill { .. } => 0,
-            Self::Guided { .. } => 1,
-            Self::Along { count, .. } => count,
-        }
-    }
-
     fn put(self, out: &mut Vec<u8>) {
         match self {
             Self::Plain { len } => {
                 put(out, 0);
                 put(out, len);
             }
-            Self::Guided { len } => {
-                put(out, 1);
-                put(out, len);
-            }
             Self::Fill { coding, count } => {
-                put(out, coding as u64 * 2 + 2);
-                put(out, count);
-            }
-            Self::Along { coding, count } => {
-                put(out, coding as u64 * 2 + 3);
+                put(out, coding as u64 + 1);
                 put(out, count);
             }
         }
@@ -203,16 +168,11 @@ impl Step {
     fn get(cursor: &mut Cursor<'_>) -> Result<Self, DeltaError> {
         let number = cursor.number()?;
         let amount = cursor.number()?;
-        Ok(match number {
-            0 => Self::Plain { len: amount },
-            1 => Self::Guided { len: amount },
-            number => {
-                let coding = usize::try_from((number - 2) / 2).unwrap_or(usize::MAX);
-                if number % 2 == 0 {
-                    Self::Fill { coding, count: amount }
-                } else {
-                    Self::Along { coding, count: amount }
-                }
+        Ok(match number.checked_sub(1) {
+            None => Self::Plain { len: amount },
+            Some(coding) => {
+                let coding = usize::try_from(coding).unwrap_or(usize::MAX);
+                Self::Fill { coding, count: amount }
             }
         })
     }

@@ -51,7 +51,10 @@ impl<'a> Cursor<'a> {
 
     /// The position that differs from another one by the next number.
     pub(crate) fn step(&mut self, from: u64) -> Result<u64, DeltaError> {
-        step(from, self.number()?)
+        let number = self.number()?;
+        let size = number >> 1;
+        let to = if number & 1 == 1 { from.checked_sub(size) } else { from.checked_add(size) };
+        to.ok_or(DeltaError::Damaged("a position is out of range"))
     }
 
     /// The next bytes.
@@ -60,13 +63,6 @@ impl<'a> Cursor<'a> {
         self.0 = later;
         Ok(now)
     }
-}
-
-/// The position that differs from another one by a number, as [`put_step`] writes it.
-pub(crate) fn step(from: u64, number: u64) -> Result<u64, DeltaError> {
-    let size = number >> 1;
-    let to = if number & 1 == 1 { from.checked_sub(size) } else { from.checked_add(size) };
-    to.ok_or(DeltaError::Damaged("a position is out of range"))
 }
 
 const CUT: DeltaError = DeltaError::Damaged("it ends early");

@@ -42,13 +42,6 @@ pub(crate) struct Delta {
     #[arg(long)]
     pub(crate) stored: bool,
 
-    /// Let the delta be larger by so many percent, so that less is compressed again when it is applied
-    ///
-    /// It then says how LZ4 pclusters are cut into matches, by how similar ones of the old image are, and none are searched
-    /// for. 0 makes the smallest delta. With several hundred, applying is fastest.
-    #[arg(long, value_name = "PERCENT", default_value = "5", conflicts_with = "stored", value_parser = clap::value_parser!(u64).range(..=10_000))]
-    pub(crate) growth: u64,
-
     #[command(flatten)]
     pub(crate) devices: DeviceArgs,
 

@@ -45,7 +45,6 @@ pub(crate) fn make(request: &Delta, messages: MessageArgs) -> anyhow::Result<Out
     let options = Options {
         level: request.level,
         recompress: !request.stored,
-        growth: request.growth,
         workers: request.workers.count(),
         observer: &*progress,
     };

@@ -1,7 +1,5 @@
 //! Computes the prices of LZ4 sequences, and writes them.
 
-use super::index::MAX_DISTANCE;
-
 /// Most literals that a token counts by itself.
 const TOKEN_LITERALS: usize = 15;
 /// Shortest match and longest one that a token counts by itself.
@@ -37,15 +35,12 @@ pub(crate) const fn literals_within(room: usize) -> usize {
     len
 }
 
-/// A match of an LZ4 stream.
+/// One match, `start` being its offset in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sequence {
-    /// Where it starts in the input.
-    pub start: usize,
-    /// Its bytes.
-    pub len: usize,
-    /// How far before it the same bytes are.
-    pub distance: usize,
+pub(super) struct Sequence {
+    pub(super) start: usize,
+    pub(super) len: usize,
+    pub(super) distance: usize,
 }
 
 impl Sequence {
@@ -95,20 +90,6 @@ impl<'a> Block<'a> {
     /// Changes the newest match.
     pub(super) const fn replace_held(&mut self, sequence: Sequence) {
         self.held = Some(sequence);
-    }
-
-    /// Whether a match can be appended that `limit` bytes of the output can take, the literals before it included.
-    pub(super) fn can_take(&self, sequence: Sequence, match_end: usize, limit: usize) -> bool {
-        let Sequence { start, len, distance } = sequence;
-        let Some(literals) = start.checked_sub(self.anchor()) else { return false };
-        let Some(end) = start.checked_add(len).filter(|end| *end <= match_end) else {
-            return false;
-        };
-        let Some(before) = start.checked_sub(distance) else { return false };
-        let is_match = (1..=MAX_DISTANCE).contains(&distance)
-            && len >= MIN_MATCH
-            && self.input.get(before..end - distance) == self.input.get(start..end);
-        is_match && literals_price(literals) + match_price(len) <= limit
     }
 
     /// Appends a match, with the literals from the anchor to its start.

@@ -15,7 +15,6 @@ mod nodes;
 mod parse;
 mod place;
 
-pub use emit::Sequence;
 pub(crate) use emit::literals_within;
 pub(crate) use gain::Gain;
 pub(crate) use index::{MAX_DISTANCE, MAX_TEXT, eight_bytes, narrow};

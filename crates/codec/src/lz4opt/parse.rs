@@ -92,28 +92,10 @@ impl Optimal {
 
     /// Encodes the longest prefix of `input` that fits; `output` has 16 bytes or more.
     pub(crate) fn fill(&mut self, input: &[u8], output: &mut [u8]) -> Fit {
-        self.fill_along(input, output, &mut |_| None)
-    }
-
-    /// As [`Self::fill`]; where literals begin, `known` may have the match that is next, and it is not searched for.
-    pub(crate) fn fill_along(
-        &mut self,
-        input: &[u8],
-        output: &mut [u8],
-        known: &mut dyn FnMut(usize) -> Option<Sequence>,
-    ) -> Fit {
         let scope = Scope::new(input, output.len());
         self.finder.begin(scope.input, output.len().min(scope.input.len()));
         let mut block = Block::new(scope.input, output);
-        loop {
-            while let Some(next) = known(block.anchor()) {
-                let limit = block.room().saturating_sub(1 + SAFE_LITERALS);
-                if !block.can_take(next, scope.match_end, limit) {
-                    break;
-                }
-                block.push(next);
-            }
-            let Some((origin, first)) = self.next_match(&scope, &block) else { break };
+        while let Some((origin, first)) = self.next_match(&scope, &block) {
             let island = self.island(&scope, &block, origin, first);
             if island.full {
                 self.cut(&scope, &mut block, &island);

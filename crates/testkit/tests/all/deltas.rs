@@ -36,7 +36,7 @@ fn device(path: &Path) -> Vec<Arc<dyn ReadAt>> {
 
 fn options(workers: usize) -> delta::Options<'static> {
     let workers = NonZeroUsize::new(workers).unwrap();
-    delta::Options { level: 19, recompress: true, growth: 5, workers, observer: &() }
+    delta::Options { level: 19, recompress: true, workers, observer: &() }
 }
 
 fn make(images: &Images, options: &delta::Options<'_>) -> (Vec<u8>, Made) {
@@ -165,33 +165,6 @@ fn new_images_of_every_kind_come_out_bit_for_bit() {
         assert!(made.bytes < 20_000, "{kind}: {made:?} of {what_changed}");
         let (again, _) = make(&trees.images(), &options(1));
         assert!(again == delta, "{kind}: other workers make another delta");
-    }
-}
-
-#[test]
-fn guides_make_a_delta_larger_and_the_new_image_without_a_search() {
-    for (kind, _, options_of_images) in kinds() {
-        let is_lz4 = kind.starts_with("lz4");
-        let trees = Trees::both(&options_of_images);
-        let with = |growth| make(&trees.images(), &delta::Options { growth, ..options(2) });
-        let (least, made) = with(0);
-        assert_eq!(made.guided, 0, "{kind}");
-        for growth in [5, 10_000] {
-            let (delta, made) = with(growth);
-            let most = least.len() as u64 * (100 + growth) / 100 + 200;
-            assert!(made.bytes <= most, "{kind}: {made:?}, {} without", least.len());
-            assert!(made.guided > 0 || !is_lz4 || growth == 5, "{kind}, {growth}: {made:?}");
-            let (found, applied) = apply(&*device(&trees.image(1))[0], &delta).unwrap();
-            assert!(found == fs::read(trees.image(2)).unwrap(), "{kind}, {growth}");
-            assert_eq!(applied.compressed, made.compressed, "{kind}, {growth}");
-            let damaged = (0..8).map(|part| delta.len() * part / 8);
-            for at in damaged {
-                let mut damaged = delta.clone();
-                damaged[at] ^= 1;
-                let refused = apply(&*device(&trees.image(1))[0], &damaged);
-                assert!(refused.is_err(), "{kind}, {growth}, {at}");
-            }
-        }
     }
 }
 
