@@ -124,12 +124,8 @@ pub(super) fn estimates_text(f: &mut dyn Write, estimates: &Estimates) -> io::Re
     writeln!(f, "\n{:>16} {:>9}  preset, {how}", "image", "of now")?;
     for estimate in presets {
         let share = Share(estimate.image, *now).to_string();
-        let note = match () {
-            () if own.as_ref() == Some(&estimate.name) => " (as it is)",
-            () if estimate.is_exact && !is_whole => " (built)",
-            () => "",
-        };
-        writeln!(f, "{:>16} {share:>9}  {}{note}", estimate.image, estimate.name)?;
+        let is_own = if own.as_ref() == Some(&estimate.name) { " (as it is)" } else { "" };
+        writeln!(f, "{:>16} {share:>9}  {}{is_own}", estimate.image, estimate.name)?;
     }
     Ok(())
 }

@@ -6,11 +6,11 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Estimates {
-    /// Bytes of file content that were built with all options: all, or runs of neighbouring files at even distances.
+    /// Bytes of file content that were built: all, or runs of neighbouring files at even distances.
     pub sample_bytes: u64,
     /// Bytes that these take in this image, with their share of its metadata.
     pub sample_stored: u64,
-    /// Whether that was all content.
+    /// Whether all content was built, so that sizes are exact.
     pub is_whole: bool,
     /// Bytes of the image now, on all its devices.
     pub now: u64,
@@ -33,6 +33,4 @@ pub struct Estimate {
     pub image: u64,
     /// That size divided by the size now.
     pub ratio: Option<f64>,
-    /// Whether everything was built with these options, so that the size is exact.
-    pub is_exact: bool,
 }

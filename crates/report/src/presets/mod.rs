@@ -23,15 +23,15 @@ use crate::{
     walk::Walk,
 };
 
-/// Bytes of file content that are built for an estimate: for LZMA at most effort some twenty seconds on two cores.
-const SAMPLE: u64 = 64 << 20;
+/// Bytes of file content that are built for an estimate.
+const SAMPLE: u64 = 8 << 20;
 
-/// Builds the content of `image`, whose facts are `facts`, with the options of each candidate, which has a name, into temporary files
-/// in `folder`: everything where that takes some seconds, else a sample.
+/// Builds a sample of the content of `image`, whose facts are `facts`, with the options of each
+/// candidate, which has a name, into temporary files in `folder`.
 ///
-/// A sample is compared with what it takes with the last candidate of which everything was built, or else in the image as it is, and
-/// that with the whole. If the image itself seems to be made with the options of a candidate, that one's is the true size, and others are
-/// corrected by it.
+/// More data have more in common, so an image is smaller than its sample promises. How much two halves of the sample gain
+/// from being one is taken for what each doubling up to all data gains. If the image itself seems to be made with the
+/// options of a candidate, all estimates are scaled so that this one's is the true size.
 ///
 /// # Errors
 /// [`EstimateError`] if the image is corrupt, or temporary files can't be written.
@@ -44,21 +44,21 @@ pub fn estimate(
     let path = Path::new("image");
     let source = lith_source::image(Arc::clone(image), path, &lith_source::Options::default())?;
     let now = devices_size(image);
-    let all = facts.contents.as_ref().map_or(0, |contents| contents.bytes);
-    let estimate = |name: &str, [sample_image, image]: [u64; 2], is_exact| Estimate {
+    let estimate = |name: &str, sample_image, image| Estimate {
         name: name.to_owned(),
         sample_image,
         image,
         ratio: number::ratio(image, now),
-        is_exact,
     };
-    let Some(sample) = Sample::new(&source.tree, SAMPLE) else {
+    let samples = Sample::new(&source.tree, SAMPLE).zip(Sample::halves(&source.tree, SAMPLE));
+    let Some((sample, halves)) = samples else {
         let built = candidates.iter().map(|(name, options)| {
             let (size, _) = trial::build(source.filesystem(), options, folder)?;
-            Ok(estimate(name, [size, size], true))
+            Ok(estimate(name, size, size))
         });
         let presets = built.collect::<Result<_, EstimateError>>()?;
-        let [sample_bytes, sample_stored] = [all, now];
+        let bytes = facts.contents.as_ref().map_or(0, |contents| contents.bytes);
+        let [sample_bytes, sample_stored] = [bytes, now];
         return Ok(Estimates {
             sample_bytes,
             sample_stored,
@@ -68,17 +68,25 @@ pub fn estimate(
             own: None,
         });
     };
-    let samples = Samples { source: &source, all, sample: &sample, folder };
+    let samples = Samples { source: &source, whole: &sample, halves: &halves, folder };
     let trials = candidates.iter().map(|(_, options)| Trial::new(&samples, options));
     let trials = trials.collect::<Result<Vec<_>, EstimateError>>()?;
-    let [sample_bytes, sample_stored] = [sample.bytes(), measure(image, facts, &source, &sample)?];
-    let scale = Scale::new(&trials, image, [now, sample_stored]);
-    let presets = candidates.iter().zip(&trials).map(|((name, _), trial)| {
-        estimate(name, [trial.sample, scale.image(trial)], trial.whole.is_some())
-    });
+    let sample_stored = measure(image, facts, &source, &sample)?;
+    let all = facts.contents.as_ref().map_or(0, |contents| contents.bytes);
+    let scale = Scale::new(&trials, image, [sample_stored, sample.bytes(), all]);
+    let presets = candidates
+        .iter()
+        .zip(&trials)
+        .map(|((name, _), trial)| estimate(name, trial.bytes, scale.image(trial, now)));
     let own = scale.own.and_then(|own| candidates.get(own)).map(|(name, _)| (*name).to_owned());
-    let presets = presets.collect();
-    Ok(Estimates { sample_bytes, sample_stored, is_whole: false, now, presets, own })
+    Ok(Estimates {
+        sample_bytes: sample.bytes(),
+        sample_stored,
+        is_whole: false,
+        now,
+        presets: presets.collect(),
+        own,
+    })
 }
 
 /// The stored bytes of a sample in the image: its data, and a share of all else by its number of inodes.

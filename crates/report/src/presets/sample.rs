@@ -10,11 +10,11 @@ use lith_tree::{
     Content, ContentError, Contents, DataRange, InodeIndex, Kind, Metadata, Name, Tree,
 };
 
-/// Runs of neighbouring files in a sample. With more, each is less of a context to what is in it.
-const RUNS: u64 = 128;
+/// Runs of neighbouring files in a sample: an even number.
+const RUNS: u64 = 16;
 
 /// A tree of excerpts from the files of another one: runs at even distances of the content of all files, concatenated in
-/// the order of the tree, with the symlinks, empty files and devices that are among them.
+/// the order of the tree.
 #[derive(Debug)]
 pub(crate) struct Sample {
     /// A folder for each run, with the paths of the excerpts.
@@ -44,7 +44,17 @@ impl Excerpt {
 impl Sample {
     /// A sample of `bytes` bytes; `None` if the tree has no more than that.
     pub(crate) fn new(tree: &Tree, bytes: u64) -> Option<Self> {
-        let files = leaves(tree);
+        Self::of_runs(tree, bytes, 0..RUNS)
+    }
+
+    /// The halves of [`Self::new`], each with every other run.
+    pub(crate) fn halves(tree: &Tree, bytes: u64) -> Option<[Self; 2]> {
+        let half = |first: u64| Self::of_runs(tree, bytes, (first..RUNS).step_by(2));
+        Some([half(0)?, half(1)?])
+    }
+
+    fn of_runs(tree: &Tree, bytes: u64, runs: impl Iterator<Item = u64>) -> Option<Self> {
+        let files = files(tree);
         let total = files.iter().fold(0, |sum: u64, (_, size)| sum.saturating_add(*size));
         if total <= bytes {
             return None;
@@ -55,7 +65,7 @@ impl Sample {
             numbers: HashMap::new(),
         };
         sample.tree.xattrs = tree.xattrs.clone();
-        for number in 0..RUNS {
+        for number in runs {
             let start = total / RUNS * number;
             sample.add_run(tree, &files, number, start..start + bytes / RUNS)?;
         }
@@ -81,7 +91,7 @@ impl Sample {
         let (mut folders, mut before) = (HashMap::from([(root, folder)]), 0_u64);
         for (file, size) in files {
             let (start, end) = (before.max(run.start), before.saturating_add(*size).min(run.end));
-            if start < end || *size == 0 && run.contains(&before) {
+            if start < end {
                 let excerpt = Excerpt { file: *file, start: start - before, len: end - start };
                 self.add_excerpt(tree, excerpt, &mut folders)?;
             }
@@ -109,12 +119,7 @@ impl Sample {
             folder = self.tree.add(folder, name, metadata, Kind::directory()).ok()?;
             folders.insert(old, folder);
         }
-        let name = tree.name(excerpt.file)?.clone();
-        let Kind::Regular { .. } = file.kind else {
-            self.tree.add(folder, name, file.metadata, file.kind.clone()).ok()?;
-            return Some(());
-        };
-        let kind = Kind::Regular { size: excerpt.len };
+        let (name, kind) = (tree.name(excerpt.file)?.clone(), Kind::Regular { size: excerpt.len });
         let inode = self.tree.add(folder, name, file.metadata, kind).ok()?;
         self.numbers.insert(inode, self.excerpts.len());
         self.excerpts.push(excerpt);
@@ -122,15 +127,14 @@ impl Sample {
     }
 }
 
-/// All inodes but directories with the sizes of their content, in the order of the tree, each once.
-fn leaves(tree: &Tree) -> Vec<(InodeIndex, u64)> {
+/// All regular files with their sizes, in the order of the tree, each once.
+fn files(tree: &Tree) -> Vec<(InodeIndex, u64)> {
     let mut met = HashSet::new();
-    let leaves = tree.walk().filter_map(|visit| match tree.get(visit.inode).kind {
+    let files = tree.walk().filter_map(|visit| match tree.get(visit.inode).kind {
         Kind::Regular { size } => Some((visit.inode, size)),
-        Kind::Directory(_) => None,
-        _ => Some((visit.inode, 0)),
+        _ => None,
     });
-    leaves.filter(|(inode, _)| met.insert(*inode)).collect()
+    files.filter(|(inode, _)| met.insert(*inode)).collect()
 }
 
 /// The contents of a sample's files.
@@ -203,40 +207,20 @@ mod tests {
     fn a_sample_has_runs_from_everywhere() {
         let source = source();
         assert!(Sample::new(&source.tree, 5100).is_none());
-        let sample = Sample::new(&source.tree, 3200).unwrap();
-        assert_eq!(sample.bytes(), 3200);
+        let sample = Sample::new(&source.tree, 800).unwrap();
+        assert_eq!(sample.bytes(), 800);
         let ranges: Vec<_> = sample.excerpts.iter().map(Excerpt::range).collect();
-        assert_eq!((ranges.len(), ranges[1].clone()), (128, 39..64));
+        assert_eq!((ranges.len(), ranges[1].clone()), (16, 318..368));
         let contents = SampleContents { sample: &sample, source: &source };
-        let late = sample.tree.find(b"126/folder/large").unwrap();
-        let content = contents.open(&sample.tree, late).unwrap();
-        let mut bytes = [0; 25];
+        let last = sample.tree.find(b"15/folder/large").unwrap();
+        let content = contents.open(&sample.tree, last).unwrap();
+        let mut bytes = [0; 50];
         content.read_at(&mut bytes, 0).unwrap();
-        assert_eq!(usize::from(bytes[1]), (39 * 126 + 1) % 256);
-        assert_eq!(content.range_at(3).unwrap(), DataRange::Data { end: 25 });
-    }
-
-    #[test]
-    fn what_has_no_content_is_there_in_proportion() {
-        let (mut tree, metadata) = (Tree::new(Metadata::default()), Metadata::default());
-        for number in 0..640_u64 {
-            let kind = match number % 4 {
-                0 => Kind::Regular { size: 1000 },
-                1 => Kind::Regular { size: 0 },
-                2 => Kind::Symlink(Box::from(*b"target")),
-                _ => Kind::Fifo,
-            };
-            tree.add(InodeIndex::ROOT, name(&format!("{number:03}")), metadata, kind).unwrap();
-        }
-        let sample = Sample::new(&tree, 64 * 500).unwrap();
-        // A run of 250 bytes for each 1,250: a fifth.
-        let kinds = |wanted: fn(&Kind) -> bool| {
-            sample.tree.walk().filter(|visit| wanted(&sample.tree.get(visit.inode).kind)).count()
-        };
-        let fifos = kinds(|kind| matches!(kind, Kind::Fifo));
-        let links = kinds(|kind| matches!(kind, Kind::Symlink(_)));
-        let empty = kinds(|kind| matches!(kind, Kind::Regular { size: 0 }));
-        assert!(fifos == links && links == empty && (30..=34).contains(&links), "{links}");
+        assert_eq!(usize::from(bytes[1]), (318 * 15 + 1) % 256);
+        assert_eq!(content.range_at(3).unwrap(), DataRange::Data { end: 50 });
+        let halves = Sample::halves(&source.tree, 800).unwrap();
+        assert_eq!(halves.each_ref().map(Sample::bytes), [400, 400]);
+        assert!(halves[1].excerpts.iter().any(|excerpt| excerpt.range() == (318..368)));
     }
 
     #[test]
@@ -247,7 +231,7 @@ mod tests {
             let name = name(&number.to_string());
             tree.add(InodeIndex::ROOT, name, Metadata::default(), kind).unwrap();
         }
-        let sample = Sample::new(&tree, 1280).unwrap();
-        assert_eq!(sample.bytes(), 1280);
+        let sample = Sample::new(&tree, 800).unwrap();
+        assert_eq!(sample.bytes(), 800);
     }
 }

@@ -221,6 +221,28 @@ fn an_estimate_of_a_small_image_is_no_estimate() {
 }
 
 #[test]
+fn an_estimate_by_a_sample_comes_near() {
+    let (mut tree, mut contents) = (Tree::new(Metadata::default()), MemoryContents::default());
+    for number in 0..600_u64 {
+        let (words, noise) = (format!("number {number} ").repeat(1300), noise(number, 13_000));
+        let name = Name::new(format!("{number}").as_bytes()).unwrap();
+        let bytes = [words.as_bytes(), &noise].concat();
+        contents.add(&mut tree, (InodeIndex::ROOT, name), Metadata::default(), bytes).unwrap();
+    }
+    let plain = image::build(Filesystem::new(&tree, &contents), &image::plain());
+    let options = image::compressed(image::lz4hc(5), 64 << 10);
+    let expected = image::build(Filesystem::new(&tree, &contents), &options).len() as u64;
+    let image = std::sync::Arc::new(Image::open(MemoryDevice::new(plain)).unwrap());
+    let facts = gather(&image, whole()).unwrap();
+    let candidates = [("lz4hc", options)];
+    let folder = place::folder();
+    let estimates = lith_report::estimate(&image, &facts, &candidates, folder.path()).unwrap();
+    assert!(!estimates.is_whole && estimates.sample_bytes == 8 << 20);
+    let found = estimates.presets[0].image;
+    assert!(found.abs_diff(expected) < expected / 10, "{found}, but it is {expected}");
+}
+
+#[test]
 fn names_of_any_bytes_are_text_on_the_page() {
     let names: [&[u8]; 6] = [
         b"<script>alert(1)<|script>",
