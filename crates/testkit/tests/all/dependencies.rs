@@ -1,5 +1,5 @@
 //! Dependencies have licences that `deny.toml` allows, come from the registry, and are there in one version. What advisories say
-//! needs their database, and so network: `.ci/advisories`.
+//! needs their database, and so network: `cargo deny check advisories`.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -61,7 +61,9 @@ fn licences_are_allowed() {
         let expression = Expression::parse_mode(text, ParseMode::LAX).unwrap();
         assert!(expression.evaluate(is_allowed), "{name}: {text} is not allowed by deny.toml");
     }
-    eprintln!("advisories are not compared: their database needs network (.ci/advisories)");
+    eprintln!(
+        "advisories are not compared: their database needs network (cargo deny check advisories)"
+    );
 }
 
 #[test]
