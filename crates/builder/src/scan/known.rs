@@ -131,11 +131,15 @@ fn own(geometry: Geometry<'_>, inode: InodeIndex) -> Option<&KnownStorage> {
     }
 }
 
-/// Whether a file can be stored so: a tail must fit beside its inode.
+/// Whether a file can be stored so: a tail must fit beside its inode. The packed inode can have the bytes of a file that is
+/// nothing but a fragment of it.
 fn fits(geometry: Geometry<'_>, inode: InodeIndex, stored: &KnownStorage) -> bool {
     match stored {
         KnownStorage::Flat { tail: tail @ 1.., .. } => {
             geometry.inline_tail(inode, geometry.input.size(inode)) == *tail
+        }
+        KnownStorage::Packed(_) | KnownStorage::Pclusters { tail: Some(_), .. } => {
+            !geometry.plan.is_extra(inode)
         }
         _ => true,
     }

@@ -702,6 +702,21 @@ fn a_patch_that_needs_nothing_of_a_packed_inode_has_its_own() {
 }
 
 #[test]
+fn a_packed_inode_is_no_fragment_of_itself() {
+    let folder = place::folder();
+    let (tree, options) = (folder.path().join("tree"), packed(LZ4, 4 << 10));
+    fs::create_dir(&tree).unwrap();
+    // All that the packed inode holds.
+    fs::write(tree.join("file"), noise::bytes(Texture::Text, 1, 4373)).unwrap();
+    let [base, patch] = ["base", "patch"].map(|name| folder.path().join(name));
+    let builder = || image::workers(2).builder(image::directory(&tree), &options);
+    builder().build_to(&base).unwrap();
+    builder().base(&base).build_to(&patch).unwrap();
+    let read = image::open_with(&patch, &[base]);
+    compare::assert_same(image::directory(&tree).filesystem(), read.filesystem(), "patch");
+}
+
+#[test]
 fn patches_that_their_bases_follow_need_no_device_table() {
     for (name, options) in kinds() {
         let versions = Versions::new(None);
