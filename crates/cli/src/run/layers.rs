@@ -68,7 +68,7 @@ fn read(request: &Build) -> anyhow::Result<Vec<Source>> {
     Ok(layers.context("--layers takes one container image")??)
 }
 
-/// Makes an image, and prints what it is like.
+/// Makes an image and prints its report.
 fn make(
     builder: Builder<'_>,
     path: &Path,

@@ -1,11 +1,10 @@
 //! Tests `lith build --layers`: images of the layers of a container image, and one that refers to them.
 
 use std::{
-    ffi::OsString,
     fmt::Write,
     fs::{self, File},
     path::PathBuf,
-    process::{Command, Output},
+    process::Command,
 };
 
 use lith_testkit::{
@@ -15,23 +14,11 @@ use lith_testkit::{
 
 use super::{
     args,
-    registry::{gzip, program, put_container, tar_of},
+    registry::{gzip, printed, program, put_container, run, tar_of},
     sample::Sample,
 };
 
 const TIER: &str = "overlayfs of the kernel";
-
-fn run(sample: &Sample, args: impl IntoIterator<Item = OsString>) -> Output {
-    program(sample).args(args).output().unwrap()
-}
-
-/// As [`run`]; it must succeed without messages.
-fn printed(sample: &Sample, args: impl IntoIterator<Item = OsString>) -> String {
-    let output = run(sample, args);
-    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
-    assert!(output.status.success());
-    String::from_utf8(output.stdout).unwrap()
-}
 
 /// A container image of three layers, and its name.
 fn container(sample: &Sample) -> (Registry, String) {

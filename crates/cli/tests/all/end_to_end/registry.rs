@@ -36,12 +36,12 @@ pub(super) fn program(sample: &Sample) -> Command {
     command
 }
 
-fn run(sample: &Sample, args: impl IntoIterator<Item = OsString>) -> Output {
+pub(super) fn run(sample: &Sample, args: impl IntoIterator<Item = OsString>) -> Output {
     program(sample).args(args).output().unwrap()
 }
 
 /// As [`run`]; it must succeed without messages.
-fn printed(sample: &Sample, args: impl IntoIterator<Item = OsString>) -> String {
+pub(super) fn printed(sample: &Sample, args: impl IntoIterator<Item = OsString>) -> String {
     let output = run(sample, args);
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert!(output.status.success());
