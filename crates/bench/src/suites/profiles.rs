@@ -44,9 +44,9 @@ const CONVERT_OTHER: &str = concat!(
     r#"--convert-to odt --outdir /tmp /tmp/other.txt >/dev/null && test -s "$FOLDER/tmp/other.odt""#
 );
 
-/// Nothing is written, and the tree is used where it is mounted.
+/// Nothing is written, and the tree is used where it is mounted. matplotlib makes a missing folder.
 const IMPORT: &str = concat!(
-    r#"MPLCONFIGDIR=/nonexistent PYTHONDONTWRITEBYTECODE=1 "$FOLDER/bin/python3" "#,
+    r#"MPLCONFIGDIR=/dev/null/none PYTHONDONTWRITEBYTECODE=1 "$FOLDER/bin/python3" "#,
     r#"-c "import numpy, pandas, matplotlib" 2>/dev/null"#
 );
 
