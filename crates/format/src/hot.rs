@@ -20,14 +20,14 @@ use zerocopy::{
     little_endian::{U16, U32, U64},
 };
 
+use crate::notes::find_note;
+
 /// Bytes of a note.
 pub const HOT_NOTE_SIZE: usize = size_of::<RawNote>();
 /// The most stretches of a note.
 pub const MOST_STRETCHES: usize = 4;
 /// Where an image may have a note.
 pub const SEARCHED: usize = 64 << 10;
-/// A note starts at a multiple of so many bytes.
-pub const HOT_NOTE_ALIGNMENT: usize = 8;
 
 const MAGIC: [u8; 8] = *b"lith-hot";
 const VERSION: u16 = 1;
@@ -73,16 +73,11 @@ pub fn encode_hot_note(stretches: &[Range<u64>]) -> Vec<u8> {
 /// The stretches of the first sound note in the first bytes of an image; `None` if there is no note of a known version.
 #[must_use]
 pub fn find_hot_note(image: &[u8]) -> Option<Vec<Range<u64>>> {
-    let image = image.get(..SEARCHED).unwrap_or(image);
-    let starts = (0..image.len()).step_by(HOT_NOTE_ALIGNMENT);
-    starts.filter_map(|at| image.get(at..)).find_map(parse)
+    find_note(image, (&MAGIC, SEARCHED), |bytes, _| parse(bytes))
 }
 
 /// The stretches of the note that begins with these bytes.
 fn parse(bytes: &[u8]) -> Option<Vec<Range<u64>>> {
-    if !bytes.starts_with(&MAGIC) {
-        return None;
-    }
     let (note, _) = RawNote::read_from_prefix(bytes).ok()?;
     let sum = crc32c::crc32c(RawNote { checksum: 0.into(), ..note }.as_bytes());
     if note.version.get() != VERSION || note.checksum.get() != sum {

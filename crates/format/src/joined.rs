@@ -26,14 +26,13 @@ use zerocopy::{
 use crate::{
     addr::{Blkaddr, BlockBits},
     bases::{Base, NoteError, parse_note},
+    notes::find_note,
 };
 
 /// Bytes of the note's header, which the note of bases follows.
 pub const JOINED_HEADER_SIZE: usize = size_of::<RawHeader>();
 /// Where an image may have the header.
 pub const SEARCHED: usize = 64 << 10;
-/// A note starts at a multiple of so many bytes.
-pub const JOINED_ALIGNMENT: usize = 8;
 
 const MAGIC: [u8; 8] = *b"lithjoin";
 const VERSION: u16 = 1;
@@ -97,15 +96,10 @@ pub fn encode_joined_header(start: Blkaddr, count: u16, position: u64) -> Option
 /// The first sound header in the first bytes of an image; `None` if there is none of a known version.
 #[must_use]
 pub fn find_joined_header(image: &[u8]) -> Option<JoinedHeader> {
-    let image = image.get(..SEARCHED).unwrap_or(image);
-    let starts = (0..image.len()).step_by(JOINED_ALIGNMENT);
-    starts.filter_map(|at| Some((at, image.get(at..)?))).find_map(|(at, bytes)| parse(bytes, at))
+    find_note(image, (&MAGIC, SEARCHED), parse)
 }
 
 fn parse(bytes: &[u8], position: usize) -> Option<JoinedHeader> {
-    if !bytes.starts_with(&MAGIC) {
-        return None;
-    }
     let (header, _) = RawHeader::read_from_prefix(bytes).ok()?;
     let is_here = usize::try_from(header.position.get()) == Ok(position);
     let is_sound = header.version.get() == VERSION && checksum(&header) == header.checksum.get();

@@ -21,6 +21,7 @@ pub mod hot;
 pub mod inode;
 pub mod joined;
 pub mod kernel;
+pub mod notes;
 pub mod provenance;
 mod record;
 pub mod superblock;

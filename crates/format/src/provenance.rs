@@ -20,14 +20,14 @@ use zerocopy::{
     little_endian::{U16, U32},
 };
 
+use crate::notes::find_note;
+
 /// Bytes of a note's header.
 pub const PROVENANCE_HEADER_SIZE: usize = size_of::<RawHeader>();
 /// The most bytes of a text: lists of options are short, and files are recorded by their digests.
 pub const MOST_TEXT: usize = 1 << 20;
 /// Where an image may have a note: before its first content.
 pub const SEARCHED: usize = 2 << 20;
-/// A note starts at a multiple of so many bytes.
-pub const PROVENANCE_ALIGNMENT: usize = 8;
 
 const MAGIC: [u8; 8] = *b"lithprov";
 const VERSION: u16 = 1;
@@ -75,16 +75,11 @@ pub fn encode_provenance(text: &[u8], position: u64) -> Option<Vec<u8>> {
 /// The text of the first sound note in the first bytes of an image; `None` if there is no note of a known version.
 #[must_use]
 pub fn find_provenance(image: &[u8]) -> Option<&[u8]> {
-    let image = image.get(..SEARCHED).unwrap_or(image);
-    let starts = (0..image.len()).step_by(PROVENANCE_ALIGNMENT);
-    starts.filter_map(|at| Some((at, image.get(at..)?))).find_map(|(at, bytes)| parse(bytes, at))
+    find_note(image, (&MAGIC, SEARCHED), parse)
 }
 
 /// The text of the note that begins with these bytes of an image, which start at a position.
 fn parse(bytes: &[u8], position: usize) -> Option<&[u8]> {
-    if !bytes.starts_with(&MAGIC) {
-        return None;
-    }
     let (header, rest) = RawHeader::read_from_prefix(bytes).ok()?;
     let text = rest.get(..usize::try_from(header.size.get()).ok()?)?;
     let is_here = usize::try_from(header.position.get()) == Ok(position);

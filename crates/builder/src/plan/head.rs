@@ -10,9 +10,10 @@ use lith_format::{
         Algorithm, AlgorithmSet, Configs, DeflateConfig, Lz4Config, LzmaConfig, ZstdConfig,
     },
     device_table::DEVICE_SLOT_SIZE,
-    hot::{HOT_NOTE_ALIGNMENT, HOT_NOTE_SIZE},
-    joined::{JOINED_ALIGNMENT, JOINED_HEADER_SIZE},
-    provenance::{PROVENANCE_ALIGNMENT, provenance_size},
+    hot::HOT_NOTE_SIZE,
+    joined::JOINED_HEADER_SIZE,
+    notes::NOTE_ALIGNMENT,
+    provenance::provenance_size,
     superblock::{EXT_SLOT_SIZE, SUPERBLOCK_POSITION, SUPERBLOCK_SIZE},
 };
 
@@ -72,13 +73,13 @@ impl Head {
         let note = known.note.len() as u64;
         let devices_end =
             if devices == 0 { prefixes_end } else { table + devices as u64 * slot + note };
-        let joined = known.follows.map(|_| devices_end.next_multiple_of(JOINED_ALIGNMENT as u64));
+        let joined = known.follows.map(|_| devices_end.next_multiple_of(NOTE_ALIGNMENT as u64));
         let joined_end =
             joined.map_or(devices_end, |start| start + JOINED_HEADER_SIZE as u64 + note);
-        let hot = has_hot.then(|| joined_end.next_multiple_of(HOT_NOTE_ALIGNMENT as u64));
+        let hot = has_hot.then(|| joined_end.next_multiple_of(NOTE_ALIGNMENT as u64));
         let hot_end = hot.map_or(joined_end, |start| start + HOT_NOTE_SIZE as u64);
         let text = options.identity.provenance.as_ref();
-        let provenance = text.map(|_text| hot_end.next_multiple_of(PROVENANCE_ALIGNMENT as u64));
+        let provenance = text.map(|_text| hot_end.next_multiple_of(NOTE_ALIGNMENT as u64));
         let notes_end = match (provenance, text) {
             (Some(start), Some(text)) => start + provenance_size(text.len()) as u64,
             _ => hot_end,
