@@ -1,7 +1,7 @@
 //! Defines the suite that starts programs from images that are stored in the order of a profile, on limited storage.
 
 use super::shared::{
-    CONVERT, KERNEL_SQUASHFS, at_most, lith, series, squashfs, table, workers, writable,
+    CONVERT, KERNEL_SQUASHFS, at_most, series, squashfs, table, workers, writable,
 };
 use crate::{
     corpus::Names,
@@ -113,13 +113,9 @@ impl Program {
     }
 
     fn entries(&self, storage: Storage) -> Vec<Entry> {
-        let plain = lith(OPTIONS);
-        let lith_by = |more: &str, order| {
-            let workers = workers();
-            let line = format!(
-                "lith build {OPTIONS} {more} --profile ORDER --workers {workers} -T 0 --mtime fixed -U clear SOURCE IMAGE"
-            );
-            Recipe::Ordered { line, order }
+        let lith_by = |more: &str, order| Recipe::Ordered {
+            line: lith(&format!("{more} --profile ORDER")),
+            order,
         };
         let recording = |form| record(self.command, None, form);
         let other = match self.other {
@@ -136,7 +132,7 @@ impl Program {
         let profile = lith_by("", recording(Form::Profile));
         let heat = lith_by("--hot lz4hc,12", recording(Form::Profile));
         [
-            (series::LITH, plain, mount()),
+            (series::LITH, Recipe::Command(lith("")), mount()),
             (series::LITH_PROFILE, profile, mount()),
             (series::LITH_HEAT, heat, mount()),
             (series::LITH_OTHER, lith_by("", other), mount()),
@@ -161,8 +157,15 @@ impl Program {
     }
 }
 
+/// The line of a build. Like those of its rivals, the images keep the times of files: Python compiles again whatever differs in
+/// its time from what it recorded.
+fn lith(more: &str) -> String {
+    let workers = workers();
+    format!("lith build {OPTIONS} {more} --workers {workers} -U clear SOURCE IMAGE")
+}
+
 fn record(command: &'static str, of: Option<&'static str>, form: Form) -> Recording {
-    Recording { image: Box::new(lith(OPTIONS)), command, of, form }
+    Recording { image: Box::new(Recipe::Command(lith(""))), command, of, form }
 }
 
 /// In relation to the image without a profile.
