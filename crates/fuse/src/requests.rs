@@ -39,9 +39,7 @@ const WORTH_PUSHING: usize = 32 << 10;
 const BACKGROUND: u16 = 64;
 
 /// Features that are requested from the kernel.
-const WANTED: [InitFlags; 8] = [
-    InitFlags::FUSE_DO_READDIRPLUS,
-    InitFlags::FUSE_READDIRPLUS_AUTO,
+const WANTED: [InitFlags; 6] = [
     InitFlags::FUSE_ASYNC_DIO,
     InitFlags::FUSE_PARALLEL_DIROPS,
     InitFlags::FUSE_POSIX_ACL,
@@ -49,6 +47,10 @@ const WANTED: [InitFlags; 8] = [
     InitFlags::FUSE_NO_OPEN_SUPPORT,
     InitFlags::FUSE_NO_OPENDIR_SUPPORT,
 ];
+
+/// Likewise, of servers without a watch: a listed directory would look all its entries up.
+const UNWATCHED: [InitFlags; 2] =
+    [InitFlags::FUSE_DO_READDIRPLUS, InitFlags::FUSE_READDIRPLUS_AUTO];
 
 thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -212,7 +214,8 @@ impl Server {
 
 impl Filesystem for Server {
     fn init(&mut self, _req: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        for wanted in WANTED {
+        let unwatched = UNWATCHED.into_iter().filter(|_| self.watch.is_none());
+        for wanted in WANTED.into_iter().chain(unwatched) {
             // A kernel without a feature sends more requests.
             let _ = config.add_capabilities(wanted);
         }

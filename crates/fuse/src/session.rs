@@ -88,7 +88,7 @@ impl Mounted {
         Self::on(Connection::open(directory, options)?, (image, None), options)
     }
 
-    /// The same with a watch, which gets all requests.
+    /// The same with a watch, which gets all requests: the kernel reads ahead as on its own filesystems.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -111,6 +111,8 @@ impl Mounted {
         options: &Options,
     ) -> io::Result<Self> {
         let server = Server::new(image, options);
+        // What reaches the kernel without its request would be missing in what the watch gets.
+        let is_requested = watch.is_some();
         let server = match watch {
             Some(watch) => server.watched(watch),
             None => server,
@@ -123,8 +125,10 @@ impl Mounted {
             // Without a session, requests would wait for ever.
             let _ = unmounter.detach();
         })?;
-        pusher.begin(session.notifier());
-        if read_ahead.is_some_and(|file| raise_read_ahead(&file)) {
+        if !is_requested {
+            pusher.begin(session.notifier());
+        }
+        if !is_requested && read_ahead.is_some_and(|file| raise_read_ahead(&file)) {
             ahead.only_files();
         }
         Ok(Self { session, unmounter, activity, idle: options.idle })

@@ -163,6 +163,11 @@ impl Locations {
         found
     }
 
+    /// The paths of all files, that of a directory before those of its entries.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &[u8]> {
+        self.files.iter().map(|known| known.path.as_slice())
+    }
+
     pub(crate) fn number(&self, path: &[u8]) -> Option<Number> {
         self.by_path.get(path).copied()
     }

@@ -34,6 +34,13 @@ impl Recorder {
         self.note(path, Access::Lookup);
     }
 
+    /// Notes that an inode was looked up, unless that is known.
+    pub(crate) fn lookup_if_new(&mut self, path: &[u8]) {
+        if !self.seen.contains_key(&(path.to_vec(), Access::Lookup)) {
+            self.lookup(path);
+        }
+    }
+
     /// Notes that a directory was listed.
     pub fn list(&mut self, path: &[u8]) {
         self.note(path, Access::List);

@@ -9,6 +9,8 @@ use std::{
     time::Duration,
 };
 
+use rustix::fs::{Mode, OFlags, ResolveFlags, open, openat2};
+
 use crate::{
     fanotify::{Event, Group, Kind, Scope},
     locations::Locations,
@@ -18,7 +20,8 @@ use crate::{
 
 /// Watches an image that the kernel mounts from its file: each read of the image's file is an event that names the bytes,
 /// and each open of a file in the mount one that names the file. Bytes that belong to several files, as those of fragments do,
-/// are those of the files that were opened.
+/// are those of the files that were opened. No event names an inode that is only looked up, as `stat` does: those are the names
+/// that the kernel has in memory when the watch ends.
 ///
 /// Needs Linux 6.14, `CAP_SYS_ADMIN`, and an image on a filesystem with such events: ext4, XFS, btrfs.
 #[derive(Debug)]
@@ -70,10 +73,29 @@ impl<'l> ImageWatch<'l> {
         Ok(!events.is_empty())
     }
 
-    /// What was used.
+    /// What was used. The image must still be mounted.
     #[must_use]
-    pub fn finish(self) -> Profile {
+    pub fn finish(mut self) -> Profile {
+        self.note_lookups();
         self.recorder.profile()
+    }
+
+    /// Notes the names that were looked up, after everything that was read: none of them says when.
+    fn note_lookups(&mut self) {
+        // Nothing is noted if the directory isn't there any more, or the kernel is older than this question.
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Ok(mount) = open(&self.mount, flags, Mode::empty()) else { return };
+        let mut cached = HashSet::from([&b""[..]]);
+        for path in self.locations.paths() {
+            let parent = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+            if path.is_empty() || !cached.contains(path.get(..parent).unwrap_or_default()) {
+                continue;
+            }
+            if openat2(&mount, path, flags, Mode::empty(), ResolveFlags::CACHED).is_ok() {
+                cached.insert(path);
+                self.recorder.lookup_if_new(path);
+            }
+        }
     }
 
     fn open(&mut self, path: &Path) {

@@ -8,9 +8,9 @@ use super::{
     sample::{Sample, compressible, json, lith, printed},
 };
 
-/// The command reads the end of a file, a whole one, and a directory; its exit code is 3.
+/// The command reads the end of a file, a whole one, and a directory, and looks another file up; its exit code is 3.
 const PROGRAM: &str = "tail -c 5 \"$LITH_MOUNT/sub/large\"; cat \"$LITH_MOUNT/hello\"; \
-    ls \"$LITH_MOUNT/sub\"; exit 3";
+    ls \"$LITH_MOUNT/sub\"; test -f \"$LITH_MOUNT/sub/noise\" && exit 3";
 
 fn record(how: &[&str], image: &Path, profile: &Path) -> Output {
     let start = ["record", "-q"].iter().chain(how).map(Into::into);
@@ -42,6 +42,8 @@ fn assert_recorded(output: &Output, profile: &Path) {
     assert!(end_of_large.unwrap() < hello.unwrap(), "{lines:#?}");
     assert!(lines.iter().any(|line| line.starts_with("list /sub ")), "{lines:#?}");
     assert!(!lines.iter().any(|line| line.starts_with("read /sub/noise")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.starts_with("lookup /sub/noise ")), "{lines:#?}");
+    assert!(!lines.iter().any(|line| line.starts_with("lookup /sub/deep")), "{lines:#?}");
 }
 
 #[test]
