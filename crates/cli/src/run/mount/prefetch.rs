@@ -45,9 +45,8 @@ pub(super) fn start(request: &Mount, settings: &Settings) -> bool {
 /// Reads it, one step after another (`lith mount --read-ahead`).
 pub(super) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcome> {
     let file = File::open(&request.image.image)?;
-    let mut buf = vec![0; usize::try_from(STEP)?];
     for step in steps(&ranges(request, settings)?) {
-        read(&file, (settings.offset, step), &mut buf)?;
+        read(&file, settings.offset, &step)?;
     }
     Ok(Outcome::Success)
 }
@@ -87,19 +86,14 @@ fn steps(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
     steps.into_iter().map(|(_, _, step)| step).collect()
 }
 
-/// Reads a step, and returns when it is in memory.
-fn read(file: &File, (offset, step): (u64, Range<u64>), buf: &mut [u8]) -> io::Result<()> {
-    let (start, mut len) = (offset.saturating_add(step.start), step.end - step.start);
-    // One request; a read alone is as many as the read-ahead of the device makes of it.
+/// Reads a step, and returns when its end is in memory.
+fn read(file: &File, offset: u64, step: &Range<u64>) -> io::Result<()> {
+    let (start, len) = (offset.saturating_add(step.start), step.end - step.start);
+    // One request, and no more than that: to read all of it could start the kernel's own read-ahead, which may be megabytes
+    // that programs would wait for.
     fadvise(file, start, len.try_into().ok(), Advice::WillNeed)?;
-    let mut at = start;
-    while len > 0 {
-        let now = usize::try_from(len).unwrap_or(usize::MAX).min(buf.len());
-        let read = file.read_at(buf.get_mut(..now).unwrap_or_default(), at)? as u64;
-        if read == 0 {
-            return Ok(());
-        }
-        (at, len) = (at + read, len - read.min(len));
+    if let Some(last) = start.checked_add(len).and_then(|end| end.checked_sub(1)) {
+        let _missing = file.read_at(&mut [0], last)?;
     }
     Ok(())
 }
