@@ -17,6 +17,8 @@ pub(crate) fn pack(content: &[u8], prefix: &[u8], level: i32) -> Option<Vec<u8>>
         CParameter::CompressionLevel(level),
         CParameter::WindowLog(log),
         CParameter::ContentSizeFlag(false),
+        // What the prefix has is found at every level, however far it is.
+        CParameter::EnableLongDistanceMatching(true),
     ];
     let larger = [CParameter::ChainLog(CHAIN_LOG.min(log + 1)), CParameter::HashLog(HASH_LOG)];
     let larger = larger.into_iter().filter(|_| level >= 16 && log >= HASH_LOG);
