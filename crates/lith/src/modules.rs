@@ -169,9 +169,10 @@ pub mod mount {
 #[cfg(feature = "remote")]
 pub mod remote {
     pub use lith_remote::{
-        Address, Artifact, AzureAccount, Cache, CachedObject, Document, EROFS, Kept, Layer,
-        ObjectReader, Options, Pruned, Reference, Registry, RemoteDevice, RemoteError, S3Account,
-        Traffic, Upload, Verified, Verifying, Version, is_address, is_reference, sha256_of, shown,
+        Address, Artifact, AzureAccount, Cache, CachedObject, Chunk, ChunkIndex, ChunkSize, Chunks,
+        Document, EROFS, Kept, Layer, LocalChunks, ObjectReader, Obtained, Options, Pruned,
+        Reference, Registry, RemoteDevice, RemoteError, S3Account, Traffic, Upload, Verified,
+        Verifying, Version, cut_chunks, is_address, is_reference, sha256_of, shown,
         usual_login_files,
     };
 }

@@ -25,6 +25,16 @@ pub(crate) trait Access: fmt::Debug + Send + Sync {
     }
 }
 
+/// Whether a request that was refused can be repeated with something else than it has shown, which another thread may have got by now.
+pub(crate) fn renewed(
+    access: &dyn Access,
+    shown: Option<&str>,
+    refusal: &Response<Body>,
+) -> Result<bool, RemoteError> {
+    let is_other = || access.authorization().as_deref() != shown;
+    Ok(is_other() || access.renew(refusal)? || is_other())
+}
+
 /// A value of the header `Authorization` that never changes, or none.
 impl Access for Option<Credentials> {
     fn authorization(&self) -> Option<String> {

@@ -15,12 +15,12 @@ use lith_device::{DeviceError, ReadAt};
 use crate::{
     Address, Options, RemoteError,
     cache::reopen,
-    client::Client,
+    chunks::Chunks,
     flights::{Flight, Flights},
+    origin::{Origin, inside},
     place::{find, find_again},
     registry::{Layer, Registry},
     store::{Store, failed},
-    target::Target,
     units::{Cutter, UNIT, bytes_of, units_of},
     version::Version,
     windows::{FIRST, MOST, NEAR, Windows},
@@ -60,7 +60,7 @@ pub struct Traffic {
 /// What the threads of a device share.
 #[derive(Debug)]
 struct Object {
-    client: Client,
+    origin: Origin,
     version: Version,
     store: Store,
     /// Why the server gave no answer at first; what is here is served nevertheless.
@@ -108,10 +108,9 @@ impl RemoteDevice {
         version: &Version,
         options: &Options,
     ) -> Result<Self, RemoteError> {
-        let target = find_again(address, version, options)?;
-        let store = store_of(&target.address, version, options)?;
-        let client = Client::new(target, options);
-        Ok(Self::start((client, version.clone(), store), None, options))
+        let origin = find_again(address, version, options)?;
+        let store = store_of(origin.address(), version, options)?;
+        Ok(Self::start((origin, version.clone(), store), None, options))
     }
 
     /// Opens an image or a further device of one in a registry.
@@ -119,18 +118,21 @@ impl RemoteDevice {
     /// # Errors
     /// [`RemoteError::Artifact`] if it is compressed as a whole, or others if it can't be kept.
     pub fn of_layer(registry: &Registry, layer: &Layer) -> Result<Self, RemoteError> {
-        layer.check_readable(registry.host())?;
-        Self::at(registry.target(&layer.digest, layer.size)?, registry.options())
+        Self::at(registry.origin(layer)?, registry.options())
     }
 
     /// As [`Self::open`], of what is found already.
-    pub(crate) fn at(target: Target, options: &Options) -> Result<Self, RemoteError> {
-        let (address, pinned) = (target.address.clone(), target.pinned.clone());
-        let client = Client::new(target, options);
-        if let Some(version) = pinned {
-            let store = store_of(&address, &version, options)?;
-            return Ok(Self::start((client, version, store), None, options));
-        }
+    pub(crate) fn at(origin: Origin, options: &Options) -> Result<Self, RemoteError> {
+        let address = origin.address().clone();
+        let pinned = origin.pinned()?;
+        let client = match (&origin, pinned) {
+            (Origin::Object(client), None) => client,
+            (_, pinned) => {
+                let version = pinned.ok_or_else(|| RemoteError::wrong(origin.host(), "none"))?;
+                let store = store_of(&address, &version, options)?;
+                return Ok(Self::start((origin, version, store), None, options));
+            }
+        };
         let latest = || options.cache.as_ref().and_then(|cache| cache.latest(&address));
         let mut known = latest();
         let mut entered = None;
@@ -154,7 +156,7 @@ impl RemoteDevice {
             store.flush()?;
         }
         drop(entered);
-        Ok(Self::start((client, version, store), unreachable, options))
+        Ok(Self::start((origin, version, store), unreachable, options))
     }
 
     /// Opens the version that is kept in a file of a cache, as [`Self::kept`] names it. Sends no request for bytes.
@@ -164,19 +166,19 @@ impl RemoteDevice {
     pub fn resume(address: &str, options: &Options, file: &Path) -> Result<Self, RemoteError> {
         let opened = reopen(file).map_err(|source| failed(file.to_owned(), source));
         let (store, version) = opened?;
-        let client = Client::new(find_again(address, &version, options)?, options);
-        Ok(Self::start((client, version, store), None, options))
+        let origin = find_again(address, &version, options)?;
+        Ok(Self::start((origin, version, store), None, options))
     }
 
     fn start(
-        (client, version, store): (Client, Version, Store),
+        (origin, version, store): (Origin, Version, Store),
         unreachable: Option<RemoteError>,
         options: &Options,
     ) -> Self {
         let (state, arrived) = (Mutex::default(), Condvar::new());
         let (flights, started) = unbounded();
         let patience = options.timeout;
-        let object = Object { client, version, store, unreachable, state, arrived, patience };
+        let object = Object { origin, version, store, unreachable, state, arrived, patience };
         let object = Arc::new(object);
         let (ahead, wanted) = bounded(WAITING);
         for _ in 0..AHEAD {
@@ -291,7 +293,7 @@ impl RemoteDevice {
     /// Requests and bytes so far.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
-        let (requests, bytes) = self.object.client.traffic();
+        let (requests, bytes) = self.object.origin.traffic();
         Traffic { requests, bytes }
     }
 
@@ -476,18 +478,41 @@ impl Object {
     }
 
     fn fetch(&self, units: &Range<u64>) -> Result<(), RemoteError> {
+        if let Origin::Chunks(chunks) = &self.origin {
+            return self.fetch_chunks(chunks, units);
+        }
         let length = self.version.length;
         let mut cutter = Cutter::new(units.start, length);
-        let mut keep = |unit, bytes: &[u8]| {
-            if !self.store.has(unit) {
-                self.store.keep(unit, bytes)?;
-                drop(self.state());
-                self.arrived.notify_all();
-            }
-            Ok(())
-        };
-        let mut take = |bytes: &[u8]| cutter.push(bytes, &mut keep);
-        self.client.fetch(bytes_of(units, length), &self.version, &mut take)
+        let mut take = |bytes: &[u8]| cutter.push(bytes, |unit, bytes| self.keep(unit, bytes));
+        self.origin.fetch(bytes_of(units, length), &self.version, &mut take)
+    }
+
+    /// Fetches the chunks in which missing units are, and keeps all units that are whole in them.
+    fn fetch_chunks(&self, chunks: &Chunks, units: &Range<u64>) -> Result<(), RemoteError> {
+        let (length, mut next) = (self.version.length, units.start);
+        while let Some(first) = (next..units.end).find(|unit| !self.store.has(*unit)) {
+            let end = (first..units.end).find(|unit| self.store.has(*unit)).unwrap_or(units.end);
+            let mut cutter: Option<(u64, Cutter)> = None;
+            chunks.fetch(&bytes_of(&(first..end), length), &mut |position, bytes| {
+                let (start, cutter) = cutter.get_or_insert_with(|| {
+                    let unit = position.div_ceil(UNIT);
+                    (unit.saturating_mul(UNIT), Cutter::new(unit, length))
+                });
+                let bytes = inside(&(*start..u64::MAX), position, bytes);
+                cutter.push(bytes, |unit, bytes| self.keep(unit, bytes))
+            })?;
+            next = end;
+        }
+        Ok(())
+    }
+
+    fn keep(&self, unit: u64, bytes: &[u8]) -> Result<(), RemoteError> {
+        if !self.store.has(unit) {
+            self.store.keep(unit, bytes)?;
+            drop(self.state());
+            self.arrived.notify_all();
+        }
+        Ok(())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

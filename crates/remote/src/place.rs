@@ -8,8 +8,7 @@ use crate::{
     Address, Options, RemoteError,
     address::{Credentials, PATH},
     azure::Blob,
-    client::Client,
-    digest::is_digest,
+    origin::Origin,
     reader::ObjectReader,
     registry::{Reference, Registry},
     s3::Bucket,
@@ -55,7 +54,17 @@ pub(crate) fn scheme(text: &[u8]) -> Option<&'static str> {
 }
 
 /// The object that an address names.
-pub(crate) fn find(text: &str, options: &Options) -> Result<Target, RemoteError> {
+pub(crate) fn find(text: &str, options: &Options) -> Result<Origin, RemoteError> {
+    if scheme(text.as_bytes()) != Some("oci://") {
+        return target(text, options).map(|target| Origin::object(target, options));
+    }
+    let registry = Registry::open(&Reference::parse(text)?, options)?;
+    let artifact = registry.artifact()?;
+    registry.origin(&artifact.image)
+}
+
+/// The object that an address names which is not in a registry.
+fn target(text: &str, options: &Options) -> Result<Target, RemoteError> {
     let rest = |scheme: &str| text.split_at(scheme.len()).1;
     match scheme(text.as_bytes()) {
         Some(scheme @ "s3://") => {
@@ -70,12 +79,6 @@ pub(crate) fn find(text: &str, options: &Options) -> Result<Target, RemoteError>
             let blob = Blob::new(rest(scheme), &options.azure)?;
             Ok(Target { address: blob.address(), access: Arc::new(blob), pinned: None })
         }
-        Some("oci://") => {
-            let registry = Registry::open(&Reference::parse(text)?, options)?;
-            let layer = registry.artifact()?.image;
-            layer.check_readable(registry.host())?;
-            registry.target(&layer.digest, layer.size)
-        }
         _ => of_web(text, options),
     }
 }
@@ -86,14 +89,11 @@ pub(crate) fn find_again(
     text: &str,
     version: &Version,
     options: &Options,
-) -> Result<Target, RemoteError> {
+) -> Result<Origin, RemoteError> {
     if scheme(text.as_bytes()) != Some("oci://") {
         return find(text, options);
     }
-    let registry = Registry::open(&Reference::parse(text)?, options)?;
-    let digest = version.etag.as_deref().filter(|etag| is_digest(etag));
-    let none = || RemoteError::wrong(registry.host(), "the version that was opened has no digest");
-    registry.target(digest.ok_or_else(none)?, version.length)
+    Registry::open(&Reference::parse(text)?, options)?.origin_of(version)
 }
 
 impl ObjectReader {
@@ -106,21 +106,10 @@ impl ObjectReader {
         bytes: usize,
         options: &Options,
     ) -> Result<(Vec<u8>, Self), RemoteError> {
-        let target = find(address, options)?;
-        let pinned = target.pinned.clone();
-        let client = Client::new(target, options);
-        let Some(version) = pinned else {
-            let (version, start) = client.first(bytes as u64, false)?;
-            let position = start.len() as u64;
-            return Ok((start, Self::new(client, version, position)));
-        };
-        let end = version.length.min(bytes as u64);
-        let mut start = Vec::new();
-        client.fetch(0..end, &version, &mut |new| {
-            start.extend_from_slice(new);
-            Ok(())
-        })?;
-        Ok((start, Self::new(client, version, end)))
+        let origin = find(address, options)?;
+        let (version, start) = origin.first(bytes as u64)?;
+        let position = start.len() as u64;
+        Ok((start, Self::new(origin, version, position)))
     }
 }
 
@@ -160,7 +149,7 @@ mod tests {
     #[test]
     fn names_of_objects_are_encoded() {
         let options = Options::default();
-        let found = find("gs://bucket/a b/c?d#e+f", &options).unwrap().address;
+        let found = target("gs://bucket/a b/c?d#e+f", &options).unwrap().address;
         let expected = "https://storage.googleapis.com/bucket/a%20b/c%3Fd%23e%2Bf";
         assert_eq!(found.secret_text(), expected);
     }

@@ -17,6 +17,7 @@ pub mod changing;
 pub mod chunks;
 pub mod compare;
 pub mod corpus;
+pub mod cutting;
 pub mod fuzz;
 pub mod golden;
 pub mod guest;

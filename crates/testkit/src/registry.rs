@@ -45,6 +45,12 @@ pub struct Held {
     pub blobs_elsewhere: Option<String>,
     /// How often the token was replaced by another one.
     pub epoch: u64,
+    /// What has arrived of blobs whose uploads were begun, by the number of the upload; `None`: it is complete.
+    pub uploads: HashMap<String, Option<Vec<u8>>>,
+    /// Whether blobs are taken by one request only.
+    pub is_without_parts: bool,
+    /// Whether uploads that were cut off are unknown afterwards.
+    pub is_forgetful: bool,
 }
 
 /// A registry in memory.
@@ -183,17 +189,46 @@ fn upload(
     held: &mut Held,
     (repository, id, query): (&str, &str, &str),
 ) -> Reply {
-    match (&*request.method, id) {
-        ("POST", "") => {
-            let location = format!("/v2/{repository}/blobs/uploads/1?state=x%2Fy");
-            Reply::status(202).with("location", &location)
-        }
-        ("PUT", "1") => {
-            let found = digest(&request.body).replace(':', "%3A");
+    let at = |id: &str| format!("/v2/{repository}/blobs/uploads/{id}?state=x%2Fy");
+    if request.method == "POST" && id.is_empty() {
+        let id = (held.uploads.len() + 1).to_string();
+        held.uploads.insert(id.clone(), Some(Vec::new()));
+        return Reply::status(202).with("location", &at(&id));
+    }
+    let upload = held.uploads.get_mut(id);
+    let Some(upload @ Some(_)) = upload else { return Reply::status(404) };
+    let there = upload.as_mut().unwrap();
+    let state = |reply: Reply, there: &[u8]| {
+        let range = format!("0-{}", there.len().saturating_sub(1));
+        reply.with("location", &at(id)).with("range", &range)
+    };
+    let named = request.header("content-range").map(|range| {
+        let (first, last) = range.split_once('-').unwrap();
+        (first.parse::<usize>().unwrap(), last.parse::<usize>().unwrap())
+    });
+    match &*request.method {
+        "GET" => state(Reply::status(204), there),
+        "PATCH" if held.is_without_parts => Reply::status(405),
+        "PATCH" if named.is_none_or(|(first, _)| first != there.len()) => Reply::status(416),
+        "PATCH" | "PUT" => {
+            there.extend_from_slice(&request.body);
+            if request.is_cut {
+                if held.is_forgetful {
+                    there.clear();
+                }
+                return Reply::status(400);
+            }
+            if request.method == "PATCH" {
+                let (first, last) = named.unwrap();
+                assert_eq!(last - first + 1, request.body.len());
+                return state(Reply::status(202), there);
+            }
+            let found = digest(there).replace(':', "%3A");
             if !query.starts_with("state=x%2Fy&") || !query.ends_with(&format!("digest={found}")) {
                 return Reply::status(400);
             }
-            held.blobs.insert(digest(&request.body), request.body.clone());
+            let blob = upload.take().unwrap();
+            held.blobs.insert(digest(&blob), blob);
             Reply::status(201)
         }
         _ => Reply::status(404),

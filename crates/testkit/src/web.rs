@@ -26,6 +26,8 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// What it brings; of more than 64 MiB nothing.
     pub body: Vec<u8>,
+    /// Whether the connection ended before the body did.
+    pub is_cut: bool,
 }
 
 /// An answer.
@@ -229,11 +231,12 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> io::Result<Option<Request>
         let Some((name, value)) = line.trim_end().split_once(':') else { break };
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let mut request = Request { method, path, headers, body: Vec::new() };
+    let mut request = Request { method, path, headers, body: Vec::new(), is_cut: false };
     let length = request.header("content-length").and_then(|length| length.parse().ok());
     if let Some(length @ 0..=BODY) = length {
-        request.body.resize(length, 0);
-        reader.read_exact(&mut request.body)?;
+        // What arrived stays, however the connection ends.
+        let read = reader.by_ref().take(length as u64).read_to_end(&mut request.body);
+        request.is_cut = read.is_err() || request.body.len() < length;
     }
     Ok(Some(request))
 }

@@ -2,16 +2,27 @@
 
 use std::path::PathBuf;
 
-use super::common::DeviceArgs;
+use lith::remote::ChunkSize;
+
+use super::{common::DeviceArgs, value::Size};
+
+const CHUNK: &str = "expected a power of two from 16K to 4M";
+
+fn chunk_size(text: &str) -> Result<ChunkSize, &'static str> {
+    let size: Size = text.parse().map_err(|_error| CHUNK)?;
+    ChunkSize::new(size.0).ok_or(CHUNK)
+}
 
 /// Send an image to a registry
 #[derive(Debug, clap::Args)]
 #[command(
     long_about = "Sends an image to a registry of containers, under a name. The images that a patch refers to are sent with it. \
-        What the registry has already is not sent again. The login is that of `docker login` or `podman login`.",
+        What the registry has already is not sent again; with --chunks that holds for parts of an image too. The login is that of \
+        `docker login` or `podman login`.",
     after_long_help = "\
 Examples:
   lith push rootfs.erofs oci://registry.example/box:1
+  lith push --chunks rootfs.erofs oci://registry.example/box:2   only what other versions don't have
   lith push --config-file box.json rootfs.erofs oci://registry.example/box:1   with what containerd needs to run it
   lith mount oci://registry.example/box:1 /mnt"
 )]
@@ -27,6 +38,12 @@ pub(crate) struct Push {
     #[arg(long, value_name = "FILE")]
     pub(crate) config_file: Option<PathBuf>,
 
+    /// Store it in chunks of about SIZE bytes, of which a later version sends and fetches only its new ones [default: 256K, more
+    /// for images beyond 768M]. Only lith reads such images
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, value_parser = chunk_size)]
+    #[expect(clippy::option_option, reason = "the option can be given without a value")]
+    pub(crate) chunks: Option<Option<ChunkSize>>,
+
     #[command(flatten)]
     pub(crate) devices: DeviceArgs,
 }
@@ -36,11 +53,13 @@ pub(crate) struct Push {
 #[command(
     long_about = "Fetches an image from a registry of containers. The images that a patch refers to are put beside it, by the names \
         under which it looks for them. All bytes are compared with their digests before a file gets its name. If it is \
-        interrupted, it can be started again; files that are complete are not fetched again.",
+        interrupted, it can be started again; files that are complete are not fetched again. Of an image that was pushed with \
+        --chunks, only those chunks are fetched that the file to be replaced, and those of --reuse, don't have.",
     after_long_help = "\
 Examples:
   lith pull oci://registry.example/box:1 box.erofs
-  lith pull oci://registry.example/box@sha256:6b3b...3f box.erofs"
+  lith pull oci://registry.example/box@sha256:6b3b...3f box.erofs
+  lith pull --reuse a.erofs oci://registry.example/box:2 b.erofs"
 )]
 pub(crate) struct Pull {
     /// The name of the image: `oci://HOST[:PORT]/REPOSITORY[:TAG][@sha256:DIGEST]`
@@ -49,6 +68,10 @@ pub(crate) struct Pull {
 
     /// The file to make
     pub(crate) image: PathBuf,
+
+    /// A file, such as an older version, whose chunks need not be fetched
+    #[arg(long, value_name = "FILE")]
+    pub(crate) reuse: Vec<PathBuf>,
 
     /// Replace files that are other than those to be fetched
     #[arg(long)]

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Read, Write},
+    io::{self, Read, Seek, Write},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -13,7 +13,10 @@ use std::{
 use anyhow::Context;
 use lith::{
     Hidden,
-    remote::{Artifact, Layer, Reference, Registry, Verifying, sha256_of},
+    remote::{
+        Artifact, Chunks, Layer, LocalChunks, Obtained, Reference, Registry, RemoteError, Verifying,
+        sha256_of,
+    },
 };
 use lith_report::number::Bytes;
 
@@ -33,7 +36,7 @@ use crate::{
 const BUFFER: usize = 1 << 20;
 
 pub(crate) fn run(request: &Pull, messages: MessageArgs) -> anyhow::Result<Outcome> {
-    let Pull { reference, image, force } = request;
+    let Pull { reference, image, reuse, force } = request;
     let name =
         Reference::parse(reference).with_context(|| Place(Path::new(reference)).to_string())?;
     let options = remote::options(&Keep::Nowhere)?;
@@ -44,26 +47,36 @@ pub(crate) fn run(request: &Pull, messages: MessageArgs) -> anyhow::Result<Outco
     if !force && !lith::is_replaceable(image, 0).with_context(|| Place(image).to_string())? {
         anyhow::bail!("{}: is no EROFS image, and not replaced without --force", Place(image));
     }
+    let wanted = artifact.layers().map(|layer| Wanted::of(&registry, layer));
+    let wanted = wanted.collect::<Result<Vec<_>, _>>().with_context(|| name.to_string())?;
     let done = Arc::new(AtomicU64::new(0));
-    let (seen, total) = (Arc::clone(&done), artifact.layers().map(|layer| layer.size).sum());
+    let (seen, total) = (Arc::clone(&done), wanted.iter().map(|wanted| wanted.length).sum());
     let bar = Bar::watch(!messages.quiet, move || Position {
         what: "fetching",
         done: seen.load(Ordering::Relaxed),
         total,
     });
     let mut lines = Vec::new();
-    for (layer, path) in artifact.layers().zip(&files) {
+    for (wanted, path) in wanted.iter().zip(&files) {
         let place = Place(path).to_string();
         let is_image = path == image;
-        if has(path, layer) {
-            lines.push(format!("{place}: {}, was there", Bytes(layer.size)));
+        if wanted.is_in(path) {
+            lines.push(format!("{place}: {}, was there", Bytes(wanted.length)));
             continue;
         }
         if !force && !is_image && path.symlink_metadata().is_ok() {
             anyhow::bail!("{place}: is another file, and not replaced without --force");
         }
-        let bytes = fetch(&registry, layer, path, &done).with_context(|| place.clone())?;
-        lines.push(format!("{place}: {}", Bytes(bytes)));
+        let (bytes, fetched) = match &wanted.chunks {
+            Some(chunks) => put_together(chunks, wanted.layer, (path, reuse), &done),
+            None => fetch(&registry, wanted.layer, path, &done).map(|bytes| (bytes, bytes)),
+        }
+        .with_context(|| place.clone())?;
+        let mut line = format!("{place}: {}", Bytes(bytes));
+        if wanted.chunks.is_some() {
+            line += &format!(", of which {} were fetched", Bytes(fetched));
+        }
+        lines.push(line);
     }
     drop(bar);
     let mut output = output::stdout()?;
@@ -95,12 +108,74 @@ fn files(artifact: &Artifact, image: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Whether a file is what a layer has.
-fn has(path: &Path, layer: &Layer) -> bool {
-    let is_candidate = !layer.is_compressed()
-        && path.metadata().is_ok_and(|found| found.is_file() && found.len() == layer.size);
-    let digest = || File::open(path).and_then(sha256_of).map(|(digest, _)| digest);
-    is_candidate && digest().is_ok_and(|digest| digest == layer.digest)
+/// A layer that is to become a file.
+struct Wanted<'a> {
+    layer: &'a Layer,
+    /// The chunks of which it consists, if that is so.
+    chunks: Option<Chunks>,
+    /// Bytes of the file, or of what is fetched for it.
+    length: u64,
+}
+
+impl<'a> Wanted<'a> {
+    fn of(registry: &Registry, layer: &'a Layer) -> Result<Self, RemoteError> {
+        let chunks = layer.is_chunked().then(|| registry.chunks(layer)).transpose()?;
+        let length = match &chunks {
+            Some(chunks) => chunks.index()?.length(),
+            None => layer.size,
+        };
+        Ok(Self { layer, chunks, length })
+    }
+
+    /// Whether a file is what is wanted.
+    fn is_in(&self, path: &Path) -> bool {
+        let expected = match self.chunks {
+            Some(_) => self.layer.plain_digest(),
+            None => Some(&*self.layer.digest),
+        };
+        let is_candidate = !self.layer.is_compressed()
+            && path.metadata().is_ok_and(|found| found.is_file() && found.len() == self.length);
+        let digest = || File::open(path).and_then(sha256_of).map(|(digest, _)| digest);
+        is_candidate && digest().is_ok_and(|digest| Some(&*digest) == expected)
+    }
+}
+
+/// Puts an image together from its chunks, of which other files may have some: the one that is replaced, and those that are given.
+/// Returns its bytes, and how many were fetched.
+fn put_together(
+    chunks: &Chunks,
+    layer: &Layer,
+    (path, reuse): (&Path, &[PathBuf]),
+    done: &AtomicU64,
+) -> anyhow::Result<(u64, u64)> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_new| path.to_owned());
+    let mut local = Vec::new();
+    if let Some(size) = layer.chunk_size() {
+        let read = |path: &Path| File::open(path).and_then(|file| LocalChunks::of(file, size));
+        for path in reuse {
+            local.push(read(path).with_context(|| format!("{}: cannot read", Place(path)))?);
+        }
+        // What can't be read is fetched.
+        local.extend(target.is_file().then(|| read(&target)).and_then(Result::ok));
+    }
+    remove_files_on_signals();
+    let (file, hidden) = Hidden::create(&target)?;
+    let fetched = AtomicU64::new(0);
+    chunks.store((&file, &target), &local, &|obtained, bytes| {
+        done.fetch_add(bytes, Ordering::Relaxed);
+        if obtained == Obtained::Fetched {
+            fetched.fetch_add(bytes, Ordering::Relaxed);
+        }
+    })?;
+    let mut file = file;
+    file.rewind()?;
+    let (digest, bytes) = sha256_of(&file)?;
+    if layer.plain_digest().is_some_and(|expected| expected != digest) {
+        anyhow::bail!("the chunks are sound, but together they don't have the image's digest");
+    }
+    file.sync_all()?;
+    hidden.rename(&target)?;
+    Ok((bytes, fetched.into_inner()))
 }
 
 /// Fetches a layer to a file, which gets its name when all bytes are right and on disk. Returns the bytes that it has.

@@ -2,10 +2,11 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufReader, Read, Write},
+    io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::{
         Arc,
+        Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -14,10 +15,13 @@ use anyhow::Context;
 use lith::{
     bases,
     device::ReadAt,
-    remote::{Artifact, Layer, Reference, Registry, Upload, sha256_of},
+    remote::{
+        Artifact, Chunk, ChunkIndex, ChunkSize, Layer, Reference, Registry, Upload, cut_chunks, sha256_of,
+    },
     verity::{find_appended, image_bytes, read_superblock},
 };
 use lith_report::number::{Bytes, Count};
+use lith_system::FileAt;
 
 use super::{remote, subject};
 use crate::{
@@ -34,7 +38,7 @@ use crate::{
 const BUFFER: usize = 1 << 20;
 
 pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outcome> {
-    let Push { image, reference, config_file, devices } = request;
+    let Push { image, reference, config_file, chunks, devices } = request;
     let place = || Place(image).to_string();
     let name =
         Reference::parse(reference).with_context(|| Place(Path::new(reference)).to_string())?;
@@ -43,38 +47,36 @@ pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outco
     let location = Location::new(image, devices.search());
     let primary = subject::primary(&location)?;
     let further = bases::find_for(&*primary, image, &location.search)?;
-    let mut files: Vec<PathBuf> = further.iter().map(|found| found.path.clone()).collect();
+    let paths = further.iter().map(|found| &found.path).chain([image]);
+    let size = chunks.map(|size| size.unwrap_or_else(|| usual_size(paths)));
     let (total, counter) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let bar = watch(messages, &counter, &total);
-    let mut layers = Vec::new();
+    let (mut layers, mut files) = (Vec::new(), Vec::new());
     for found in &further {
-        let (digest, size) = digest_of(&found.path)?;
+        let (file, layer) = Sendable::read(&found.path, size)?;
         let own = found.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let known = found.base.as_ref().and_then(|base| String::from_utf8(base.name.clone()).ok());
-        layers.push(Layer::image(digest, size).as_device(&known.unwrap_or(own)));
+        layers.push(layer.as_device(&known.unwrap_or(own)));
+        files.push(file);
     }
-    let (digest, size) = digest_of(image)?;
+    let (file, layer) = Sendable::read(image, size)?;
+    files.push(file);
     let own = image.file_name().unwrap_or_default().to_string_lossy();
-    let layer = Layer::image(digest, size).named(&own);
-    let layer = with_hash_tree(layer, &*primary, image).with_context(place)?;
-    let artifact = Artifact::new(layer, layers);
-    files.push(image.clone());
-    total.store(artifact.layers().map(|layer| layer.size).sum(), Ordering::Relaxed);
+    let layer = with_hash_tree(layer.named(&own), &*primary, image).with_context(place)?;
+    let all = files.iter().filter_map(|file| file.index.as_ref()).flat_map(ChunkIndex::chunks);
+    let artifact = Artifact::new(layer, layers).with_chunks(all);
+    total.store(files.iter().map(|file| file.length).sum(), Ordering::Relaxed);
     let config = config(&artifact, config_file.as_deref())?;
     let (config_digest, config_size) = sha256_of(&*config)?;
+    let manifest = artifact.manifest((&config_digest, config_size))?;
+    registry.check_size(&manifest).with_context(place)?;
     let send = || -> anyhow::Result<(Sent, String)> {
-        let open = || Ok(Box::new(&*config) as Box<dyn Read>);
-        registry.upload((&config_digest, config_size), &open)?;
+        send_bytes(&registry, (&config_digest, &config))?;
         let mut sent = Sent::default();
-        for (layer, path) in artifact.layers().zip(&files) {
-            let open = || -> io::Result<Box<dyn Read>> {
-                let file = BufReader::with_capacity(BUFFER, File::open(path)?);
-                Ok(Box::new(Counting { reader: file, done: Arc::clone(&counter) }))
-            };
-            let upload = registry.upload((&layer.digest, layer.size), &open);
-            sent.note(upload.with_context(|| Place(path).to_string())?, layer.size);
+        for (layer, file) in artifact.layers().zip(&files) {
+            let done = file.send(&registry, layer, (&counter, &mut sent));
+            done.with_context(|| Place(&file.path).to_string())?;
         }
-        let manifest = artifact.manifest((&config_digest, config_size))?;
         Ok((sent, registry.put_manifest(&manifest)?))
     };
     let (done, digest) = send().with_context(|| name.to_string())?;
@@ -83,12 +85,87 @@ pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outco
     let repository = format!("oci://{}/{}", name.host(), name.repository());
     writeln!(output, "{repository}@{digest}")?;
     if !messages.quiet {
+        let what = if size.is_some() { "blob" } else { "file" };
         let line =
-            |(bytes, files): (u64, u64)| format!("{} in {}", Bytes(bytes), Count(files, "file"));
+            |(bytes, files): (u64, u64)| format!("{} in {}", Bytes(bytes), Count(files, what));
         writeln!(output, "  sent     {}", line(done.sent))?;
         writeln!(output, "  present  {}", line(done.present))?;
     }
     output::finish(output)
+}
+
+/// The size of chunks for files.
+fn usual_size<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> ChunkSize {
+    // What can't be read is an error later.
+    ChunkSize::usual(paths.map(|path| path.metadata().map_or(0, |found| found.len())).sum())
+}
+
+/// A file that is sent.
+struct Sendable {
+    path: PathBuf,
+    length: u64,
+    /// Its chunks, if it is sent in chunks.
+    index: Option<ChunkIndex>,
+}
+
+impl Sendable {
+    /// Reads a file, and finds the digests of what is sent.
+    fn read(path: &Path, size: Option<ChunkSize>) -> anyhow::Result<(Self, Layer)> {
+        let unreadable = || format!("{}: cannot read", Place(path));
+        let Some(size) = size else {
+            let (digest, length) =
+                File::open(path).and_then(sha256_of).with_context(unreadable)?;
+            let layer = Layer::image(digest, length);
+            return Ok((Self { path: path.to_owned(), length, index: None }, layer));
+        };
+        let cut = File::open(path).and_then(|file| cut_chunks(file, size));
+        let (index, digest) = cut.with_context(unreadable)?;
+        let length = index.length();
+        let layer =
+            Layer::image(digest, length).in_chunks(sha256_of(&*index.to_bytes())?, size);
+        Ok((Self { path: path.to_owned(), length, index: Some(index) }, layer))
+    }
+
+    fn send(
+        &self,
+        registry: &Registry,
+        layer: &Layer,
+        (counter, sent): (&Arc<AtomicU64>, &mut Sent),
+    ) -> anyhow::Result<()> {
+        let Some(index) = &self.index else {
+            let upload = registry.upload((&layer.digest, layer.size), &|start| {
+                let mut file = File::open(&self.path)?;
+                file.seek(SeekFrom::Start(start))?;
+                let file = BufReader::with_capacity(BUFFER, file);
+                Ok(Box::new(Counting { reader: file, done: Arc::clone(counter) }))
+            })?;
+            sent.note(upload, layer.size);
+            return Ok(());
+        };
+        let file = File::open(&self.path)?;
+        let chunks: Vec<_> = index.distinct().into_iter().map(|(chunk, _)| chunk).collect();
+        let all = Mutex::new(Sent::default());
+        let read = |chunk: &Chunk| {
+            let mut bytes = vec![0; usize::try_from(chunk.length).map_err(io::Error::other)?];
+            file.read_exact_at(&mut bytes, chunk.start).map(|()| bytes)
+        };
+        registry.upload_chunks(&chunks, &read, &|upload, bytes| {
+            counter.fetch_add(bytes, Ordering::Relaxed);
+            all.lock().unwrap_or_else(PoisonError::into_inner).note(upload, bytes);
+        })?;
+        sent.add(&all.into_inner().unwrap_or_else(PoisonError::into_inner));
+        sent.note(send_bytes(registry, (&layer.digest, &index.to_bytes()))?, layer.size);
+        Ok(())
+    }
+}
+
+fn send_bytes(registry: &Registry, (digest, bytes): (&str, &[u8])) -> anyhow::Result<Upload> {
+    let upload = registry.upload((digest, bytes.len() as u64), &|start| {
+        let mut bytes = Cursor::new(bytes);
+        bytes.set_position(start);
+        Ok(Box::new(bytes))
+    });
+    Ok(upload?)
 }
 
 /// Shows how many bytes of all were sent.
@@ -117,11 +194,12 @@ impl Sent {
         *sum += bytes;
         *count += 1;
     }
-}
 
-fn digest_of(path: &Path) -> anyhow::Result<(String, u64)> {
-    let read = File::open(path).and_then(sha256_of);
-    read.with_context(|| format!("{}: cannot read", Place(path)))
+    fn add(&mut self, other: &Self) {
+        for (own, new) in [(&mut self.sent, other.sent), (&mut self.present, other.present)] {
+            *own = (own.0 + new.0, own.1 + new.1);
+        }
+    }
 }
 
 /// The layer with what is known of the hash tree that follows the image, if one does. The root hash is computed from the image, whatever

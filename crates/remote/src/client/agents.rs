@@ -13,6 +13,9 @@ use ureq::{
 
 use crate::Address;
 
+/// Connections to one server that are kept while they aren't used: as many as are used at once.
+const KEPT: usize = 8;
+
 /// Connections to servers, kept for further requests.
 #[derive(Debug)]
 pub(crate) struct Agents {
@@ -57,6 +60,7 @@ fn agent(timeout: Duration, tls: TlsConfig) -> Agent {
         .http_status_as_error(false)
         .user_agent(concat!("lith/", env!("CARGO_PKG_VERSION")))
         .accept_encoding("identity")
+        .max_idle_connections_per_host(KEPT)
         .timeout_connect(Some(timeout))
         .timeout_recv_response(Some(timeout))
         .timeout_per_read(Some(timeout))

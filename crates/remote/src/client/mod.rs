@@ -22,7 +22,7 @@ use ureq::{
     },
 };
 
-use crate::{Address, Options, RemoteError, access::Access, target::Target, version::Version};
+use crate::{Address, Options, RemoteError, access::{Access, renewed}, target::Target, version::Version};
 use agents::Agents;
 use content_range::ContentRange;
 use failure::{failure, is_redirection, refusal, text};
@@ -40,14 +40,19 @@ type Take<'a> = dyn FnMut(&[u8]) -> Result<(), RemoteError> + 'a;
 /// Fetches ranges of one object.
 #[derive(Debug)]
 pub(crate) struct Client {
-    agents: Agents,
+    agents: Arc<Agents>,
     address: Address,
     access: Arc<dyn Access>,
-    /// Whether the address can't ever have another version.
-    is_pinned: bool,
+    /// The only version that the address can ever have, if that is known.
+    pinned: Option<Version>,
     /// Where the last redirection led to.
     target: Mutex<Option<Address>>,
     patience: Patience,
+    counters: Arc<Counters>,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
     requests: AtomicU64,
     received: AtomicU64,
 }
@@ -56,19 +61,42 @@ impl Client {
     pub(crate) fn new(target: Target, options: &Options) -> Self {
         let Target { address, access, pinned } = target;
         Self {
-            agents: Agents::new(options.timeout),
+            agents: Arc::new(Agents::new(options.timeout)),
             address,
             access,
-            is_pinned: pinned.is_some(),
+            pinned,
             target: Mutex::default(),
             patience: Patience::new(options),
-            requests: AtomicU64::new(0),
-            received: AtomicU64::new(0),
+            counters: Arc::default(),
         }
+    }
+
+    /// Another object in the same folder, which can't ever have another version. Connections and counts are common.
+    pub(crate) fn neighbour(&self, name: &str, version: Version) -> Result<Self, RemoteError> {
+        let own = self.address.secret_text();
+        let folder = own.rsplit_once('/').map_or("", |(folder, _)| folder);
+        Ok(Self {
+            agents: Arc::clone(&self.agents),
+            address: Address::parse(&format!("{folder}/{name}"))?,
+            access: Arc::clone(&self.access),
+            pinned: Some(version),
+            target: Mutex::default(),
+            patience: self.patience,
+            counters: Arc::clone(&self.counters),
+        })
     }
 
     pub(crate) fn host(&self) -> &str {
         self.address.host()
+    }
+
+    pub(crate) const fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// The only version that the address can ever have, if that is known.
+    pub(crate) const fn pinned(&self) -> Option<&Version> {
+        self.pinned.as_ref()
     }
 
     pub(crate) const fn patience(&self) -> Patience {
@@ -77,7 +105,8 @@ impl Client {
 
     /// Requests sent and bytes of bodies received so far.
     pub(crate) fn traffic(&self) -> (u64, u64) {
-        (self.requests.load(Ordering::Relaxed), self.received.load(Ordering::Relaxed))
+        let Counters { requests, received } = &*self.counters;
+        (requests.load(Ordering::Relaxed), received.load(Ordering::Relaxed))
     }
 
     /// The version that is there now, and its first bytes: so many, or all if it has fewer. With `once` nothing is repeated.
@@ -156,7 +185,7 @@ impl Client {
             _ => check_status(&response, (range, version.as_ref()), host)?,
         };
         let there = match &version {
-            Some(pinned) if self.is_pinned => Version { length: has.length, ..pinned.clone() },
+            Some(pinned) if self.pinned.is_some() => Version { length: has.length, ..pinned.clone() },
             _ => Version::of(response.headers(), has.length, host)?,
         };
         if *version.get_or_insert_with(|| there.clone()) != there {
@@ -192,7 +221,7 @@ impl Client {
             };
             let bytes = buffer.get(..length).unwrap_or_default();
             let left = missing.checked_sub(length as u64);
-            self.received.fetch_add(length as u64, Ordering::Relaxed);
+            self.counters.received.fetch_add(length as u64, Ordering::Relaxed);
             missing = left.ok_or_else(|| RemoteError::wrong(host, "more bytes than it named"))?;
             if length == 0 && missing > 0 {
                 return Err(RemoteError::Cut { host: host.to_owned(), missing });
@@ -237,11 +266,12 @@ impl Client {
     ) -> Result<(Response<Body>, Address), RemoteError> {
         let mut is_renewed = false;
         for _ in 0..=REDIRECTS {
+            let shown = self.access.authorization();
             let response = self.send(&at, range, version)?;
             if response.status() == StatusCode::UNAUTHORIZED
                 && !is_renewed
                 && at.has_origin_of(&self.address)
-                && self.access.renew(&response)?
+                && renewed(&*self.access, shown.as_deref(), &response)?
             {
                 is_renewed = true;
                 continue;
@@ -280,14 +310,14 @@ impl Client {
         let uri = signed.as_ref().unwrap_or(at).uri().clone();
         let mut request = self.agents.of(at).get(uri);
         request = request.header(RANGE, format!("bytes={}-{last}", range.start));
-        let version = version.filter(|_| !self.is_pinned);
+        let version = version.filter(|_| self.pinned.is_none());
         if let Some((name, value)) = version.and_then(Version::condition) {
             request = request.header(name, value);
         }
         if let Some(value) = self.access.authorization().filter(|_| is_own) {
             request = request.header(AUTHORIZATION, value);
         }
-        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.counters.requests.fetch_add(1, Ordering::Relaxed);
         request.call().map_err(|error| failure(error, at.host()))
     }
 }

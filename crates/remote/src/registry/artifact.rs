@@ -2,13 +2,17 @@
 //!
 //! Media types and annotations are those of the draft <https://github.com/erofs/erofs-image-spec>.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use lith_system::architecture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{RemoteError, digest::is_digest};
+use crate::{
+    RemoteError,
+    chunks::{Chunk, ChunkSize},
+    digest::is_digest,
+};
 
 /// The media type of an EROFS image.
 pub const EROFS: &str = "application/vnd.erofs";
@@ -18,6 +22,12 @@ const OLD: &str = "application/vnd.erofs.layer.v1";
 const ZSTD: &str = "+zstd";
 /// The media type of a table of an image's chunks, which is not an image.
 const CHUNKS: &str = "application/vnd.erofs.chunk-index.v1";
+/// The media type of such a table in place of an image whose chunks are blobs of their own: the draft has none.
+const CHUNKED: &str = "application/vnd.lith.chunked.v1";
+/// The media type of these chunks.
+const CHUNK: &str = "application/vnd.lith.chunk.v1";
+/// The annotation with the size that chunks have on average.
+const CHUNK_SIZE: &str = "vnd.lith.chunk-size";
 
 pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 pub(super) const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
@@ -34,7 +44,7 @@ const ROOT: &str = "org.erofs.dmverity.root_digest";
 const HASH_OFFSET: &str = "org.erofs.dmverity.hash_offset";
 const HASH_BLOCK: &str = "org.erofs.dmverity.block_size";
 
-/// Layers of one image; more would be more devices than the format has.
+/// Layers of one image without its chunks; more would be more devices than the format has.
 const LAYERS: usize = 1024;
 
 /// An EROFS image and its further devices.
@@ -45,6 +55,8 @@ pub struct Artifact {
     pub image: Layer,
     /// Its further devices, in the order of its device table.
     pub devices: Vec<Layer>,
+    /// The chunks of those that are stored in chunks, each once.
+    chunks: Arc<BTreeMap<String, u64>>,
 }
 
 /// A blob that an image consists of.
@@ -60,6 +72,9 @@ pub struct Layer {
     /// What else is known of it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "or_none")]
     pub annotations: BTreeMap<String, String>,
+    /// The chunks that the manifest lists, with their sizes.
+    #[serde(skip)]
+    listed: Option<Arc<BTreeMap<String, u64>>>,
 }
 
 /// An index or a manifest, as far as it is used.
@@ -106,7 +121,35 @@ impl Layer {
     /// An image in a file. Its digest is in the form `sha256:HEX`.
     #[must_use]
     pub fn image(digest: String, size: u64) -> Self {
-        Self { media_type: EROFS.to_owned(), digest, size, annotations: BTreeMap::new() }
+        let (media_type, annotations) = (EROFS.to_owned(), BTreeMap::new());
+        Self { media_type, digest, size, annotations, listed: None }
+    }
+
+    /// The same image in chunks, of which there is an index with a digest and a size.
+    #[must_use]
+    pub fn in_chunks(mut self, (digest, size): (String, u64), chunk: ChunkSize) -> Self {
+        let own = std::mem::replace(&mut self.digest, digest);
+        let fields =
+            [(PLAIN_DIGEST, own), (CHUNK_SIZE, chunk.bytes().to_string())];
+        self.annotations.extend(fields.map(|(name, value)| (name.to_owned(), value)));
+        Self { media_type: CHUNKED.to_owned(), size, ..self }
+    }
+
+    /// Whether it is the index of an image in chunks.
+    #[must_use]
+    pub fn is_chunked(&self) -> bool {
+        self.media_type == CHUNKED
+    }
+
+    /// The size that its chunks have on average, if that is known.
+    #[must_use]
+    pub fn chunk_size(&self) -> Option<ChunkSize> {
+        ChunkSize::new(self.annotations.get(CHUNK_SIZE)?.parse().ok()?)
+    }
+
+    /// The chunks that the manifest lists, with their sizes.
+    pub(super) fn listed(&self) -> Option<&BTreeMap<String, u64>> {
+        self.listed.as_deref()
     }
 
     /// The same as a further device of another image, which knows it by this name.
@@ -159,7 +202,7 @@ impl Layer {
         self.media_type.ends_with(ZSTD)
     }
 
-    /// The digest of what it is when it is not compressed, if that is known.
+    /// The digest of what it is when it is neither compressed nor in chunks, if that is known.
     #[must_use]
     pub fn plain_digest(&self) -> Option<&str> {
         self.annotations.get(PLAIN_DIGEST).map(String::as_str).filter(|digest| is_digest(digest))
@@ -180,18 +223,26 @@ impl Layer {
 
     fn is_image(&self) -> bool {
         let plain = self.media_type.strip_suffix(ZSTD).unwrap_or(&self.media_type);
-        plain == EROFS || plain == OLD
+        plain == EROFS || plain == OLD || self.is_chunked()
     }
 }
 
 impl Artifact {
     /// An image with its further devices, in the order of its device table.
     #[must_use]
-    pub const fn new(image: Layer, devices: Vec<Layer>) -> Self {
-        Self { image, devices }
+    pub fn new(image: Layer, devices: Vec<Layer>) -> Self {
+        Self { image, devices, chunks: Arc::default() }
     }
 
-    /// All blobs, in the order in which a manifest has them.
+    /// The same with the chunks of its layers.
+    #[must_use]
+    pub fn with_chunks(mut self, chunks: impl IntoIterator<Item = Chunk>) -> Self {
+        let listed = chunks.into_iter().map(|chunk| (chunk.digest(), chunk.length));
+        self.chunks = Arc::new(listed.collect());
+        self
+    }
+
+    /// All blobs but for chunks, in the order in which a manifest has them.
     pub fn layers(&self) -> impl Iterator<Item = &Layer> {
         self.devices.iter().chain([&self.image])
     }
@@ -215,7 +266,11 @@ impl Artifact {
         }
         // Its entries are about the layers that there were.
         config.remove("history");
-        let digests: Vec<_> = self.layers().map(|layer| layer.digest.clone()).collect();
+        let digest = |layer: &Layer| match layer.plain_digest() {
+            Some(plain) if layer.is_chunked() => plain.to_owned(),
+            _ => layer.digest.clone(),
+        };
+        let digests: Vec<_> = self.layers().map(digest).collect();
         config.insert("rootfs".to_owned(), json!({ "type": "layers", "diff_ids": digests }));
         serde_json::to_vec(&config)
     }
@@ -225,11 +280,16 @@ impl Artifact {
     /// # Errors
     /// None: all of it is text and numbers.
     pub fn manifest(&self, (digest, size): (&str, u64)) -> serde_json::Result<Vec<u8>> {
+        let chunks = self.chunks.iter().map(
+            |(digest, size)| json!({ "mediaType": CHUNK, "digest": digest, "size": size }),
+        );
+        let layers = self.layers().map(serde_json::to_value);
+        let layers: Result<Vec<_>, _> = chunks.map(Ok).chain(layers).collect();
         serde_json::to_vec(&json!({
             "schemaVersion": 2,
             "mediaType": MANIFEST,
             "config": { "mediaType": CONFIG, "digest": digest, "size": size },
-            "layers": self.layers().collect::<Vec<_>>(),
+            "layers": layers?,
         }))
     }
 
@@ -245,8 +305,21 @@ impl Artifact {
     }
 
     fn of_layers(mut layers: Vec<Layer>, host: &str) -> Result<Self, RemoteError> {
-        if layers.len() > LAYERS || !layers.iter().all(|layer| is_digest(&layer.digest)) {
+        if !layers.iter().all(|layer| is_digest(&layer.digest)) {
             return Err(artifact(host, "the manifest is damaged"));
+        }
+        let mut chunks = BTreeMap::new();
+        for Layer { digest, size, .. } in layers.extract_if(.., |layer| layer.media_type == CHUNK) {
+            if chunks.insert(digest, size).is_some() {
+                return Err(artifact(host, "the manifest lists a chunk twice"));
+            }
+        }
+        if layers.len() > LAYERS {
+            return Err(artifact(host, "the manifest is damaged"));
+        }
+        let chunks = Arc::new(chunks);
+        for layer in layers.iter_mut().filter(|layer| layer.is_chunked()) {
+            layer.listed = Some(Arc::clone(&chunks));
         }
         layers.retain(|layer| layer.media_type != CHUNKS);
         let is_usable = |layer: &&Layer| layer.is_image() && !layer.is_device();
@@ -256,7 +329,7 @@ impl Artifact {
                 if layers.iter().any(|layer| !layer.is_device()) {
                     return Err(artifact(host, "it has layers beside an EROFS image"));
                 }
-                Ok(Self { image, devices: layers })
+                Ok(Self { image, devices: layers, chunks })
             }
             (0, _) => {
                 let what = "it has no EROFS image; `lith build docker://...` makes one of a container image";

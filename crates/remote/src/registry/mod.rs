@@ -8,36 +8,30 @@ mod challenge;
 mod logins;
 mod reference;
 mod session;
+mod upload;
 
-use std::{
-    io::{self, Read},
-    sync::Arc,
-};
+use std::{io::Read, sync::Arc};
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use ureq::{
-    Body,
-    http::{Method, Response, StatusCode, header::LOCATION},
-};
+use ureq::http::{Method, StatusCode};
 
 use crate::{
-    Address, Options, RemoteError,
+    Options, RemoteError,
     access::Access,
-    client::{
-        Client,
-        failure::{refusal, text},
-    },
-    digest::{Verifying, digest_as, sha256_of},
+    chunks::Chunks,
+    client::{Client, failure::refusal},
+    digest::{Verifying, digest_as, is_digest, sha256_of},
+    origin::Origin,
     reader::ObjectReader,
     target::Target,
     version::Version,
 };
 use artifact::Found;
-use session::{Call, Payload, Session};
+use session::{Call, Payload, Session, expect};
 
 pub use artifact::{Artifact, EROFS, Layer};
 pub use logins::usual_login_files;
 pub use reference::{Reference, is_reference};
+pub use upload::Upload;
 
 /// Bytes of a manifest or an index: what registries take.
 const DOCUMENT: u64 = 4 << 20;
@@ -63,15 +57,6 @@ pub struct Document {
     pub bytes: Vec<u8>,
     /// Their digest.
     pub digest: String,
-}
-
-/// What became of a blob that was to be sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Upload {
-    /// The registry has had it.
-    Present,
-    /// It was sent.
-    Sent,
 }
 
 impl Registry {
@@ -162,6 +147,39 @@ impl Registry {
         Err(artifact::artifact(self.host(), "its indexes are nested too often"))
     }
 
+    /// An image that is stored in chunks. Its index is fetched.
+    ///
+    /// # Errors
+    /// [`RemoteError`] if there is none, or it contradicts itself or the manifest.
+    pub fn chunks(&self, layer: &Layer) -> Result<Chunks, RemoteError> {
+        let client = Client::new(self.target(&layer.digest, layer.size)?, &self.options);
+        let chunks = Chunks::new(client, (layer.digest.clone(), layer.size));
+        let listed = layer.listed();
+        listed.map_or_else(|| chunks.index().map(drop), |listed| chunks.check(listed))?;
+        Ok(chunks)
+    }
+
+    /// What fetches an image or a further device of one.
+    pub(crate) fn origin(&self, layer: &Layer) -> Result<Origin, RemoteError> {
+        if layer.is_chunked() {
+            return self.chunks(layer).map(Origin::Chunks);
+        }
+        layer.check_readable(self.host())?;
+        Ok(Origin::object(self.target(&layer.digest, layer.size)?, &self.options))
+    }
+
+    /// What fetches a version that was opened before. No request is sent.
+    pub(crate) fn origin_of(&self, version: &Version) -> Result<Origin, RemoteError> {
+        if let Some((digest, size)) = Chunks::of_version(version) {
+            let client = Client::new(self.target(&digest, size)?, &self.options);
+            let chunks = Chunks::new(client, (digest, size)).of_length(version.length);
+            return Ok(Origin::Chunks(chunks));
+        }
+        let digest = version.etag.as_deref().filter(|etag| is_digest(etag));
+        let none = || RemoteError::wrong(self.host(), "the version that was opened has no digest");
+        Ok(Origin::object(self.target(digest.ok_or_else(none)?, version.length)?, &self.options))
+    }
+
     /// Where a blob is.
     pub(crate) fn target(&self, digest: &str, size: u64) -> Result<Target, RemoteError> {
         let address = self.session.address(&format!("blobs/{digest}"))?;
@@ -174,8 +192,8 @@ impl Registry {
     /// # Errors
     /// [`RemoteError::Address`] if the digest has an impossible form.
     pub fn blob(&self, digest: &str, size: u64) -> Result<ObjectReader, RemoteError> {
-        let client = Client::new(self.target(digest, size)?, &self.options);
-        Ok(ObjectReader::new(client, Version::pinned(digest, size), 0))
+        let origin = Origin::object(self.target(digest, size)?, &self.options);
+        Ok(ObjectReader::new(origin, Version::pinned(digest, size), 0))
     }
 
     /// As [`Self::blob`]; the end is an error if the bytes have another digest.
@@ -205,53 +223,16 @@ impl Registry {
         }
     }
 
-    /// Sends a blob of so many bytes, unless it is there. `open` opens it, perhaps several times.
+    /// Refuses a manifest that registries wouldn't take.
     ///
     /// # Errors
-    /// [`RemoteError`] if it can't be read, or the registry doesn't take it.
-    pub fn upload<'a>(
-        &self,
-        (digest, size): (&str, u64),
-        open: &'a (dyn Fn() -> io::Result<Box<dyn Read + 'a>> + 'a),
-    ) -> Result<Upload, RemoteError> {
-        if self.has(digest)? {
-            return Ok(Upload::Present);
+    /// [`RemoteError::Artifact`] if it is too long.
+    pub fn check_size(&self, manifest: &[u8]) -> Result<(), RemoteError> {
+        if manifest.len() as u64 <= DOCUMENT {
+            return Ok(());
         }
-        let mut patience = self.session.patience();
-        loop {
-            match self.send_blob((digest, size), open) {
-                Ok(()) => return Ok(Upload::Sent),
-                Err(error) => patience.wait(error)?,
-            }
-        }
-    }
-
-    fn send_blob<'a>(
-        &self,
-        (digest, size): (&str, u64),
-        open: &'a (dyn Fn() -> io::Result<Box<dyn Read + 'a>> + 'a),
-    ) -> Result<(), RemoteError> {
-        let at = self.session.address("blobs/uploads/")?;
-        let nothing = Payload::Bytes("", &[]);
-        let call = Call { method: Method::POST, at, accept: "", payload: nothing };
-        let (response, from) = self.session.call(&call)?;
-        expect(&response, &from, StatusCode::ACCEPTED)?;
-        let nowhere = || RemoteError::wrong(from.host(), "it doesn't say where a blob is sent to");
-        let location = text(&response, LOCATION).ok_or_else(nowhere)?;
-        let at = from.join(location).map_err(|_error| nowhere())?;
-        if from.is_encrypted() && !at.is_encrypted() {
-            let what = "to an address without encryption";
-            return Err(RemoteError::Redirect { host: from.host().to_owned(), what });
-        }
-        let all = at.secret_text();
-        let mark = if all.contains('?') { '&' } else { '?' };
-        let digest = utf8_percent_encode(digest, NON_ALPHANUMERIC);
-        let at = Address::parse(&format!("{all}{mark}digest={digest}"))?;
-        let payload = Payload::Reader(size, open);
-        let call = Call { method: Method::PUT, at, accept: "", payload };
-        // Where it was to be sent to may be valid for one try.
-        let (response, from) = self.session.call_once(&call)?;
-        expect(&response, &from, StatusCode::CREATED)
+        let what = "a manifest of so many chunks would be longer than 4 MiB: take larger chunks";
+        Err(artifact::artifact(self.host(), what))
     }
 
     /// Puts a manifest under the reference's name.
@@ -273,12 +254,4 @@ impl Registry {
         expect(&response, &from, StatusCode::CREATED)?;
         Ok(digest)
     }
-}
-
-fn expect(
-    response: &Response<Body>,
-    from: &Address,
-    status: StatusCode,
-) -> Result<(), RemoteError> {
-    if response.status() == status { Ok(()) } else { Err(refusal(response, from.host())) }
 }

@@ -13,7 +13,10 @@ use ureq::{
     Body, SendBody,
     http::{
         Method, Request, Response, StatusCode,
-        header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE},
+        header::{
+            ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, LOCATION,
+            WWW_AUTHENTICATE,
+        },
         request::Builder,
     },
 };
@@ -25,7 +28,7 @@ use super::{
 };
 use crate::{
     Address, Options, RemoteError,
-    access::Access,
+    access::{Access, renewed},
     client::{
         agents::Agents,
         failure::{failure, is_redirection, refusal, text},
@@ -68,12 +71,22 @@ pub(super) enum Payload<'a> {
     Nothing,
     /// Bytes with their type.
     Bytes(&'a str, &'a [u8]),
-    /// So many bytes, which are read again if the request is repeated.
-    Reader(u64, &'a Open<'a>),
+    /// Bytes of a blob, which are read again if the request is repeated.
+    Part(Part<'a>),
 }
 
-/// Opens what is sent.
-pub(super) type Open<'a> = dyn Fn() -> io::Result<Box<dyn Read + 'a>> + 'a;
+/// Bytes of a blob.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    pub(super) start: u64,
+    pub(super) length: u64,
+    /// Whether the request says which bytes they are.
+    pub(super) is_named: bool,
+    pub(super) open: &'a Open<'a>,
+}
+
+/// Opens what is sent, from a position on.
+pub(super) type Open<'a> = dyn Fn(u64) -> io::Result<Box<dyn Read + 'a>> + 'a;
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
@@ -140,13 +153,14 @@ impl Session {
     fn try_call(&self, call: &Call<'_>) -> Result<(Response<Body>, Address), RemoteError> {
         let (mut at, mut is_renewed) = (call.at.clone(), false);
         for _ in 0..=REDIRECTS {
+            let shown = self.authorization();
             let response = self.send(call, &at)?;
             let status = response.status();
             let is_own = at.has_origin_of(&self.base);
             if status == StatusCode::UNAUTHORIZED
                 && is_own
                 && !is_renewed
-                && self.renew(&response)?
+                && renewed(self, shown.as_deref(), &response)?
             {
                 is_renewed = true;
                 continue;
@@ -183,11 +197,17 @@ impl Session {
                     if kind.is_empty() { request } else { request.header(CONTENT_TYPE, kind) };
                 self.run(at, request, bytes)
             }
-            Payload::Reader(length, open) => {
+            Payload::Part(Part { start, length, is_named, open }) => {
                 let request = request.header(CONTENT_TYPE, "application/octet-stream");
-                let request = request.header(CONTENT_LENGTH, length);
+                let mut request = request.header(CONTENT_LENGTH, length);
+                if is_named {
+                    // Not as HTTP has this header: so the API of registries does.
+                    let last = start.saturating_add(length).saturating_sub(1);
+                    request = request.header(CONTENT_RANGE, format!("{start}-{last}"));
+                }
                 let local = |error| RemoteError::Local(Arc::new(error));
-                let mut reader = Watched { reader: open().map_err(local)?, error: None };
+                let bytes = open(start).map_err(local)?.take(length);
+                let mut reader = Watched { reader: bytes, error: None };
                 let sent = self.run(at, request, SendBody::from_reader(&mut reader));
                 reader.error.map_or(sent, |error| Err(local(error)))
             }
@@ -299,13 +319,22 @@ fn form(fields: &[(&str, &str)]) -> String {
     fields.iter().map(field).collect::<Vec<_>>().join("&")
 }
 
+/// Refuses an answer with another status.
+pub(super) fn expect(
+    response: &Response<Body>,
+    from: &Address,
+    status: StatusCode,
+) -> Result<(), RemoteError> {
+    if response.status() == status { Ok(()) } else { Err(refusal(response, from.host())) }
+}
+
 /// Reads what is sent, and keeps the error by which that ends.
-struct Watched<'a> {
-    reader: Box<dyn Read + 'a>,
+struct Watched<R> {
+    reader: R,
     error: Option<io::Error>,
 }
 
-impl Read for Watched<'_> {
+impl<R: Read> Read for Watched<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.reader.read(buf).map_err(|error| {
             let kind = error.kind();

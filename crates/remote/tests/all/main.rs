@@ -3,10 +3,12 @@
 
 mod buckets;
 mod cached;
+mod chunks;
 mod faults;
 mod killed;
 mod registry;
 mod requests;
+mod uploads;
 
 use std::time::Duration;
 

@@ -21,7 +21,7 @@ const MIB: usize = 1 << 20;
 /// `me:secret`.
 const LOGIN: &str = "Basic bWU6c2VjcmV0";
 
-fn reference(registry: &registry::Registry) -> Reference {
+pub(super) fn reference(registry: &registry::Registry) -> Reference {
     Reference::parse(&format!("oci://{}/box:1", registry.host())).unwrap()
 }
 
@@ -34,9 +34,10 @@ fn with_login(folder: &Path, host: &str) -> Options {
     options
 }
 
-fn upload(registry: &Registry, bytes: &[u8]) -> Result<Upload, RemoteError> {
+pub(super) fn upload(registry: &Registry, bytes: &[u8]) -> Result<Upload, RemoteError> {
     let (digest, size) = sha256_of(bytes).unwrap();
-    registry.upload((&digest, size), &|| Ok(Box::new(bytes)))
+    let from = |start: u64| bytes.split_at(usize::try_from(start).unwrap()).1;
+    registry.upload((&digest, size), &|start| Ok(Box::new(from(start))))
 }
 
 /// Sends an image with a device.

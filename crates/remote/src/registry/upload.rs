@@ -1,0 +1,237 @@
+//! Sends blobs to a registry. What is cut off goes on from where the registry says that it ended.
+
+use std::io::{self, Cursor};
+
+use lith_parallel::try_map;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use ureq::{
+    Body,
+    http::{
+        HeaderName, Method, Response, StatusCode,
+        header::{LOCATION, RANGE},
+    },
+};
+
+use super::{
+    Registry,
+    session::{Call, Open, Part, Payload, expect},
+};
+use crate::{
+    Address, RemoteError,
+    chunks::{Chunk, WORKERS},
+    client::failure::{refusal, text},
+};
+
+/// Blobs up to so many bytes are sent by one request, others in parts of so many, as registries may forget a part that is cut off.
+const PART: u64 = 32 << 20;
+/// The header in which a registry names the least bytes of a part.
+const LEAST: HeaderName = HeaderName::from_static("oci-chunk-min-length");
+/// Statuses of those who don't take this part, or take none from this user. The others of their kind take no parts at all.
+const AS_WHOLE: [StatusCode; 2] = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];
+
+/// What became of a blob that was to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Upload {
+    /// The registry has had it.
+    Present,
+    /// It was sent.
+    Sent,
+}
+
+/// Sends one blob, by as many requests as it takes.
+struct Sender<'a> {
+    registry: &'a Registry,
+    digest: &'a str,
+    size: u64,
+    open: &'a Open<'a>,
+    begun: Option<Begun>,
+    /// Whether the registry takes it by one request only.
+    is_whole: bool,
+    /// The most bytes that the registry has had of it.
+    reached: u64,
+}
+
+/// An upload that the registry knows.
+struct Begun {
+    /// Where what follows is sent to.
+    at: Address,
+    /// Bytes that are there.
+    position: u64,
+    /// Bytes of a part.
+    part: u64,
+}
+
+impl Registry {
+    /// Sends a blob of so many bytes, unless it is there. `open` opens it from a position on, perhaps several times.
+    ///
+    /// # Errors
+    /// [`RemoteError`] if it can't be read, or the registry doesn't take it.
+    pub fn upload<'a>(
+        &'a self,
+        (digest, size): (&'a str, u64),
+        open: &'a Open<'a>,
+    ) -> Result<Upload, RemoteError> {
+        if self.has(digest)? {
+            return Ok(Upload::Present);
+        }
+        let (begun, is_whole, reached) = (None, false, 0);
+        let mut sender = Sender { registry: self, digest, size, open, begun, is_whole, reached };
+        let mut patience = self.session.patience();
+        loop {
+            let before = sender.reached;
+            let Err(error) = sender.send() else { return Ok(Upload::Sent) };
+            if sender.reached > before {
+                patience = self.session.patience();
+            }
+            patience.wait(error)?;
+        }
+    }
+
+    /// Sends chunks, several at once, but for those that are there. `read` reads one; `note` is called for each.
+    ///
+    /// # Errors
+    /// As [`Self::upload`].
+    pub fn upload_chunks(
+        &self,
+        chunks: &[Chunk],
+        read: &(dyn Fn(&Chunk) -> io::Result<Vec<u8>> + Sync),
+        note: &(dyn Fn(Upload, u64) + Sync),
+    ) -> Result<(), RemoteError> {
+        let send = |chunk: &Chunk| {
+            let upload = self.upload((&chunk.digest(), chunk.length), &|start| {
+                let mut bytes = Cursor::new(read(chunk)?);
+                bytes.set_position(start);
+                Ok(Box::new(bytes))
+            })?;
+            note(upload, chunk.length);
+            Ok(())
+        };
+        try_map(chunks, WORKERS, || (), |(), chunk| send(chunk)).map(drop)
+    }
+}
+
+impl Sender<'_> {
+    /// Sends what the registry doesn't have yet, until a request fails.
+    fn send(&mut self) -> Result<(), RemoteError> {
+        if let Some(begun) = &self.begun {
+            // The request that failed may have done its work, or a part of it.
+            self.begun = self.status(begun)?.filter(|found| !self.is_whole || found.position == 0);
+            if self.begun.is_none() && self.registry.has(self.digest)? {
+                return Ok(());
+            }
+        }
+        loop {
+            let begun = match self.begun.take() {
+                Some(begun) => begun,
+                None => self.begin()?,
+            };
+            self.reached = self.reached.max(begun.position);
+            let Begun { position, part, .. } = begun;
+            let is_last = position == self.size
+                || position == 0 && (self.is_whole || self.size <= part.max(PART));
+            let begun = self.begun.insert(begun);
+            if is_last {
+                return Self::finish(self.registry, begun, (self.digest, self.size, self.open));
+            }
+            let length = part.min(self.size - position);
+            let part = Part { start: position, length, is_named: true, open: self.open };
+            self.begun = self.send_part(part)?;
+        }
+    }
+
+    /// Begins an upload.
+    fn begin(&self) -> Result<Begun, RemoteError> {
+        let session = &self.registry.session;
+        let at = session.address("blobs/uploads/")?;
+        let payload = Payload::Bytes("", &[]);
+        let (response, from) =
+            session.call(&Call { method: Method::POST, at, accept: "", payload })?;
+        expect(&response, &from, StatusCode::ACCEPTED)?;
+        let nowhere = || RemoteError::wrong(from.host(), "it doesn't say where a blob is sent to");
+        let at = next(&response, &from)?.ok_or_else(nowhere)?;
+        let least = text(&response, LEAST).and_then(|least| least.parse().ok());
+        Ok(Begun { at, position: 0, part: least.unwrap_or(0).max(PART) })
+    }
+
+    /// What the registry has of an upload; `None`: it knows none.
+    fn status(&self, begun: &Begun) -> Result<Option<Begun>, RemoteError> {
+        let (at, payload) = (begun.at.clone(), Payload::Nothing);
+        let call = Call { method: Method::GET, at, accept: "", payload };
+        let (response, from) = self.registry.session.call_once(&call)?;
+        if ![StatusCode::NO_CONTENT, StatusCode::ACCEPTED].contains(&response.status()) {
+            return Ok(None);
+        }
+        let at = next(&response, &from)?.unwrap_or_else(|| begun.at.clone());
+        let position = position(&response).filter(|position| *position <= self.size);
+        Ok(position.map(|position| Begun { at, position, part: begun.part }))
+    }
+
+    /// Sends a part. Returns how it goes on; `None`: anew, as the registry takes no parts.
+    fn send_part(&mut self, part: Part<'_>) -> Result<Option<Begun>, RemoteError> {
+        let Some(begun) = &self.begun else { return Ok(None) };
+        let (at, payload) = (begun.at.clone(), Payload::Part(part));
+        let call = Call { method: Method::PATCH, at, accept: "", payload };
+        // What fails is repeated from where it ended.
+        let (response, from) = self.registry.session.call_once(&call)?;
+        match response.status() {
+            StatusCode::ACCEPTED => {
+                let at = next(&response, &from)?.unwrap_or_else(|| begun.at.clone());
+                let end = part.start.saturating_add(part.length);
+                let position = position(&response).unwrap_or(end);
+                if position <= part.start || position > end {
+                    let what = "it has taken other bytes than were sent";
+                    return Err(RemoteError::wrong(from.host(), what));
+                }
+                Ok(Some(Begun { at, position, part: begun.part }))
+            }
+            status @ StatusCode::RANGE_NOT_SATISFIABLE => {
+                let (host, status) = (from.host().to_owned(), status.to_string());
+                Err(RemoteError::Busy { host, status, after: None })
+            }
+            status if status.is_client_error() && !self.is_whole && !AS_WHOLE.contains(&status) => {
+                self.is_whole = true;
+                Ok(None)
+            }
+            _ => Err(refusal(&response, from.host())),
+        }
+    }
+
+    /// Sends all of a blob, or that all of it was sent.
+    fn finish<'a>(
+        registry: &Registry,
+        begun: &Begun,
+        (digest, size, open): (&str, u64, &'a Open<'a>),
+    ) -> Result<(), RemoteError> {
+        let all = begun.at.secret_text();
+        let mark = if all.contains('?') { '&' } else { '?' };
+        let digest = utf8_percent_encode(digest, NON_ALPHANUMERIC);
+        let at = Address::parse(&format!("{all}{mark}digest={digest}"))?;
+        let payload = match begun.position {
+            0 => Payload::Part(Part { start: 0, length: size, is_named: false, open }),
+            _ => Payload::Bytes("", &[]),
+        };
+        let call = Call { method: Method::PUT, at, accept: "", payload };
+        let (response, from) = registry.session.call_once(&call)?;
+        expect(&response, &from, StatusCode::CREATED)
+    }
+}
+
+/// Where the next request of an upload goes to, if an answer says so.
+fn next(response: &Response<Body>, from: &Address) -> Result<Option<Address>, RemoteError> {
+    let Some(location) = text(response, LOCATION) else { return Ok(None) };
+    let nowhere = |_error| RemoteError::wrong(from.host(), "it sends a blob to no web address");
+    let at = from.join(location).map_err(nowhere)?;
+    if from.is_encrypted() && !at.is_encrypted() {
+        let what = "to an address without encryption";
+        return Err(RemoteError::Redirect { host: from.host().to_owned(), what });
+    }
+    Ok(Some(at))
+}
+
+/// How many bytes of an upload are there, as an answer says: `0-99` is 100 bytes. `0-0` is none: nobody sends a single byte.
+fn position(response: &Response<Body>) -> Option<u64> {
+    let range = text(response, RANGE)?.trim();
+    let last = range.strip_prefix("bytes=").unwrap_or(range).strip_prefix("0-")?;
+    let last: u64 = last.parse().ok()?;
+    if last == 0 { Some(0) } else { last.checked_add(1) }
+}

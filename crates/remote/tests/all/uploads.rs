@@ -1,0 +1,110 @@
+//! Uploads that are cut off go on where the registry says that they ended.
+
+use std::time::Duration;
+
+use lith_remote::{Options, Reference, Registry, RemoteError, Upload};
+use lith_testkit::{
+    cutting::Cutting,
+    registry::{self, Demand, digest},
+    web::Request,
+};
+
+use super::{object, registry::upload};
+
+const MIB: usize = 1 << 20;
+
+fn at(host: &str) -> Registry {
+    let reference = Reference::parse(&format!("oci://{host}/box:1")).unwrap();
+    // The server needs a moment to notice that a connection has ended.
+    let options = Options::with(|options| {
+        options.timeout = Duration::from_secs(5);
+        options.delay = Duration::from_millis(100);
+    });
+    Registry::open_for_sending(&reference, &options).unwrap()
+}
+
+/// Sends through a proxy that cuts off connections; returns the requests that the server has seen.
+fn sent_through(
+    server: &registry::Registry,
+    bytes: &[u8],
+    (allowed, times): (usize, usize),
+) -> Vec<Request> {
+    let proxy = Cutting::start(&server.host(), allowed, times);
+    assert_eq!(upload(&at(&proxy.host()), bytes).unwrap(), Upload::Sent);
+    assert_eq!(proxy.left(), 0, "the proxy has cut off what it should");
+    assert_eq!(server.change(|held| held.blobs[&digest(bytes)].clone()), bytes);
+    server.requests()
+}
+
+fn count(requests: &[Request], method: &str) -> usize {
+    requests.iter().filter(|request| request.method == method).count()
+}
+
+/// Bytes of all bodies.
+fn bodies(requests: &[Request]) -> usize {
+    requests.iter().map(|request| request.body.len()).sum()
+}
+
+#[test]
+fn long_blobs_are_sent_in_parts() {
+    let (server, bytes) = (registry::Registry::start(Demand::Token(None)), object(70 * MIB));
+    assert_eq!(upload(&at(&server.host()), &bytes).unwrap(), Upload::Sent);
+    let requests = server.requests();
+    assert_eq!((count(&requests, "PATCH"), count(&requests, "PUT")), (3, 1));
+    assert_eq!(bodies(&requests), bytes.len());
+    assert_eq!(server.change(|held| held.blobs[&digest(&bytes)].clone()), bytes);
+    assert_eq!(upload(&at(&server.host()), &bytes).unwrap(), Upload::Present);
+}
+
+#[test]
+fn what_has_arrived_is_not_sent_again() {
+    for length in [8 * MIB, 70 * MIB] {
+        let (server, bytes) = (registry::Registry::start(Demand::Nothing), object(length));
+        let requests = sent_through(&server, &bytes, (3 * MIB, 2));
+        assert_eq!(count(&requests, "POST"), 1);
+        assert!(count(&requests, "GET") >= 2);
+        assert!(bodies(&requests) < length + MIB, "{}", bodies(&requests));
+    }
+}
+
+#[test]
+fn many_cuts_are_survived_as_long_as_bytes_arrive() {
+    // More cuts than tries in a row.
+    let (server, bytes) = (registry::Registry::start(Demand::Nothing), object(16 * MIB));
+    let requests = sent_through(&server, &bytes, (MIB, 12));
+    assert_eq!(count(&requests, "POST"), 1);
+    assert!(bodies(&requests) < bytes.len() + 2 * MIB, "{}", bodies(&requests));
+}
+
+#[test]
+fn an_upload_that_the_registry_has_forgotten_begins_anew() {
+    let (server, bytes) = (registry::Registry::start(Demand::Nothing), object(8 * MIB));
+    server.change(|held| held.is_forgetful = true);
+    let requests = sent_through(&server, &bytes, (3 * MIB, 2));
+    assert!(bodies(&requests) > bytes.len() + 5 * MIB);
+}
+
+#[test]
+fn a_registry_without_parts_gets_all_by_one_request() {
+    let (server, bytes) = (registry::Registry::start(Demand::Nothing), object(40 * MIB));
+    server.change(|held| held.is_without_parts = true);
+    let requests = sent_through(&server, &bytes, (3 * MIB, 1));
+    assert!(count(&requests, "PATCH") >= 1);
+    assert_eq!(requests.last().unwrap().body.len(), bytes.len());
+}
+
+#[test]
+fn an_answer_that_is_lost_is_no_reason_to_send_again() {
+    let (server, bytes) = (registry::Registry::start(Demand::Nothing), object(MIB));
+    // The blob arrives, but the connection ends before the answer.
+    let requests = sent_through(&server, &bytes, (MIB, 1));
+    assert!(bodies(&requests) < 2 * MIB, "{}", bodies(&requests));
+}
+
+#[test]
+fn a_link_that_lets_nothing_through_is_an_error() {
+    let (server, bytes) = (registry::Registry::start(Demand::Nothing), object(MIB));
+    let proxy = Cutting::start(&server.host(), 0, 1000);
+    let error = upload(&at(&proxy.host()), &bytes).unwrap_err();
+    assert!(matches!(error, RemoteError::Unreachable { .. }), "{error}");
+}

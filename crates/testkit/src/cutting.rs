@@ -1,0 +1,98 @@
+//! A proxy on the loopback address that cuts off connections while requests are sent. Defines [`Cutting`].
+
+use std::{
+    io::{self, Read, Write},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+};
+
+/// A proxy that forwards connections to a server.
+pub struct Cutting {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    server: String,
+    /// Bytes of requests that each connection may send from now on; 0: as many as it likes.
+    allowed: usize,
+    /// Connections that are still to be cut off.
+    left: AtomicUsize,
+    stopped: AtomicBool,
+}
+
+impl Cutting {
+    /// Starts a proxy of the server at `HOST:PORT`, which cuts off so many connections, each as soon as it has sent more than
+    /// `allowed` bytes.
+    ///
+    /// # Panics
+    /// If there is no port for it.
+    #[must_use]
+    pub fn start(server: &str, allowed: usize, times: usize) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback address has a port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let (left, stopped) = (AtomicUsize::new(times), AtomicBool::new(false));
+        let shared = Arc::new(Shared { server: server.to_owned(), allowed, left, stopped });
+        let of_thread = Arc::clone(&shared);
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                if of_thread.stopped.load(Ordering::Relaxed) {
+                    break;
+                }
+                let shared = Arc::clone(&of_thread);
+                thread::spawn(move || shared.forward(client));
+            }
+        });
+        Self { address, shared }
+    }
+
+    /// Its host and port.
+    #[must_use]
+    pub fn host(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// How many connections are still to be cut off.
+    #[must_use]
+    pub fn left(&self) -> usize {
+        self.shared.left.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Cutting {
+    fn drop(&mut self) {
+        self.shared.stopped.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+impl Shared {
+    fn forward(&self, mut client: TcpStream) -> io::Result<()> {
+        let mut server = TcpStream::connect(&self.server)?;
+        let (mut answers, mut back) = (server.try_clone()?, client.try_clone()?);
+        thread::spawn(move || {
+            let _ = io::copy(&mut answers, &mut back);
+            let _ = back.shutdown(Shutdown::Both);
+        });
+        let (mut buffer, mut sent) = (vec![0; 64 << 10], 0);
+        loop {
+            let got = client.read(&mut buffer)?;
+            sent += got;
+            if got > 0 {
+                server.write_all(buffer.get(..got).unwrap_or_default())?;
+            }
+            let take = |left: usize| left.checked_sub(1);
+            let is_cut = sent > self.allowed
+                && self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
+            if got == 0 || is_cut {
+                // What was sent arrives, and no more.
+                server.shutdown(if is_cut { Shutdown::Write } else { Shutdown::Both })?;
+                return if is_cut { client.shutdown(Shutdown::Both) } else { Ok(()) };
+            }
+        }
+    }
+}
