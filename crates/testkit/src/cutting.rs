@@ -18,10 +18,12 @@ pub struct Cutting {
 
 struct Shared {
     server: String,
-    /// Bytes of requests that each connection may send from now on; 0: as many as it likes.
+    /// Bytes of requests that a connection may send before it is cut off.
     allowed: usize,
     /// Connections that are still to be cut off.
     left: AtomicUsize,
+    /// Bytes of requests so far.
+    forwarded: AtomicUsize,
     stopped: AtomicBool,
 }
 
@@ -35,8 +37,13 @@ impl Cutting {
     pub fn start(server: &str, allowed: usize, times: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback address has a port");
         let address = listener.local_addr().expect("a bound socket has an address");
-        let (left, stopped) = (AtomicUsize::new(times), AtomicBool::new(false));
-        let shared = Arc::new(Shared { server: server.to_owned(), allowed, left, stopped });
+        let shared = Arc::new(Shared {
+            server: server.to_owned(),
+            allowed,
+            left: AtomicUsize::new(times),
+            forwarded: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+        });
         let of_thread = Arc::clone(&shared);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
@@ -61,6 +68,12 @@ impl Cutting {
     pub fn left(&self) -> usize {
         self.shared.left.load(Ordering::Relaxed)
     }
+
+    /// How many bytes of requests were forwarded.
+    #[must_use]
+    pub fn forwarded(&self) -> u64 {
+        self.shared.forwarded.load(Ordering::Relaxed) as u64
+    }
 }
 
 impl Drop for Cutting {
@@ -82,6 +95,7 @@ impl Shared {
         loop {
             let got = client.read(&mut buffer)?;
             sent += got;
+            self.forwarded.fetch_add(got, Ordering::Relaxed);
             if got > 0 {
                 server.write_all(buffer.get(..got).unwrap_or_default())?;
             }

@@ -235,13 +235,16 @@ fn upload(
     }
 }
 
-/// The program `registry`, where `$LITH_REGISTRY` says, or in the `PATH`.
+/// The program `registry`, where `$LITH_REGISTRY` says, where `tests/registry/get` puts it, or in the `PATH`.
 fn program() -> Option<PathBuf> {
-    let named = env::var_os("LITH_REGISTRY").map(PathBuf::from);
+    let variable = |name| env::var_os(name).map(PathBuf::from);
+    let caches = || variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    let own = variable("LITH_REGISTRY_DIR").or_else(|| Some(caches()?.join("lith-registry")));
+    let named = variable("LITH_REGISTRY").into_iter().chain(own.map(|own| own.join("registry")));
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<_> = env::split_paths(&path).collect();
     let found = folders.into_iter().map(|folder| folder.join("registry"));
-    named.into_iter().chain(found).find(|path| path.is_file())
+    named.chain(found).find(|path| path.is_file())
 }
 
 impl RealRegistry {
@@ -249,7 +252,7 @@ impl RealRegistry {
     #[must_use]
     pub fn start(folder: &Path) -> Option<Self> {
         let Some(program) = program() else {
-            tier::skip(TIER, "no `registry` in the PATH, nor at $LITH_REGISTRY");
+            tier::skip(TIER, "no `registry` at $LITH_REGISTRY, by tests/registry/get, or in the PATH");
             return None;
         };
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -8,6 +8,7 @@ mod attributes;
 mod bases;
 mod bench;
 mod build;
+mod chunks;
 mod composefs;
 mod depth;
 mod diff;
