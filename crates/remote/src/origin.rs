@@ -76,9 +76,9 @@ impl Origin {
     ) -> Result<(), RemoteError> {
         match self {
             Self::Object(client) => client.fetch(range, version, take),
-            Self::Chunks(chunks) => chunks.fetch(&range, &mut |position, bytes| {
-                take(inside(&range, position, bytes))
-            }),
+            Self::Chunks(chunks) => {
+                chunks.fetch(&range, &mut |position, bytes| take(inside(&range, position, bytes)))
+            }
         }
     }
 }

@@ -252,7 +252,10 @@ impl RealRegistry {
     #[must_use]
     pub fn start(folder: &Path) -> Option<Self> {
         let Some(program) = program() else {
-            tier::skip(TIER, "no `registry` at $LITH_REGISTRY, by tests/registry/get, or in the PATH");
+            tier::skip(
+                TIER,
+                "no `registry` at $LITH_REGISTRY, by tests/registry/get, or in the PATH",
+            );
             return None;
         };
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -14,8 +14,8 @@ use anyhow::Context;
 use lith::{
     Hidden,
     remote::{
-        Artifact, Chunks, Layer, LocalChunks, Obtained, Reference, Registry, RemoteError, Verifying,
-        sha256_of,
+        Artifact, Chunks, Layer, LocalChunks, Obtained, Reference, Registry, RemoteError,
+        Verifying, sha256_of,
     },
 };
 use lith_report::number::Bytes;
@@ -72,11 +72,9 @@ pub(crate) fn run(request: &Pull, messages: MessageArgs) -> anyhow::Result<Outco
             None => fetch(&registry, wanted.layer, path, &done).map(|bytes| (bytes, bytes)),
         }
         .with_context(|| place.clone())?;
-        let mut line = format!("{place}: {}", Bytes(bytes));
-        if wanted.chunks.is_some() {
-            line += &format!(", of which {} were fetched", Bytes(fetched));
-        }
-        lines.push(line);
+        let fetched = || format!(", of which {} were fetched", Bytes(fetched));
+        let fetched = wanted.chunks.as_ref().map(|_| fetched()).unwrap_or_default();
+        lines.push(format!("{place}: {}{fetched}", Bytes(bytes)));
     }
     drop(bar);
     let mut output = output::stdout()?;

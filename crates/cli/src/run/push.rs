@@ -5,8 +5,7 @@ use std::{
     io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     sync::{
-        Arc,
-        Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -16,7 +15,8 @@ use lith::{
     bases,
     device::ReadAt,
     remote::{
-        Artifact, Chunk, ChunkIndex, ChunkSize, Layer, Reference, Registry, Upload, cut_chunks, sha256_of,
+        Artifact, Chunk, ChunkIndex, ChunkSize, Layer, Reference, Registry, Upload, cut_chunks,
+        sha256_of,
     },
     verity::{find_appended, image_bytes, read_superblock},
 };
@@ -113,16 +113,14 @@ impl Sendable {
     fn read(path: &Path, size: Option<ChunkSize>) -> anyhow::Result<(Self, Layer)> {
         let unreadable = || format!("{}: cannot read", Place(path));
         let Some(size) = size else {
-            let (digest, length) =
-                File::open(path).and_then(sha256_of).with_context(unreadable)?;
+            let (digest, length) = File::open(path).and_then(sha256_of).with_context(unreadable)?;
             let layer = Layer::image(digest, length);
             return Ok((Self { path: path.to_owned(), length, index: None }, layer));
         };
         let cut = File::open(path).and_then(|file| cut_chunks(file, size));
         let (index, digest) = cut.with_context(unreadable)?;
         let length = index.length();
-        let layer =
-            Layer::image(digest, length).in_chunks(sha256_of(&*index.to_bytes())?, size);
+        let layer = Layer::image(digest, length).in_chunks(sha256_of(&*index.to_bytes())?, size);
         Ok((Self { path: path.to_owned(), length, index: Some(index) }, layer))
     }
 

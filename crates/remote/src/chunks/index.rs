@@ -159,9 +159,10 @@ impl ChunkIndex {
             return Err("chunks are empty, too long or out of order");
         }
         let mut lengths = HashMap::new();
-        if self.chunks().any(|Chunk { length, sha256, .. }| {
-            *lengths.entry(sha256).or_insert(length) != length
-        }) {
+        if self
+            .chunks()
+            .any(|Chunk { length, sha256, .. }| *lengths.entry(sha256).or_insert(length) != length)
+        {
             return Err("chunks with one digest have different lengths");
         }
         Ok(())
@@ -180,7 +181,9 @@ mod tests {
 
     fn index(lengths: &[(u64, u8)]) -> ChunkIndex {
         let mut index = ChunkIndex::default();
-        lengths.iter().for_each(|(length, digit)| assert!(index.push(*length, [*digit; 32])));
+        for (length, digit) in lengths {
+            assert!(index.push(*length, [*digit; 32]));
+        }
         index
     }
 
@@ -191,7 +194,10 @@ mod tests {
         }
         let bytes = index(&[(5, 1), (7, 2)]).to_bytes();
         assert_eq!(bytes.len(), 32 + 2 * 48);
-        assert_eq!(bytes[..24], *b"\xcd\xe4\xec\x67\x01\0\0\0\x0c\0\0\0\0\0\0\0\x02\0\0\0\x01\x20\0\0");
+        assert_eq!(
+            bytes[..24],
+            *b"\xcd\xe4\xec\x67\x01\0\0\0\x0c\0\0\0\0\0\0\0\x02\0\0\0\x01\x20\0\0"
+        );
         assert_eq!(bytes[80..97], *b"\x05\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0\x02");
     }
 

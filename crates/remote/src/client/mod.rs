@@ -22,7 +22,12 @@ use ureq::{
     },
 };
 
-use crate::{Address, Options, RemoteError, access::{Access, renewed}, target::Target, version::Version};
+use crate::{
+    Address, Options, RemoteError,
+    access::{Access, renewed},
+    target::Target,
+    version::Version,
+};
 use agents::Agents;
 use content_range::ContentRange;
 use failure::{failure, is_redirection, refusal, text};
@@ -185,7 +190,9 @@ impl Client {
             _ => check_status(&response, (range, version.as_ref()), host)?,
         };
         let there = match &version {
-            Some(pinned) if self.pinned.is_some() => Version { length: has.length, ..pinned.clone() },
+            Some(pinned) if self.pinned.is_some() => {
+                Version { length: has.length, ..pinned.clone() }
+            }
             _ => Version::of(response.headers(), has.length, host)?,
         };
         if *version.get_or_insert_with(|| there.clone()) != there {

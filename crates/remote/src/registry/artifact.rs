@@ -129,8 +129,7 @@ impl Layer {
     #[must_use]
     pub fn in_chunks(mut self, (digest, size): (String, u64), chunk: ChunkSize) -> Self {
         let own = std::mem::replace(&mut self.digest, digest);
-        let fields =
-            [(PLAIN_DIGEST, own), (CHUNK_SIZE, chunk.bytes().to_string())];
+        let fields = [(PLAIN_DIGEST, own), (CHUNK_SIZE, chunk.bytes().to_string())];
         self.annotations.extend(fields.map(|(name, value)| (name.to_owned(), value)));
         Self { media_type: CHUNKED.to_owned(), size, ..self }
     }
@@ -280,9 +279,10 @@ impl Artifact {
     /// # Errors
     /// None: all of it is text and numbers.
     pub fn manifest(&self, (digest, size): (&str, u64)) -> serde_json::Result<Vec<u8>> {
-        let chunks = self.chunks.iter().map(
-            |(digest, size)| json!({ "mediaType": CHUNK, "digest": digest, "size": size }),
-        );
+        let chunks = self
+            .chunks
+            .iter()
+            .map(|(digest, size)| json!({ "mediaType": CHUNK, "digest": digest, "size": size }));
         let layers = self.layers().map(serde_json::to_value);
         let layers: Result<Vec<_>, _> = chunks.map(Ok).chain(layers).collect();
         serde_json::to_vec(&json!({

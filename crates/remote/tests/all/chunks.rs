@@ -1,4 +1,5 @@
 //! Images that a registry has in chunks: what is sent and fetched of several versions, reads of ranges, damaged indexes.
+#![expect(clippy::indexing_slicing, reason = "a test may fail by panicking")]
 
 use std::{
     fs::{self, File},
@@ -91,7 +92,8 @@ fn pull(server: &registry::Registry, to: &Path, local: &[&Path]) -> u64 {
 
 #[test]
 fn of_the_next_version_only_new_chunks_are_sent_and_fetched() {
-    let (folder, server) = (tempfile::tempdir().unwrap(), registry::Registry::start(Demand::Token(None)));
+    let (folder, server) =
+        (tempfile::tempdir().unwrap(), registry::Registry::start(Demand::Token(None)));
     let [one, two, three] = ["1", "2", "3"].map(|name| folder.path().join(name));
     assert_eq!(push(&sending(&server), &first()), first().len() as u64);
     assert_eq!(pull(&server, &one, &[]), first().len() as u64);
@@ -108,7 +110,8 @@ fn of_the_next_version_only_new_chunks_are_sent_and_fetched() {
 
 #[test]
 fn a_chunk_that_repeats_is_sent_and_fetched_once() {
-    let (folder, server) = (tempfile::tempdir().unwrap(), registry::Registry::start(Demand::Nothing));
+    let (folder, server) =
+        (tempfile::tempdir().unwrap(), registry::Registry::start(Demand::Nothing));
     let image = [&object(MIB)[..], &vec![0; 8 * MIB], &object(MIB)].concat();
     assert!(push(&sending(&server), &image) < 2 * MIB as u64);
     let to = folder.path().join("image");
@@ -185,6 +188,9 @@ fn what_was_opened_in_chunks_is_read_on_after_its_name_is_that_of_another_image(
     assert_eq!(read(&moved, 4 * MIB, 5000).unwrap(), second()[4 * MIB..][..5000]);
 }
 
+/// Damages a chunk.
+type Change = fn(&mut Vec<u8>);
+
 /// Why the image can't be opened.
 fn refused(server: &registry::Registry, options: &Options) -> RemoteError {
     RemoteDevice::open(&reference(server).to_string(), options).unwrap_err()
@@ -197,7 +203,6 @@ fn a_chunk_with_other_bytes_is_an_error_and_the_others_are_read() {
     let index = cut_chunks(&*first(), size()).unwrap().0;
     let chunk = index.chunks().find(|chunk| chunk.start > 4 * MIB as u64).unwrap();
     let at = usize::try_from(chunk.start).unwrap();
-    type Change = fn(&mut Vec<u8>);
     let changes: [Change; 3] =
         [|bytes| bytes[100] ^= 1, |bytes| bytes.truncate(bytes.len() - 1), |bytes| bytes.push(0)];
     for change in changes {
@@ -256,9 +261,8 @@ fn indexes_and_manifests_that_contradict_themselves_are_refused() {
     assert!(change(&|layers| layers[0]["digest"] = "sha256:0".into()).contains("damaged"));
     assert!(change(&|layers| drop(layers.pop())).contains("no EROFS image"));
     let last = sound.len() as u64;
-    let size_of_index = |size: u64| {
-        change(&|layers| layers.last_mut().unwrap()["size"] = size.into())
-    };
+    let size_of_index =
+        |size: u64| change(&|layers| layers.last_mut().unwrap()["size"] = size.into());
     assert!(size_of_index(u64::MAX).contains("too long"));
     assert!(!size_of_index(last - 1).is_empty() && !size_of_index(last + 1).is_empty());
     // The index has another digest than the manifest says.

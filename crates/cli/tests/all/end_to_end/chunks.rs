@@ -28,15 +28,12 @@ fn sample() -> Sample {
 
 /// The number of bytes at the start of what follows a word.
 fn bytes_after(text: &str, word: &str) -> f64 {
-    let rest = text.split_once(word).unwrap_or_else(|| panic!("{text}")).1.trim_start();
+    let rest = text.split_once(word).unwrap().1.trim_start();
     let mut words = rest.split([' ', ',']);
     let number: f64 = words.next().unwrap().parse().unwrap();
-    number * match words.next().unwrap() {
-        "bytes" => 1.0,
-        "KiB" => 1024.0,
-        "MiB" => 1_048_576.0,
-        unit => panic!("{unit}"),
-    }
+    let units = [("bytes", 1.0), ("KiB", 1024.0), ("MiB", 1_048_576.0)];
+    let unit = words.next().unwrap();
+    number * units.iter().find(|(name, _)| *name == unit).unwrap().1
 }
 
 /// Sends two versions of an image, fetches and reads them.
@@ -45,7 +42,7 @@ fn versions_there_and_back(sample: &Sample, host: &str) {
     let (one, two) = (format!("oci://{host}/box:1"), format!("oci://{host}/box:2"));
     made(args!["build", "-q", sample.src(), old]);
     let sent = printed(sample, args!["push", "--chunks=64K", old, one]);
-    let whole = fs::metadata(&old).unwrap().len() as f64;
+    let whole = f64::from(u32::try_from(fs::metadata(&old).unwrap().len()).unwrap());
     assert!(bytes_after(&sent, "sent") >= 0.99 * whole, "{sent}");
     fs::write(sample.src().join("noise20"), "other\n").unwrap();
     fs::write(sample.src().join("added"), "added\n").unwrap();
@@ -171,8 +168,8 @@ fn what_is_wrong_leaves_the_older_version() {
     fs::write(&slot, before).unwrap();
     printed(&sample, args!["pull", "-q", name, slot]);
     assert_eq!(fs::read(&slot).unwrap(), fs::read(&image).unwrap());
-    let hidden = fs::read_dir(sample.path("")).unwrap().filter(|entry| {
-        entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('.')
-    });
+    let hidden = fs::read_dir(sample.path(""))
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'));
     assert_eq!(hidden.count(), 0, "no temporary file is left");
 }
