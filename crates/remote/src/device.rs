@@ -124,15 +124,11 @@ impl RemoteDevice {
     /// As [`Self::open`], of what is found already.
     pub(crate) fn at(origin: Origin, options: &Options) -> Result<Self, RemoteError> {
         let address = origin.address().clone();
-        let pinned = origin.pinned()?;
-        let client = match (&origin, pinned) {
-            (Origin::Object(client), None) => client,
-            (_, pinned) => {
-                let version = pinned.ok_or_else(|| RemoteError::wrong(origin.host(), "none"))?;
-                let store = store_of(&address, &version, options)?;
-                return Ok(Self::start((origin, version, store), None, options));
-            }
-        };
+        if let Some(version) = origin.pinned()? {
+            let store = store_of(&address, &version, options)?;
+            return Ok(Self::start((origin, version, store), None, options));
+        }
+        let client = origin.client();
         let latest = || options.cache.as_ref().and_then(|cache| cache.latest(&address));
         let mut known = latest();
         let mut entered = None;

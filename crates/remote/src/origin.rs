@@ -24,7 +24,7 @@ impl Origin {
     }
 
     /// What sends requests.
-    const fn client(&self) -> &Client {
+    pub(crate) const fn client(&self) -> &Client {
         match self {
             Self::Object(client) => client,
             Self::Chunks(chunks) => chunks.client(),

@@ -372,6 +372,7 @@ pub(super) fn artifact(host: &str, what: &str) -> RemoteError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chunks::cut_chunks;
 
     fn digest(digit: u8) -> String {
         format!("sha256:{}", digit.to_string().repeat(64))
@@ -398,6 +399,31 @@ mod tests {
         // The draft has devices first, and the image last.
         assert_eq!(value["layers"][0]["annotations"]["org.erofs.role"], "device");
         assert_eq!(value["layers"][1]["annotations"]["org.erofs.dmverity.hash_offset"], "16");
+    }
+
+    #[test]
+    fn a_manifest_lists_chunks_before_the_indexes_of_their_images() {
+        let size = ChunkSize::new(64 << 10).unwrap();
+        let image = Layer::image(digest(2), 20).in_chunks((digest(4), 80), size).named("x.erofs");
+        let base = Layer::image(digest(1), 10).as_device("base.erofs");
+        let (index, _) = cut_chunks(&[7; 20][..], size).unwrap();
+        let made = Artifact::new(image, vec![base]).with_chunks(index.chunks());
+        let manifest = made.manifest((&digest(3), 5)).unwrap();
+        let value: Value = serde_json::from_slice(&manifest).unwrap();
+        let [chunk, base, image] = value["layers"].as_array().unwrap().as_slice() else {
+            panic!("{value}")
+        };
+        let sha256 = index.chunks().next().unwrap().digest();
+        assert_eq!(*chunk, json!({ "mediaType": CHUNK, "digest": sha256, "size": 20 }));
+        assert_eq!(base["digest"], digest(1));
+        assert_eq!((&image["mediaType"], &image["size"]), (&json!(CHUNKED), &json!(80)));
+        assert_eq!(image["annotations"]["org.erofs.uncompressed-digest"], digest(2));
+        assert_eq!(image["annotations"]["vnd.lith.chunk-size"], "65536");
+        let Ok(Found::Artifact(found)) = Artifact::parse(&manifest, "h") else { panic!("none") };
+        assert_eq!(found.image.listed().unwrap().get(&sha256), Some(&20));
+        assert!(!found.devices[0].is_chunked() && found.image.chunk_size() == Some(size));
+        let config: Value = serde_json::from_slice(&made.config(None).unwrap()).unwrap();
+        assert_eq!(config["rootfs"]["diff_ids"], json!([digest(1), digest(2)]));
     }
 
     #[test]

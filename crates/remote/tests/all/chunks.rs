@@ -122,34 +122,35 @@ fn a_chunk_that_repeats_is_sent_and_fetched_once() {
 #[test]
 fn ranges_are_read_by_chunks_and_kept() {
     let server = registry::Registry::start(Demand::Token(None));
-    push(&sending(&server), &first());
+    let image = first();
+    push(&sending(&server), &image);
     let (folder, name) = (tempfile::tempdir().unwrap(), reference(&server).to_string());
     let mut options = hasty();
     options.cache = Some(Cache::new(folder.path().to_owned(), 1 << 30));
     let opened = RemoteDevice::open(&name, &options).unwrap();
-    assert_eq!(opened.size(), first().len() as u64);
+    assert_eq!(opened.size(), image.len() as u64);
     let before = opened.traffic().bytes;
-    assert_eq!(read(&opened, 5 * MIB + 7, 5000).unwrap(), first()[5 * MIB + 7..][..5000]);
+    assert_eq!(read(&opened, 5 * MIB + 7, 5000).unwrap(), image[5 * MIB + 7..][..5000]);
     let fetched = opened.traffic().bytes - before;
     assert!((1..768 << 10).contains(&fetched), "{fetched}");
     drop(opened);
     let again = RemoteDevice::open(&name, &options).unwrap();
     let before = again.traffic().requests;
-    assert_eq!(read(&again, 5 * MIB + 7, 5000).unwrap(), first()[5 * MIB + 7..][..5000]);
+    assert_eq!(read(&again, 5 * MIB + 7, 5000).unwrap(), image[5 * MIB + 7..][..5000]);
     assert_eq!(again.traffic().requests, before);
     // In sequence hardly a chunk is fetched twice.
     let sequential = RemoteDevice::open(&name, &hasty()).unwrap();
-    for at in (0..first().len()).step_by(10_000) {
-        let length = 10_000.min(first().len() - at);
-        assert_eq!(read(&sequential, at, length).unwrap(), first()[at..at + length], "{at}");
+    for at in (0..image.len()).step_by(10_000) {
+        let length = 10_000.min(image.len() - at);
+        assert_eq!(read(&sequential, at, length).unwrap(), image[at..at + length], "{at}");
     }
     let fetched = sequential.traffic().bytes;
-    assert!(fetched < first().len() as u64 * 5 / 4, "{fetched}");
+    assert!(fetched < image.len() as u64 * 5 / 4, "{fetched}");
     let (start, mut rest) = ObjectReader::open(&name, 5000, &hasty()).unwrap();
     let mut all = start;
     assert_eq!(all.len(), 5000);
     rest.read_to_end(&mut all).unwrap();
-    assert_eq!(all, first());
+    assert_eq!(all, image);
 }
 
 #[test]

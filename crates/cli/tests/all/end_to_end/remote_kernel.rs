@@ -237,11 +237,23 @@ fn killed_workers_are_replaced_while_readers_wait() {
 
 #[test]
 fn a_new_worker_goes_on_with_what_was_opened_after_the_tag_has_moved() {
+    goes_on_after_the_tag_has_moved(&[]);
+}
+
+#[test]
+fn a_new_worker_goes_on_with_an_image_in_chunks() {
+    goes_on_after_the_tag_has_moved(&["--chunks=64K"]);
+}
+
+/// Mounts an image that was pushed with options, and kills the worker when its name is that of another one.
+fn goes_on_after_the_tag_has_moved(options: &[&str]) {
     let Some(remote) = Remote::new(8) else { return };
     let server = Registry::start(Demand::Nothing);
     let name = format!("oci://{}/box:1", server.host());
     let push = |image: &Path| {
-        let sent = remote.run(args!["push", "-q", image, name]);
+        let mut push = args!["push", "-q", image, name].to_vec();
+        push.extend(options.iter().map(OsString::from));
+        let sent = remote.run(push);
         assert!(sent.status.success(), "{sent:?}");
     };
     push(&remote.image);
