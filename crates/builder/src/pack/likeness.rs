@@ -111,13 +111,15 @@ impl Left {
         self.push_from(following, self.preference.next_ones());
         self.find_candidates(sketch);
         let bonus = self.preference.bonus_of_next();
-        let mut most_like = None;
+        let mut most_like: Option<(u32, u32)> = None;
         for number in self.candidates.drain(..) {
             let Some(compared) = self.compared.get_mut(number as usize) else { continue };
             if mem::replace(compared, self.step) != self.step {
                 let other = sketches.get(number as usize)?;
                 let bonus = if number == following { bonus } else { 0 };
-                let found = (sketch.distance(other).saturating_sub(bonus), number);
+                let most = most_like.map_or(u32::MAX, |(least, _)| least + bonus);
+                let Some(distance) = sketch.distance(other, most) else { continue };
+                let found = (distance.saturating_sub(bonus), number);
                 most_like = Some(most_like.map_or(found, |most_like| found.min(most_like)));
             }
         }

@@ -48,15 +48,20 @@ pub(super) fn stretches(bytes: &[u8], start: u64, bits: u32) -> Vec<Stretch> {
 
 fn first_border(bytes: &[u8], bits: u32) -> usize {
     let (least, most) = (1_usize << (bits - 2), 8_usize << bits);
-    let mut hash = 0_u64;
-    let sought = bytes.iter().take(most).enumerate().skip(least);
-    for (at, byte) in sought {
+    let bytes = bytes.get(..most).unwrap_or(bytes);
+    let (upper, mut hash) = (u64::MAX << (64 - bits), 0_u64);
+    let mut ends_with = |byte: &u8| {
         hash = (hash << 1).wrapping_add(GEAR.get(usize::from(*byte)).copied().unwrap_or(0));
-        if hash >> (64 - bits) == 0 {
-            return at + 1;
+        hash & upper == 0
+    };
+    let (fours, rest) = bytes.get(least..).unwrap_or_default().as_chunks::<4>();
+    for (at, four) in fours.iter().enumerate() {
+        if let Some(within) = four.iter().position(&mut ends_with) {
+            return least + 4 * at + within + 1;
         }
     }
-    bytes.len().min(most)
+    let within = rest.iter().position(ends_with);
+    within.map_or(bytes.len(), |within| bytes.len() - rest.len() + within + 1)
 }
 
 /// A number without pattern for each byte.
