@@ -3,8 +3,8 @@
 use super::bits::Writer;
 use super::huffman::{MAX_BITS, code_lengths, codes};
 use super::token::{
-    DISTANCES, END, FIRST_LENGTH, LITLENS, Token, code_distance, code_length, distance_of,
-    length_of,
+    Coded, DISTANCES, END, FIRST_LENGTH, LITLENS, Token, code_distance, code_length, distance_of,
+    distance_symbol, length_of, length_symbol,
 };
 
 /// The order in which a header lists the precode's lengths.
@@ -22,6 +22,8 @@ pub(super) const FIXED_LITLENS: [u8; 288] = {
     lengths
 };
 const FIXED_DISTANCE: u32 = 5;
+/// Bits that a symbol without code is taken to have.
+const RARE: u8 = 14;
 /// Most bytes of a stored block.
 const MAX_STORED: usize = 65_535;
 /// Longest code of the precode.
@@ -47,37 +49,32 @@ impl Histogram {
     }
 
     pub(super) fn add_all(&mut self, tokens: &[Token]) {
+        // No count and no sum exceeds the bytes of an input.
         for &token in tokens {
-            self.add(token);
-        }
-    }
-
-    #[inline]
-    fn add(&mut self, token: Token) {
-        let symbol = match token.as_match() {
-            None => token.byte(),
-            Some((len, distance)) => {
-                let symbol = code_distance(distance).symbol;
-                if let Some(count) = self.distances.get_mut(symbol) {
-                    *count += 1;
+            let (symbol, len) = match token.as_match() {
+                None => (token.byte(), 1),
+                Some((len, distance)) => {
+                    if let Some(count) = self.distances.get_mut(distance_symbol(distance)) {
+                        *count = count.wrapping_add(1);
+                    }
+                    (FIRST_LENGTH + length_symbol(len), len as usize)
                 }
-                FIRST_LENGTH + code_length(len).symbol
+            };
+            if let Some(count) = self.litlens.get_mut(symbol) {
+                *count = count.wrapping_add(1);
             }
-        };
-        if let Some(count) = self.litlens.get_mut(symbol) {
-            *count += 1;
+            self.bytes = self.bytes.wrapping_add(len);
         }
-        self.bytes += token.len();
     }
 
     /// Counts `bytes` as literals instead of a match.
     pub(super) fn spell(&mut self, token: Token, bytes: &[u8]) {
         let Some((len, distance)) = token.as_match() else { return };
-        let symbol = FIRST_LENGTH + code_length(len).symbol;
+        let symbol = FIRST_LENGTH + length_symbol(len);
         if let Some(count) = self.litlens.get_mut(symbol) {
             *count = count.saturating_sub(1);
         }
-        if let Some(count) = self.distances.get_mut(code_distance(distance).symbol) {
+        if let Some(count) = self.distances.get_mut(distance_symbol(distance)) {
             *count = count.saturating_sub(1);
         }
         for &byte in bytes {
@@ -88,11 +85,12 @@ impl Histogram {
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
+        // As above; with checks for overflow it would not be vectorized.
         for (count, &more) in self.litlens.iter_mut().zip(&other.litlens) {
-            *count += more;
+            *count = count.wrapping_add(more);
         }
         for (count, &more) in self.distances.iter_mut().zip(&other.distances) {
-            *count += more;
+            *count = count.wrapping_add(more);
         }
         self.bytes += other.bytes;
     }
@@ -142,21 +140,21 @@ impl Codes {
 
     /// Bits of a block with these codes.
     fn bits(&self, histogram: &Histogram) -> u64 {
-        let sum = |counts: &[u32], lengths: &[u8]| -> u64 {
-            counts.iter().zip(lengths).map(|(&count, &len)| u64::from(count) * u64::from(len)).sum()
-        };
         let [.., end] = self.litlens.first_chunk::<{ END + 1 }>().copied().unwrap_or([0; END + 1]);
         3 + self.header.bits
-            + sum(&histogram.litlens, &self.litlens)
-            + sum(&histogram.distances, &self.distances)
+            + weighted(&histogram.litlens, &self.litlens)
+            + weighted(&histogram.distances, &self.distances)
             + u64::from(end)
             + histogram.extra_bits()
     }
 
-    /// Bits of a literal; a symbol without code counts as a rare one.
-    #[inline]
-    pub(super) fn literal_bits(&self, byte: u8) -> u32 {
-        bits_of(self.litlens.get(usize::from(byte)))
+    /// Bits of each literal; a symbol without code counts as a rare one.
+    pub(super) fn literal_bits(&self) -> [u8; 256] {
+        let mut bits = [0; 256];
+        for (bits, len) in bits.iter_mut().zip(&self.litlens) {
+            *bits = if *len == 0 { RARE } else { *len };
+        }
+        bits
     }
 
     /// Bits of a match.
@@ -172,7 +170,7 @@ impl Codes {
 
 #[inline]
 fn bits_of(length: Option<&u8>) -> u32 {
-    length.copied().filter(|&bits| bits > 0).map_or(14, u32::from)
+    length.copied().filter(|&bits| bits > 0).unwrap_or(RARE).into()
 }
 
 /// The cheapest form of a block that begins after `start` bits, and the bits it takes.
@@ -184,9 +182,16 @@ pub(super) fn cheapest(histogram: &Histogram, start: u64) -> (Form, u64) {
     if stored.1 < best.1 { stored } else { best }
 }
 
+/// What symbols take that occur so often and have codes of these lengths.
+fn weighted(counts: &[u32], lengths: &[u8]) -> u64 {
+    let products =
+        counts.iter().zip(lengths).map(|(&count, &len)| u64::from(count) * u64::from(len));
+    // No input has bytes enough for an overflow.
+    products.fold(0, u64::wrapping_add)
+}
+
 fn fixed_bits(histogram: &Histogram) -> u64 {
-    let litlens = histogram.litlens.iter().zip(&FIXED_LITLENS);
-    let litlens: u64 = litlens.map(|(&count, &len)| u64::from(count) * u64::from(len)).sum();
+    let litlens = weighted(&histogram.litlens, &FIXED_LITLENS);
     let distances: u64 = histogram.distances.iter().map(|&count| u64::from(count)).sum();
     let end = 7;
     3 + litlens + distances * u64::from(FIXED_DISTANCE) + end + histogram.extra_bits()
@@ -301,10 +306,9 @@ impl Header {
         for &symbol in PRECODE_ORDER.iter().take(self.given) {
             writer.put((*self.precode.get(symbol).expect("the order names 19 symbols")).into(), 3);
         }
-        let mut code = [0; 19];
-        codes(&self.precode, &mut code);
+        let precode = Code::all(&self.precode);
         for &(symbol, extra) in self.items() {
-            put_code(writer, &code, &self.precode, symbol.into());
+            precode.of(symbol.into()).put(writer);
             writer.put(extra.into(), precode_extra_bits(symbol));
         }
     }
@@ -317,14 +321,6 @@ const fn precode_extra_bits(symbol: u8) -> u32 {
         18 => 7,
         _ => 0,
     }
-}
-
-#[inline(always)]
-#[expect(clippy::inline_always, reason = "a call for each token takes 2 % more instructions")]
-fn put_code(writer: &mut Writer<'_>, codes: &[u16], lengths: &[u8], symbol: usize) {
-    let (code, length) =
-        codes.get(symbol).zip(lengths.get(symbol)).expect("each symbol has a code");
-    writer.put((*code).into(), (*length).into());
 }
 
 /// A block and the bytes that it encodes.
@@ -365,20 +361,62 @@ impl Block<'_> {
     }
 
     fn write_tokens(&self, writer: &mut Writer<'_>, lengths: &Codes) {
-        let (mut litlens, mut distances) = ([0; 288], [0; 32]);
-        codes(&lengths.litlens, &mut litlens);
-        codes(&lengths.distances, &mut distances);
+        let litlens = Code::all(&lengths.litlens);
+        let distances = Code::all(&lengths.distances);
         for token in self.tokens {
             let Some((len, distance)) = token.as_match() else {
-                put_code(writer, &litlens, &lengths.litlens, token.byte());
+                litlens.of(token.byte()).put(writer);
                 continue;
             };
+            // At most 15, 5, 15 and 13 bits.
             let (len, distance) = (code_length(len), code_distance(distance));
-            put_code(writer, &litlens, &lengths.litlens, FIRST_LENGTH + len.symbol);
-            writer.put(len.extra.into(), len.extra_bits);
-            put_code(writer, &distances, &lengths.distances, distance.symbol);
-            writer.put(distance.extra.into(), distance.extra_bits);
+            let (mut value, mut bits) = litlens.of(FIRST_LENGTH + len.symbol).then(&len);
+            let (more, count) = distances.of(distance.symbol).then(&distance);
+            value |= more << bits;
+            bits += count;
+            writer.put(value, bits);
         }
-        put_code(writer, &litlens, &lengths.litlens, END);
+        litlens.of(END).put(writer);
+    }
+}
+
+/// The code of a symbol, and its number of bits.
+#[derive(Clone, Copy, Debug, Default)]
+struct Code {
+    bits: u16,
+    len: u16,
+}
+
+/// The codes of all symbols of a kind.
+struct AllCodes<const N: usize>([Code; N]);
+
+impl Code {
+    fn all<const N: usize>(lengths: &[u8; N]) -> AllCodes<N> {
+        let mut values = [0; N];
+        codes(lengths, &mut values);
+        let mut all = [Self::default(); N];
+        for ((code, bits), len) in all.iter_mut().zip(values).zip(lengths) {
+            *code = Self { bits, len: u16::from(*len) };
+        }
+        AllCodes(all)
+    }
+
+    #[inline]
+    fn put(self, writer: &mut Writer<'_>) {
+        writer.put(self.bits.into(), self.len.into());
+    }
+
+    /// The bits of the code and of what follows it, and how many they are.
+    #[inline]
+    fn then(self, coded: &Coded) -> (u64, u32) {
+        let len = u32::from(self.len);
+        (u64::from(self.bits) | u64::from(coded.extra) << len, len + coded.extra_bits)
+    }
+}
+
+impl<const N: usize> AllCodes<N> {
+    #[inline]
+    fn of(&self, symbol: usize) -> Code {
+        *self.0.get(symbol).expect("each symbol has a code")
     }
 }

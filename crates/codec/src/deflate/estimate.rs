@@ -46,30 +46,23 @@ fn log_of(count: u32) -> u32 {
     log + (over << FRACTION)
 }
 
-/// Bits of the header by what a symbol's code length has to do with the one before.
-const NEW_LENGTH: u64 = 13;
-const SAME_LENGTH: u64 = 5;
-const ZERO_RUN: u64 = 22;
+/// Quarters of bits in the header, by whether a symbol's code length is 0 and whether it is that of the symbol before.
+const LENGTHS: [[u8; 2]; 2] = [[13, 5], [22, 0]];
 
 /// Bits for the symbols of one code with these frequencies, and for the lengths of their codes.
+///
+/// Without branches, as which symbols occur is hard to predict.
 fn code_bits(counts: &[u32]) -> u64 {
-    let total: u32 = counts.iter().sum();
+    let total = counts.iter().fold(0_u32, |sum, &count| sum.wrapping_add(count));
     let log_total = log_of(total);
-    let (mut bits, mut quarters) = (0, 0);
+    let (mut bits, mut quarters) = (0_u64, 0_u64);
     let mut before = 0;
     for &count in counts {
-        let mut length = 0;
-        if count > 0 {
-            let log = (log_total - log_of(count)).max(1 << (FRACTION - 1));
-            bits += u64::from(count) * u64::from(log);
-            length = (log + (1 << (FRACTION - 1))) >> FRACTION;
-        }
-        quarters += match (length == before, length) {
-            (true, 0) => 0,
-            (true, _) => SAME_LENGTH,
-            (false, 0) => ZERO_RUN,
-            (false, _) => NEW_LENGTH,
-        };
+        let log = log_total.wrapping_sub(log_of(count)).max(1 << (FRACTION - 1));
+        bits = bits.wrapping_add(u64::from(count) * u64::from(log));
+        let length = (log.wrapping_add(1 << (FRACTION - 1)) >> FRACTION) * u32::from(count > 0);
+        let [is_new, is_same] = if length == 0 { LENGTHS[1] } else { LENGTHS[0] };
+        quarters += u64::from(if length == before { is_same } else { is_new });
         before = length;
     }
     (bits >> FRACTION) + quarters / 4

@@ -96,6 +96,11 @@ fn best(unions: &mut [Option<Union>]) -> Option<(usize, Union)> {
 /// `content` begins with the bytes that the tokens encode.
 pub(super) fn spell(group: &mut Group, tokens: &[Token], content: &[u8], cheaper: &mut Vec<Token>) {
     let codes = Codes::of(&group.histogram);
+    let literals = codes.literal_bits();
+    let spelled = |bytes: &[u8]| -> u32 {
+        let bits = bytes.iter().filter_map(|&byte| literals.get(usize::from(byte)));
+        bits.fold(0, |sum, &bits| sum + u32::from(bits))
+    };
     let before = cheaper.len();
     let mut rest = content;
     for &token in tokens {
@@ -103,8 +108,7 @@ pub(super) fn spell(group: &mut Group, tokens: &[Token], content: &[u8], cheaper
         rest = after;
         match token.as_match() {
             Some((len @ ..=MAX_SPELLED, distance))
-                if bytes.iter().map(|&byte| codes.literal_bits(byte)).sum::<u32>()
-                    < codes.match_bits(len, distance) =>
+                if spelled(bytes) < codes.match_bits(len, distance) =>
             {
                 group.histogram.spell(token, bytes);
                 cheaper.extend(bytes.iter().copied().map(Token::literal));

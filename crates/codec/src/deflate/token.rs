@@ -70,6 +70,56 @@ impl Token {
     }
 }
 
+/// The symbol of each length.
+static LENGTH_SYMBOLS: [u8; MAX_MATCH as usize + 1] = length_symbols();
+/// The symbols of distances up to 256, and those of others by 128ths.
+static DISTANCE_SYMBOLS: [u8; 512] = distance_symbols();
+
+#[expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "known when this is compiled"
+)]
+const fn length_symbols() -> [u8; MAX_MATCH as usize + 1] {
+    let mut symbols = [0; MAX_MATCH as usize + 1];
+    let mut len = MIN_MATCH;
+    while len <= MAX_MATCH {
+        symbols[len as usize] = code_length(len).symbol as u8;
+        len += 1;
+    }
+    symbols
+}
+
+#[expect(
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "known when this is compiled"
+)]
+const fn distance_symbols() -> [u8; 512] {
+    let mut symbols = [0; 512];
+    let mut at = 0;
+    while at < 256 {
+        symbols[at] = code_distance(at as u32 + 1).symbol as u8;
+        symbols[256 + at] = code_distance((at as u32) << 7 | 1).symbol as u8;
+        at += 1;
+    }
+    symbols
+}
+
+/// The symbol of a length from 3 to 258.
+#[inline]
+pub(super) fn length_symbol(len: u32) -> usize {
+    LENGTH_SYMBOLS.get(len as usize).copied().unwrap_or(0).into()
+}
+
+/// The symbol of a distance from 1 to 32768.
+#[inline]
+pub(super) fn distance_symbol(distance: u32) -> usize {
+    let value = distance.wrapping_sub(1);
+    let at = if value < 256 { value } else { 256 + (value >> 7) };
+    DISTANCE_SYMBOLS.get(at as usize).copied().unwrap_or(0).into()
+}
+
 /// How a length from 3 to 258 is written.
 #[inline]
 pub(super) const fn code_length(len: u32) -> Coded {
@@ -130,12 +180,14 @@ mod tests {
             let (bits, base) = length_of(coded.symbol.try_into().unwrap());
             assert_eq!((bits, base + coded.extra), (coded.extra_bits, len));
             assert!(coded.symbol < 29);
+            assert_eq!(length_symbol(len), coded.symbol);
         }
         for distance in 1..=32768 {
             let coded = code_distance(distance);
             let (bits, base) = distance_of(coded.symbol.try_into().unwrap());
             assert_eq!((bits, base + coded.extra), (coded.extra_bits, distance));
             assert!(coded.symbol < DISTANCES);
+            assert_eq!(distance_symbol(distance), coded.symbol);
         }
         assert_eq!(code_length(257), Coded { symbol: 27, extra_bits: 5, extra: 30 });
         assert_eq!(code_distance(24577), Coded { symbol: 29, extra_bits: 13, extra: 0 });
