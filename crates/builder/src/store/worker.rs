@@ -191,11 +191,15 @@ impl<'a, 's> Compressor<'a, 's> {
         let len = piece.len();
         let marks = self.marks(piece).or_else(|| hot_end.map(|_| Vec::new()));
         let is_shared = self.repeats(piece.inode).is_some();
-        if marks.is_none() && !piece.last && self.is_zero(piece, content)? {
+        let may_be_zero = marks.is_none() && !piece.last;
+        if may_be_zero && is_hole(piece, content)? {
             return self.store_zeros(piece, blocks);
         }
         let is_interlaced = self.is_interlaced(piece.inode);
         let input = piece.read(content, &mut self.memory)?;
+        if may_be_zero && sparse::is_zero(input) {
+            return self.store_zeros(piece, blocks);
+        }
         let digests = Digest::of_pieces(input);
         let start = blocks.data.len();
         blocks.data.reserve_exact(len);
@@ -253,16 +257,6 @@ impl<'a, 's> Compressor<'a, 's> {
 
     fn is_interlaced(&self, inode: InodeIndex) -> bool {
         Geometry { input: self.input, plan: self.plan }.is_interlaced(inode)
-    }
-
-    /// Whether a piece is all zeros, a hole or not.
-    fn is_zero(&mut self, piece: &Piece<'_>, content: &dyn Content) -> Result<bool, BuildError> {
-        if let DataRange::Hole { end } = content.range_at(piece.range.start)?
-            && end >= piece.range.end
-        {
-            return Ok(true);
-        }
-        Ok(sparse::is_zero(piece.read(content, &mut self.memory)?))
     }
 
     /// Stores a piece of zeros, which is not the last of its file.
@@ -333,6 +327,12 @@ pub(super) fn is_gain(plan: &Plan<'_>, inode: InodeIndex, size: u64, written: u6
     // Integers without overflow: files are smaller than 2^63 bytes.
     let enough = size - size / 100 * percent;
     written + index < enough
+}
+
+/// Whether a piece is within a hole of its source.
+fn is_hole(piece: &Piece<'_>, content: &dyn Content) -> Result<bool, BuildError> {
+    let range = content.range_at(piece.range.start)?;
+    Ok(matches!(range, DataRange::Hole { end } if end >= piece.range.end))
 }
 
 /// Splits the inline tail off the bytes from `start` on and pads the others to whole blocks.
