@@ -18,8 +18,10 @@ use crate::{
 
 /// The fewest bytes that are worth two cuts, each of which wastes half a block and more.
 const LEAST: u64 = 16 << 10;
-/// Bytes that are compared at once.
+/// Bytes that are read at once.
 const STEP: u64 = 64 << 10;
+/// Bytes that are compared at once.
+const LINE: usize = 64;
 
 /// Which repeats are worth two cuts: one in the bytes that they repeat, one where they end.
 #[derive(Clone, Copy, Debug)]
@@ -221,16 +223,64 @@ fn equal_stretches(
         if our == their {
             continue;
         }
-        let differing = our.iter().zip(&*their).enumerate().filter(|(_, (a, b))| a != b);
-        for at in differing.map(|(at, _)| done + at as u64) {
-            if at > stretch {
-                stretches.push((stretch, at - stretch));
+        let lines = our.chunks(LINE).zip(their.chunks(LINE)).enumerate();
+        for (line, (our, their)) in lines.filter(|(_, (a, b))| a != b) {
+            let differing = our.iter().zip(their).zip(0..).filter(|((a, b), _)| a != b);
+            for at in differing.map(|(_, at)| done + (line * LINE) as u64 + at) {
+                if at > stretch {
+                    stretches.push((stretch, at - stretch));
+                }
+                stretch = at + 1;
             }
-            stretch = at + 1;
         }
     }
     if len > stretch {
         stretches.push((stretch, len - stretch));
     }
     Ok(stretches)
+}
+
+#[cfg(test)]
+mod tests {
+    use lith_tree::DataRange;
+
+    use super::*;
+
+    struct Bytes(Vec<u8>);
+
+    impl Content for Bytes {
+        fn read_at(&self, buf: &mut [u8], position: u64) -> Result<(), ContentError> {
+            let start = usize::try_from(position).unwrap();
+            buf.copy_from_slice(&self.0[start..start + buf.len()]);
+            Ok(())
+        }
+
+        fn range_at(&self, _position: u64) -> Result<DataRange, ContentError> {
+            Ok(DataRange::Data { end: self.0.len() as u64 })
+        }
+
+        fn check_unchanged(&self) -> Result<(), ContentError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn equal_stretches_lie_between_differing_bytes() {
+        let ours: Vec<u8> = (0..200_000_u32).map(|at| at.to_le_bytes()[1]).collect();
+        let mut theirs = [&[1, 2, 3][..], &ours].concat();
+        let differing = [5_u64, 31, 32, 33, 95, 65_545, 65_546, 131_000, 199_999];
+        for at in differing {
+            theirs[usize::try_from(at).unwrap() + 3] ^= 0x80;
+        }
+        let mut expected = Vec::new();
+        let mut start = 5;
+        for at in differing {
+            if at > start {
+                expected.push((start - 5, at - start));
+            }
+            start = start.max(at + 1);
+        }
+        let found = equal_stretches(&Bytes(ours), &Bytes(theirs), (5, 8), 199_995).unwrap();
+        assert_eq!(found, expected);
+    }
 }
