@@ -6,7 +6,7 @@ use crate::lz4fast::Fast;
 use crate::lz4opt::{Effort, Gain, Optimal};
 use crate::lzma::{self, Lzma};
 use crate::zstd::Zstd;
-use crate::{Algorithm, Compressor, Fit, LzmaEffort};
+use crate::{Algorithm, Compressor, Fit, LzmaEffort, guess};
 
 /// Outputs shorter than this hold no stream that is worth storing.
 const MIN_OUTPUT: usize = 16;
@@ -140,6 +140,12 @@ impl Encoder {
         }
         self.last_consumed = fit.consumed;
         Ok((fit.consumed > fit.written).then_some(fit))
+    }
+
+    /// About how many bytes of `input` a fill of `room` bytes takes, by samples of them and whole numbers only.
+    #[must_use]
+    pub fn expected(&self, input: &[u8], room: usize) -> usize {
+        guess::content(input, room)
     }
 
     /// After [`Encoder::fill`] gained nothing: how much of `input` can be stored plain before another

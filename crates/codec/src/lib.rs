@@ -13,6 +13,7 @@ mod deflate;
 mod encode;
 mod ffi;
 mod fit;
+mod guess;
 mod in_place;
 mod kept;
 mod lz4fast;

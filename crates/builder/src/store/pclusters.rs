@@ -11,6 +11,14 @@ use crate::coding::Coding;
 /// Bytes of its block that a pcluster beside its inode leaves free, so that both always fit one block.
 const ROOM_BESIDE_TAIL: usize = 64;
 
+/// The shortest end of a file that is sampled. Less is compressed as fast.
+const LEAST_SAMPLED: usize = 32 << 10;
+/// What is so many times longer than expected of a pcluster is not sampled, as it mostly fills one.
+const MOST_EXPECTED: usize = 3;
+/// Parts of which a sample consists, and which part of all it is.
+const SAMPLE_PARTS: usize = 48;
+const SAMPLE_SHARE: usize = 8;
+
 /// Cuts bytes into extents that each fill a pcluster of fixed size.
 #[derive(Debug)]
 pub(crate) struct PclusterWriter {
@@ -26,6 +34,8 @@ pub(crate) struct PclusterWriter {
     longest: usize,
     /// Bytes of the last stream, or of the last plain block.
     last: usize,
+    /// Samples of the end of a file.
+    sample: Vec<u8>,
 }
 
 impl PclusterWriter {
@@ -46,6 +56,7 @@ impl PclusterWriter {
             block: block.size() as usize,
             longest: usize::try_from(longest).expect("the format's limit fits memory"),
             last: 0,
+            sample: Vec::new(),
         }
     }
 
@@ -66,6 +77,7 @@ impl PclusterWriter {
             block,
             longest: block,
             last: 0,
+            sample: Vec::new(),
         }
     }
 
@@ -81,7 +93,12 @@ impl PclusterWriter {
     ) -> Result<&'i [u8], CodecError> {
         let mut rest = input;
         let left = if may_leave_rest { self.pcluster } else { 0 };
+        // What the pcluster before held.
+        let mut before = 0;
         while rest.len() > left {
+            if may_leave_rest && self.is_rest(rest, before, out)? {
+                break;
+            }
             let start = out.len();
             let consumed = match self.compressed(rest, out)? {
                 Some(extent)
@@ -98,9 +115,39 @@ impl PclusterWriter {
                 }
                 None => self.plain_run(rest, out, extents),
             };
+            before = consumed;
             rest = rest.get(consumed..).unwrap_or_default();
         }
         Ok(rest)
+    }
+
+    /// Whether the end of a file, after a pcluster that held the bytes `before`, fills no pcluster by what samples of it take:
+    /// as they are compressed without what is between them, that is mostly more than their share. To compress all of it only
+    /// to find that out would be in vain, since as a fragment it is compressed once more.
+    fn is_rest(
+        &mut self,
+        rest: &[u8],
+        before: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, CodecError> {
+        let Some(encoder) = &mut self.encoder else { return Ok(false) };
+        let most = match before {
+            0 => MOST_EXPECTED * encoder.expected(rest, self.pcluster),
+            before => before + before / 2,
+        };
+        if rest.len() < LEAST_SAMPLED || rest.len() > most {
+            return Ok(false);
+        }
+        take_sample(rest, &mut self.sample);
+        let start = out.len();
+        out.resize(start + self.pcluster, 0);
+        let fit = encoder.fill(&self.sample, out.get_mut(start..).unwrap_or_default())?;
+        out.truncate(start);
+        let Some(fit) = fit.filter(|fit| fit.consumed == self.sample.len()) else {
+            return Ok(false);
+        };
+        let all = rest.len() as u64 * fit.written as u64 / fit.consumed as u64;
+        Ok(all + all / 32 <= self.pcluster as u64)
     }
 
     /// Appends pclusters that end where `input` does, which starts at `position` in its file and is not the file's end.
@@ -263,6 +310,16 @@ impl PclusterWriter {
     }
 }
 
+/// Collects bytes from all over others.
+fn take_sample(bytes: &[u8], sample: &mut Vec<u8>) {
+    sample.clear();
+    let part = bytes.len().div_ceil(SAMPLE_PARTS).max(1);
+    for bytes in bytes.chunks(part) {
+        let start = bytes.len() - bytes.len() / SAMPLE_SHARE;
+        sample.extend_from_slice(bytes.get(start..).unwrap_or_default());
+    }
+}
+
 /// Whether a stream holds over 2 % more for each of its blocks than another does.
 fn is_clearly_better(one: Fit, other: Fit, block: usize) -> bool {
     let blocks = |fit: Fit| fit.written.div_ceil(block) as u64;
@@ -338,6 +395,38 @@ mod tests {
             }
         }
         assert!(written >= 24 && refused > 0, "{written} written, {refused} refused");
+    }
+
+    #[test]
+    fn ends_that_fill_no_pcluster_are_left_untried() {
+        let mut numbers =
+            (0..).map(|n: u32| format!("{} ", n.wrapping_mul(0x9e37_79b1)).into_bytes());
+        let numbers: Vec<u8> = numbers.by_ref().take(60_000).flatten().collect();
+        let text = b"the quick brown fox jumps over the lazy dog, again and ".repeat(10_000);
+        for compressor in [Compressor::Lz4Hc { level: 12 }, Compressor::Deflate { level: 6 }] {
+            let coding = Coding { compressor, second: None, pcluster: 65536, min_saving: 0 };
+            let mut writer = PclusterWriter::new(&coding, BlockBits::DEFAULT, MAX_EXTENT_LEN);
+            let mut is_rest = |bytes: &[u8], before| {
+                let mut out = vec![7; 3];
+                let is_rest = writer.is_rest(bytes, before, &mut out).unwrap();
+                assert_eq!(out, [7; 3]);
+                is_rest
+            };
+            assert!(is_rest(&numbers[..70_000], 0) && is_rest(&text[..100_000], 0));
+            assert!(!is_rest(&numbers[..200_000], 0) && !is_rest(&numbers, 150_000));
+            assert!(!is_rest(&text, 90_000), "the one before held far less");
+        }
+    }
+
+    #[test]
+    fn samples_come_from_all_over() {
+        let (bytes, mut sample) = ((0..=255).cycle().take(100_003).collect::<Vec<u8>>(), vec![1]);
+        take_sample(&bytes, &mut sample);
+        assert!(
+            sample.len() > 12_400 && sample.len() <= 12_500 && sample.ends_with(&bytes[99_900..])
+        );
+        take_sample(&[], &mut sample);
+        assert!(sample.is_empty());
     }
 
     #[test]

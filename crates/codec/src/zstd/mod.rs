@@ -7,7 +7,6 @@
 mod bits;
 mod cut;
 mod fse;
-mod guess;
 mod header;
 mod huffman;
 mod sections;
@@ -16,6 +15,7 @@ mod tests;
 
 use crate::Fit;
 use crate::ffi::zstd::{Compressor, Frame, MAX_WINDOW_LOG, Parameters};
+use crate::guess;
 use cut::Cutter;
 use header::{BLOCK_HEADER, Block, Header, Kind, block_header};
 
