@@ -238,12 +238,7 @@ impl<'a, 's> Compressor<'a, 's> {
             self.plan.hot.has(piece.inode) && self.shared.parts.contains_key(&piece.inode);
         if piece.is_whole() && !is_gain && !is_shared && !has_hot {
             blocks.data.truncate(start);
-            if let Some(chunks) = self.plan.chunks(piece.inode) {
-                let chunks = cut(input, chunks, self.block, &mut blocks.chunks);
-                return Ok(Outcome::new(Stored::Chunks(chunks), digests));
-            }
-            blocks.data.extend_from_slice(input);
-            return Ok(finish_raw(piece, self.block, digests, start, blocks));
+            return Ok(uncompressed(self.plan, piece, (input, digests), blocks));
         }
         blocks.tails.extend_from_slice(&tail);
         Ok(Outcome {
@@ -333,6 +328,23 @@ pub(super) fn is_gain(plan: &Plan<'_>, inode: InodeIndex, size: u64, written: u6
 fn is_hole(piece: &Piece<'_>, content: &dyn Content) -> Result<bool, BuildError> {
     let range = content.range_at(piece.range.start)?;
     Ok(matches!(range, DataRange::Hole { end } if end >= piece.range.end))
+}
+
+/// Stores a whole file as it is, or in chunks.
+fn uncompressed(
+    plan: &Plan<'_>,
+    piece: &Piece<'_>,
+    (input, digests): (&[u8], Vec<Digest>),
+    blocks: &mut Blocks,
+) -> Outcome {
+    let block = plan.options.layout.block;
+    if let Some(chunks) = plan.chunks(piece.inode) {
+        let chunks = cut(input, chunks, block, &mut blocks.chunks);
+        return Outcome::new(Stored::Chunks(chunks), digests);
+    }
+    let start = blocks.data.len();
+    blocks.data.extend_from_slice(input);
+    finish_raw(piece, block, digests, start, blocks)
 }
 
 /// Splits the inline tail off the bytes from `start` on and pads the others to whole blocks.
