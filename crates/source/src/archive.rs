@@ -24,8 +24,7 @@ pub fn archive(file: File, path: &Path, options: &Options) -> Result<Source, Sou
     if is_for_tars(options) {
         return tar(file, path, options);
     }
-    let metadata = file.metadata().map_err(cannot("read the attributes", path))?;
-    if !metadata.is_file() {
+    if !lith_system::is_regular(&file).map_err(cannot("read the attributes", path))? {
         return archive_stream(file, path, options);
     }
     let start = tar::first_bytes(&file, detect::NEEDED).map_err(cannot("read", path))?;

@@ -159,6 +159,14 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
+/// Whether an open file is a regular one. Windows doesn't describe all others: pipes have no attributes there.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn is_regular(file: &File) -> io::Result<bool> {
+    kind::is_regular(file)
+}
+
 /// Whether a file is a block device.
 #[must_use]
 pub fn is_block_device(kind: FileType) -> bool {
@@ -281,6 +289,15 @@ mod tests {
         assert_eq!(&buf, b"3456");
         let past = read_exact_at(&file, &mut buf, 8).unwrap_err();
         assert_eq!(past.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_no_regular_file() {
+        let (reader, _writer) = io::pipe().unwrap();
+        let pipe = File::from(std::os::fd::OwnedFd::from(reader));
+        assert!(!is_regular(&pipe).unwrap());
+        assert!(is_regular(&tempfile::tempfile().unwrap()).unwrap());
     }
 
     #[test]

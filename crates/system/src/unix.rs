@@ -59,6 +59,10 @@ pub(crate) fn status(metadata: &Metadata) -> Status {
     }
 }
 
+pub(crate) fn is_regular(file: &File) -> io::Result<bool> {
+    Ok(file.metadata()?.is_file())
+}
+
 pub(crate) fn is_block_device(kind: FileType) -> bool {
     kind.is_block_device()
 }

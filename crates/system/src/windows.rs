@@ -79,6 +79,11 @@ fn since_epoch(time: SystemTime) -> (i64, u32) {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it may fail")]
+pub(crate) fn is_regular(file: &File) -> io::Result<bool> {
+    Ok(file.metadata().is_ok_and(|found| found.is_file()))
+}
+
 pub(crate) fn is_block_device(_kind: FileType) -> bool {
     false
 }

@@ -10,7 +10,9 @@ mod strip;
 mod text;
 mod treemap;
 
-use minijinja::{AutoEscape, Environment, UndefinedBehavior, Value, context, filters, functions, tests};
+use minijinja::{
+    AutoEscape, Environment, UndefinedBehavior, Value, context, filters, functions, tests,
+};
 
 use crate::{
     error::PageError,

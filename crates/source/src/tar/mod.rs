@@ -60,14 +60,15 @@ pub(crate) use spool::{Spool, SpoolError, fill};
 /// # Errors
 /// [`SourceError`] names the member that is corrupt, truncated or refused.
 pub fn tar(mut file: File, path: &Path, options: &Options) -> Result<Source, SourceError> {
-    let metadata = file.metadata().map_err(cannot("read the attributes", path))?;
-    if !metadata.is_file() || options.raw_copy.is_some() {
+    let is_regular = lith_system::is_regular(&file).map_err(cannot("read the attributes", path))?;
+    if !is_regular || options.raw_copy.is_some() {
         return tar_stream(file, path, options);
     }
     let start = file.stream_position().map_err(cannot("read", path))?;
     let head = first_bytes(&file, detect::NEEDED).map_err(cannot("read", path))?;
     match compression(&head, path)? {
         None => {
+            let metadata = file.metadata().map_err(cannot("read the attributes", path))?;
             let length = metadata.len().saturating_sub(start);
             let input = Input::file(path, Region { file, start, length })?;
             Ok(read(Members::new(path, input, options), path, Placer::new(options))?.source)
