@@ -242,12 +242,12 @@ impl Finder<'_> {
 
     /// The file in a folder that is a base under another name, if there is one.
     fn renamed(&self, folder: &Path, base: &Base) -> Option<Found> {
-        let files = folder.read_dir().ok()?.take(MOST_FILES).filter_map(Result::ok);
+        let names = lith_system::names(folder).ok()?.take(MOST_FILES).filter_map(Result::ok);
         let is_as_long = |path: &PathBuf| {
             path.metadata().is_ok_and(|found| found.is_file() && found.len() == base.bytes)
         };
         // The order of a directory decides nothing.
-        let mut paths: Vec<_> = files.map(|file| file.path()).filter(is_as_long).collect();
+        let mut paths: Vec<_> = names.map(|name| folder.join(name)).filter(is_as_long).collect();
         paths.sort_unstable();
         paths.iter().find_map(|path| self.check(path, base).ok())
     }

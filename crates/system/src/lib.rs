@@ -20,6 +20,7 @@ mod unix;
 mod windows;
 
 use std::{
+    ffi::OsString,
     fs::{File, FileType, Metadata, Permissions},
     io,
     path::Path,
@@ -159,6 +160,14 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
+/// The names in a directory, in any order. What [`std::fs::read_dir`] returns panics if the directory can't be closed.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn names(directory: &Path) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
+    kind::names(directory)
+}
+
 /// Whether an open file is a regular one. Windows doesn't describe all others: pipes have no attributes there.
 ///
 /// # Errors
@@ -289,6 +298,20 @@ mod tests {
         assert_eq!(&buf, b"3456");
         let past = read_exact_at(&file, &mut buf, 8).unwrap_err();
         assert_eq!(past.kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn a_directory_has_the_names_of_its_entries() {
+        let directory = tempfile::tempdir().unwrap();
+        let expected = ["a", "b c", "ä"];
+        for name in expected {
+            File::create(directory.path().join(name)).unwrap();
+        }
+        let mut found: Vec<_> = names(directory.path()).unwrap().map(Result::unwrap).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+        let missing = names(&directory.path().join("none")).map(drop).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
     }
 
     #[cfg(unix)]

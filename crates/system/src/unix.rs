@@ -1,13 +1,13 @@
 //! Defines what Unix systems have in common.
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fs::{DirBuilder, File, FileType, Metadata, OpenOptions, Permissions},
     io,
     os::{
         fd::AsFd,
         unix::{
-            ffi::OsStrExt,
+            ffi::{OsStrExt, OsStringExt},
             fs::{
                 DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt,
                 fchown,
@@ -20,7 +20,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{FlockOperation, OFlags, flock},
+    fs::{Dir, FlockOperation, Mode, OFlags, flock, open},
     io::Errno,
 };
 
@@ -57,6 +57,14 @@ pub(crate) fn status(metadata: &Metadata) -> Status {
         mode: Some(metadata.mode()),
         owner: Some((metadata.uid(), metadata.gid())),
     }
+}
+
+pub(crate) fn names(directory: &Path) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let entries = Dir::new(open(directory, flags, Mode::empty())?)?;
+    let names = entries.map(|entry| Ok(entry?.file_name().to_bytes().to_owned()));
+    let is_own = |name: &io::Result<Vec<u8>>| !matches!(name.as_deref(), Ok(b"." | b".."));
+    Ok(names.filter(is_own).map(|name| name.map(OsString::from_vec)))
 }
 
 pub(crate) fn is_regular(file: &File) -> io::Result<bool> {

@@ -1,6 +1,7 @@
 //! Defines what Windows does, whose reads at a position move the file's cursor, and whose names are text.
 
 use std::{
+    ffi::OsString,
     fs::{self, File, FileType, Metadata, OpenOptions, Permissions},
     io,
     os::windows::{
@@ -77,6 +78,10 @@ fn since_epoch(time: SystemTime) -> (i64, u32) {
             before => (-seconds(before.as_secs()) - 1, 1_000_000_000 - before.subsec_nanos()),
         },
     }
+}
+
+pub(crate) fn names(directory: &Path) -> io::Result<impl Iterator<Item = io::Result<OsString>>> {
+    Ok(fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name())))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it may fail")]

@@ -112,8 +112,7 @@ pub(super) fn remove_abandoned(target: &Path) {
     let directory = directory_of(target);
     let prefix = prefix(target);
     // What can't be listed or removed harms only by its size.
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let name = entry.file_name();
+    for name in lith_system::names(directory).into_iter().flatten().flatten() {
         if is_hidden_name(name.as_encoded_bytes(), prefix.as_encoded_bytes()) {
             let _ = remove_if_abandoned(&directory.join(name));
         }

@@ -52,15 +52,16 @@ impl Entry {
 
     /// All entries of a folder whose names start with a text.
     pub(super) fn all(folder: &Path, start: &str) -> io::Result<Vec<Self>> {
-        let entries = match fs::read_dir(folder) {
+        let names = match lith_system::names(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            entries => entries?,
+            names => names?,
         };
         let mut found = Vec::new();
-        for entry in entries {
-            let path = entry?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if path.extension().is_some_and(|suffix| suffix == SUFFIX) && name.starts_with(start) {
+        for name in names {
+            let name = name?;
+            let path = folder.join(&name);
+            let is_one = name.to_string_lossy().starts_with(start);
+            if is_one && path.extension().is_some_and(|suffix| suffix == SUFFIX) {
                 found.push(Self { data: path.with_extension("data"), records: path });
             }
         }
