@@ -115,10 +115,12 @@ pub(crate) fn decompress(input: &[u8], output: &mut [u8]) -> Option<usize> {
     usize::try_from(decoded).ok()
 }
 
-/// `LZ4_DECOMPRESS_INPLACE_MARGIN`: bytes that a buffer must have beyond what a stream of `input` bytes holds, so that
-/// decoding it in place overwrites no byte before it is read.
+/// Bytes that a buffer must have beyond what a stream of `input` bytes holds, so that decoding it in place overwrites no byte
+/// before it is read: up to 31 are written beyond a match, and what follows it may be literals, with a token and a byte for
+/// each 255 of them. The library's `LZ4_DECOMPRESS_INPLACE_MARGIN` (a byte for each 256, and 32) lacks up to two of these
+/// for some short streams.
 pub(crate) const fn margin(input: usize) -> usize {
-    (input >> 8) + 32
+    input / 255 + 40
 }
 
 /// As [`decompress`], of the stream that ends `buffer` and begins at `start`, to the first `output` bytes of it.

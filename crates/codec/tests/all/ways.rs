@@ -86,6 +86,22 @@ fn rolling(packed: &Packed, skip: usize, length: usize, window: &mut Window) -> 
     output
 }
 
+/// A match whose copy goes 31 bytes too far, and after it so many literals that their number takes six bytes.
+#[test]
+fn what_is_copied_beyond_a_match_spares_the_literals_after_it() {
+    let start: Vec<u8> = (0..20).collect();
+    let last: Vec<u8> =
+        (0..1290_u32).map(|n| n.wrapping_mul(0x9e37_79b1).to_be_bytes()[0]).collect();
+    let long = [255; 5];
+    let stream =
+        [&[0xff, 5][..], &start, &[20, 0], &long, &[147], &[0xf0], &long, &[0], &last].concat();
+    let content = [start.repeat(74)[..20 + 1441].to_vec(), last].concat();
+    let packed = Packed { algorithm: Algorithm::Lz4, stream, content };
+    let (done, buffer) = in_place(&packed, least(&packed).unwrap());
+    assert_eq!(done, Ok(()));
+    assert!(buffer[..packed.content.len()] == packed.content);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
