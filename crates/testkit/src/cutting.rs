@@ -4,7 +4,7 @@ use std::{
     io::{self, Read, Write},
     net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
@@ -25,6 +25,8 @@ struct Shared {
     /// Bytes of requests so far.
     forwarded: AtomicUsize,
     stopped: AtomicBool,
+    /// Held from a cut until the server has noticed it: new connections wait for that.
+    noticing: Mutex<()>,
 }
 
 impl Cutting {
@@ -43,6 +45,7 @@ impl Cutting {
             left: AtomicUsize::new(times),
             forwarded: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
+            noticing: Mutex::new(()),
         });
         let of_thread = Arc::clone(&shared);
         thread::spawn(move || {
@@ -85,11 +88,14 @@ impl Drop for Cutting {
 
 impl Shared {
     fn forward(&self, mut client: TcpStream) -> io::Result<()> {
+        drop(self.noticing.lock().unwrap_or_else(PoisonError::into_inner));
         let mut server = TcpStream::connect(&self.server)?;
         let (mut answers, mut back) = (server.try_clone()?, client.try_clone()?);
-        thread::spawn(move || {
+        let answering = thread::spawn(move || {
             let _ = io::copy(&mut answers, &mut back);
             let _ = back.shutdown(Shutdown::Both);
+            // Until the server has ended the connection, too.
+            let _ = io::copy(&mut answers, &mut io::sink());
         });
         let (mut buffer, mut sent) = (vec![0; 64 << 10], 0);
         loop {
@@ -102,10 +108,16 @@ impl Shared {
             let take = |left: usize| left.checked_sub(1);
             let is_cut = sent > self.allowed
                 && self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok();
-            if got == 0 || is_cut {
+            if is_cut {
+                let _noticing = self.noticing.lock().unwrap_or_else(PoisonError::into_inner);
+                let cut = client.shutdown(Shutdown::Both);
                 // What was sent arrives, and no more.
-                server.shutdown(if is_cut { Shutdown::Write } else { Shutdown::Both })?;
-                return if is_cut { client.shutdown(Shutdown::Both) } else { Ok(()) };
+                server.shutdown(Shutdown::Write)?;
+                let _ended = answering.join();
+                return cut;
+            }
+            if got == 0 {
+                return server.shutdown(Shutdown::Both);
             }
         }
     }

@@ -14,15 +14,10 @@ use super::{object, registry::upload};
 const MIB: usize = 1 << 20;
 
 fn at(host: &str) -> Registry {
-    patient(host, Duration::from_millis(100))
-}
-
-/// Which waits so long before it asks for what has arrived.
-fn patient(host: &str, delay: Duration) -> Registry {
     let reference = Reference::parse(&format!("oci://{host}/box:1")).unwrap();
     let options = Options::with(|options| {
         options.timeout = Duration::from_secs(5);
-        options.delay = delay;
+        options.delay = Duration::from_millis(100);
     });
     Registry::open_for_sending(&reference, &options).unwrap()
 }
@@ -34,9 +29,7 @@ fn sent_through(
     (allowed, times): (usize, usize),
 ) -> Vec<Request> {
     let proxy = Cutting::start(&server.host(), allowed, times);
-    // The server needs a moment to notice that a connection has ended, and more where others work too.
-    let registry = patient(&proxy.host(), Duration::from_secs(1));
-    assert_eq!(upload(&registry, bytes).unwrap(), Upload::Sent);
+    assert_eq!(upload(&at(&proxy.host()), bytes).unwrap(), Upload::Sent);
     assert_eq!(proxy.left(), 0, "the proxy has cut off what it should");
     assert_eq!(server.change(|held| held.blobs.remove(&digest(bytes))).unwrap(), bytes);
     server.requests()
