@@ -112,7 +112,7 @@ impl Mounted {
     ) -> io::Result<Self> {
         let server = Server::new(image, options);
         // What reaches the kernel without its request would be missing in what the watch gets.
-        let is_requested = watch.is_some();
+        let is_watched = watch.is_some();
         let server = match watch {
             Some(watch) => server.watched(watch),
             None => server,
@@ -125,10 +125,10 @@ impl Mounted {
             // Without a session, requests would wait for ever.
             let _ = unmounter.detach();
         })?;
-        if !is_requested {
+        if !is_watched {
             pusher.begin(session.notifier());
         }
-        if !is_requested && read_ahead.is_some_and(|file| raise_read_ahead(&file)) {
+        if !is_watched && read_ahead.is_some_and(|file| raise_read_ahead(&file)) {
             ahead.only_files();
         }
         Ok(Self { session, unmounter, activity, idle: options.idle })

@@ -146,7 +146,6 @@ fn put_together(
     (path, reuse): (&Path, &[PathBuf]),
     done: &AtomicU64,
 ) -> anyhow::Result<(u64, u64)> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_new| path.to_owned());
     let mut local = Vec::new();
     if let Some(size) = layer.chunk_size() {
         let read = |path: &Path| File::open(path).and_then(|file| LocalChunks::of(file, size));
@@ -154,52 +153,55 @@ fn put_together(
             local.push(read(path).with_context(|| format!("{}: cannot read", Place(path)))?);
         }
         // What can't be read is fetched.
-        local.extend(target.is_file().then(|| read(&target)).and_then(Result::ok));
+        local.extend(path.is_file().then(|| read(path)).and_then(Result::ok));
     }
-    remove_files_on_signals();
-    let (file, hidden) = Hidden::create(&target)?;
-    let fetched = AtomicU64::new(0);
-    chunks.store((&file, &target), &local, &|obtained, bytes| {
-        done.fetch_add(bytes, Ordering::Relaxed);
-        if obtained == Obtained::Fetched {
-            fetched.fetch_add(bytes, Ordering::Relaxed);
+    make_file(path, |file, target| {
+        let fetched = AtomicU64::new(0);
+        chunks.store((file, target), &local, &|obtained, bytes| {
+            done.fetch_add(bytes, Ordering::Relaxed);
+            if obtained == Obtained::Fetched {
+                fetched.fetch_add(bytes, Ordering::Relaxed);
+            }
+        })?;
+        file.rewind()?;
+        let (digest, bytes) = sha256_of(&*file)?;
+        if layer.plain_digest().is_some_and(|expected| expected != digest) {
+            anyhow::bail!("the chunks are sound, but together they don't have the image's digest");
         }
-    })?;
-    let mut file = file;
-    file.rewind()?;
-    let (digest, bytes) = sha256_of(&file)?;
-    if layer.plain_digest().is_some_and(|expected| expected != digest) {
-        anyhow::bail!("the chunks are sound, but together they don't have the image's digest");
-    }
+        Ok((bytes, fetched.into_inner()))
+    })
+}
+
+/// Makes a file, also where a symbolic link leads, that gets its name when `write` has written all of it and it is on disk.
+fn make_file<T>(
+    path: &Path,
+    write: impl FnOnce(&mut File, &Path) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_new| path.to_owned());
+    remove_files_on_signals();
+    let (mut file, hidden) = Hidden::create(&target)?;
+    let written = write(&mut file, &target)?;
     file.sync_all()?;
     hidden.rename(&target)?;
-    Ok((bytes, fetched.into_inner()))
+    Ok(written)
 }
 
 /// Fetches a layer to a file, which gets its name when all bytes are right and on disk. Returns the bytes that it has.
 fn fetch(registry: &Registry, layer: &Layer, path: &Path, done: &AtomicU64) -> anyhow::Result<u64> {
-    let target = fs::canonicalize(path).unwrap_or_else(|_new| path.to_owned());
-    remove_files_on_signals();
-    let (mut file, hidden) = Hidden::create(&target)?;
-    let stored = Counting { reader: registry.verified(&layer.digest, layer.size)?, done };
-    let bytes = if layer.is_compressed() {
+    make_file(path, |file, _target| {
+        let mut stored = Counting { reader: registry.verified(&layer.digest, layer.size)?, done };
+        if !layer.is_compressed() {
+            return Ok(copy(&mut stored, file)?);
+        }
         let mut decoder = zstd::Decoder::new(stored)?;
         let bytes = match layer.plain_digest() {
-            Some(digest) => {
-                copy(&mut Verifying::new(&mut decoder, digest, registry.host()), &mut file)?
-            }
-            None => copy(&mut decoder, &mut file)?,
+            Some(digest) => copy(&mut Verifying::new(&mut decoder, digest, registry.host()), file)?,
+            None => copy(&mut decoder, file)?,
         };
         // At the end the digest is compared.
         io::copy(&mut decoder.finish(), &mut io::sink())?;
-        bytes
-    } else {
-        let mut stored = stored;
-        copy(&mut stored, &mut file)?
-    };
-    file.sync_all()?;
-    hidden.rename(&target)?;
-    Ok(bytes)
+        Ok(bytes)
+    })
 }
 
 fn copy(reader: &mut dyn Read, file: &mut File) -> io::Result<u64> {
