@@ -1,6 +1,6 @@
 //! Defines [`Metadata`], which writes inodes, directories, long symlinks and shared extended attributes.
 
-use lith_format::dirent::DirPacker;
+use lith_format::{addr::Nid, dirent::DirPacker};
 use lith_tree::{Directory, InodeIndex, Kind};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -46,6 +46,7 @@ impl Metadata<'_> {
         }
         let (mut content_start, mut packed) = (self.placement.content_start, 0);
         let mut bytes = Vec::new();
+        let slot = usize::try_from(Nid::SLOT).expect("32 bytes");
         let mut hasher = Xxh3::new();
         hasher.update(&plan.xattrs.prefixes.encode());
         hasher.update(plan.xattrs.prefixes.digest_number().as_slice());
@@ -72,6 +73,8 @@ impl Metadata<'_> {
             hasher.update(in_blocks);
             hasher.update(&bytes);
             hasher.update(&self.stored.table.digest(sized.index).0.to_le_bytes());
+            // The slot is written whole: a root that ends with the superblock's block may be the last of the image.
+            bytes.resize(bytes.len().next_multiple_of(slot), 0);
             window.put(self.placement.position(sized.index), &bytes)?;
         }
         window.finish(self.placement.end)?;

@@ -233,6 +233,22 @@ fn the_root_has_the_room_that_is_asked_for() {
 }
 
 #[test]
+fn an_image_is_whole_where_its_only_inode_ends_with_the_superblocks_block() {
+    let folder = place::folder();
+    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
+    fs::create_dir(&tree).unwrap();
+    for root_xattr_size in 2700..2900 {
+        let options = image::plain().with(|o| {
+            o.attributes.inode_form = InodeForm::Extended;
+            o.attributes.root_xattr_size = root_xattr_size;
+        });
+        let report = image::workers(1).build_directory(&tree, &path, &options);
+        let len = fs::metadata(&path).unwrap().len();
+        assert_eq!((len % 4096, len), (0, report.image_bytes), "{root_xattr_size}");
+    }
+}
+
+#[test]
 fn plain_prefixes_beside_a_packed_inode_need_a_kernel_that_finds_them() {
     let packed = image::compressed(image::lz4hc(3), 4096);
     let packed = image::with_packing(image::with_prefixes(packed), Fragments::All, false);
