@@ -148,7 +148,7 @@ fn with_newer(options: Options, (prefixes, old, wide): (bool, bool, u8)) -> Opti
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 250, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_trees_come_back(recipe in recipe::recipes(40), options in options(), workers in 1..=3_usize) {
