@@ -1,9 +1,16 @@
 //! Checks how files, the packed inode and metadata are compressed.
 
-use lith_format::kernel::Capability;
+use lith_format::{
+    compression::{Algorithm, Lz4Config},
+    kernel::Capability,
+    zmap::MAX_PCLUSTER_BLOCKS,
+};
 
 use super::{all::Options, compression::Fragments, rule::Rule};
-use crate::{BuildError, coding::algorithm_of};
+use crate::{
+    BuildError,
+    coding::{Encoding, algorithm_of},
+};
 
 /// The largest pcluster that kernels read.
 const MAX_PCLUSTER: u32 = 1 << 20;
@@ -35,8 +42,33 @@ impl Options {
             });
         }
         // Kernels that know two algorithms know HEAD2 as well.
-        self.encodings()
-            .try_for_each(|encoding| self.require(algorithm_of(encoding.compressor).capability()))
+        for Encoding { compressor, pcluster } in self.encodings() {
+            let algorithm = algorithm_of(compressor);
+            self.require(algorithm.capability())?;
+            let limit = self.largest_pcluster(algorithm);
+            if pcluster > limit {
+                return Err(self.refused_pcluster(pcluster, limit));
+            }
+        }
+        Ok(())
+    }
+
+    /// The largest pcluster that an index and the kernel's decoder of an algorithm take.
+    fn largest_pcluster(&self, algorithm: Algorithm) -> u32 {
+        let most = match algorithm {
+            Algorithm::Lz4 => Lz4Config::MAX_PCLUSTER_BLOCKS,
+            _ => MAX_PCLUSTER_BLOCKS,
+        };
+        MAX_PCLUSTER.min(self.layout.block.size() * u32::from(most))
+    }
+
+    fn refused_pcluster(&self, size: u32, limit: u32) -> BuildError {
+        let block = self.layout.block.size();
+        BuildError::Option {
+            option: "pcluster size",
+            found: size.to_string(),
+            expected: format!("a multiple of the block size, {block}, up to {limit}"),
+        }
     }
 
     fn check_metabox(&self) -> Result<(), BuildError> {
@@ -77,15 +109,8 @@ impl Options {
 
     fn check_pcluster(&self, size: u32) -> Result<(), BuildError> {
         let block = self.layout.block.size();
-        if size < block || !size.is_multiple_of(block) || size > MAX_PCLUSTER.min(block << 8) {
-            return Err(BuildError::Option {
-                option: "pcluster size",
-                found: size.to_string(),
-                expected: format!(
-                    "a multiple of the block size, {block}, up to {}",
-                    MAX_PCLUSTER.min(block << 8)
-                ),
-            });
+        if size < block || !size.is_multiple_of(block) || size > MAX_PCLUSTER {
+            return Err(self.refused_pcluster(size, MAX_PCLUSTER));
         }
         if size > block {
             return self.require_for(Capability::BigPcluster, || {
@@ -113,7 +138,7 @@ fn check_second(rule: &Rule) -> Result<(), BuildError> {
 
 #[cfg(test)]
 mod tests {
-    use lith_format::kernel::KernelVersion;
+    use lith_format::{addr::BlockBits, kernel::KernelVersion};
 
     use lith_codec::Compressor;
 
@@ -142,5 +167,23 @@ mod tests {
         for wrong in [0, 100, 4097, 2 << 20] {
             assert!(with_pcluster(Some(wrong), KernelVersion::new(6, 1)).check().is_err());
         }
+    }
+
+    #[test]
+    fn small_blocks_limit_the_pclusters_of_lz4_more_than_others() {
+        let with = |compressor, pcluster| {
+            let mut options = with_pcluster(Some(pcluster), KernelVersion::new(6, 18));
+            options.layout.block = BlockBits::new(9).expect("512 bytes");
+            options.compression.files =
+                Some(Compression { compressor, pcluster: Some(pcluster), min_saving: 0 });
+            options.check().map_err(|error| error.to_string())
+        };
+        let zstd: Compressor = "zstd,3".parse().expect("a compressor");
+        assert_eq!(with(Compressor::Lz4, 128 << 10), Ok(()));
+        let refused = with(Compressor::Lz4, (128 << 10) + 512).unwrap_err();
+        assert!(refused.ends_with("512, up to 131072"), "{refused}");
+        assert_eq!(with(zstd, (1 << 20) - 512), Ok(()));
+        let refused = with(zstd, 1 << 20).unwrap_err();
+        assert!(refused.ends_with("512, up to 1048064"), "{refused}");
     }
 }

@@ -71,6 +71,40 @@ fn linux_sees_the_same_in_each_layout() {
 }
 
 #[test]
+fn linux_reads_pclusters_of_more_than_256_small_blocks() {
+    if !kernel::is_there() {
+        return;
+    }
+    let folder = place::folder();
+    let path = folder.path().join("image");
+    let bytes: Vec<u8> =
+        noise::bytes(Texture::Noise, 5, 2 << 20).iter().map(|byte| byte % 16).collect();
+    let made = written(&[("large", bytes.clone()), ("end", bytes[..1_100_000].to_vec())]);
+    let compressors = ["deflate,1", "lzma,1", "zstd,3"];
+    let sizes = [(9, (1 << 20) - 512), (9, 512 << 10), (10, 1 << 20), (11, 1 << 20)];
+    for (name, (bits, pcluster)) in
+        compressors.iter().flat_map(|name| sizes.map(|size| (name, size)))
+    {
+        let options = image::with_blocks(image::compressed(name.parse().unwrap(), pcluster), bits);
+        for options in
+            [options.clone(), image::with_full_index(options.clone()), image::with_records(options)]
+        {
+            let what = format!("{name}, {pcluster}, blocks of 2^{bits}");
+            let (tree, contents) = &made;
+            let report = image::build_at(&path, Filesystem::new(tree, contents), &options);
+            assert!(report.image_bytes < bytes.len() as u64, "{what}");
+            drop(open(&made, &options));
+            let mounted = kernel::mount(&path).unwrap();
+            compare::assert_same(
+                Filesystem::new(tree, contents),
+                mounted.tree().filesystem(),
+                &what,
+            );
+        }
+    }
+}
+
+#[test]
 fn the_check_finds_nothing_in_any_layout() {
     let (tree, contents) = mixed();
     for (name, options) in layouts::kinds() {

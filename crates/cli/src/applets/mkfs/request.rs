@@ -51,6 +51,8 @@ pub(super) struct Request {
     pub(super) source_map: Option<PathBuf>,
     pub(super) vmdk: Option<PathBuf>,
     pub(super) is_quiet: bool,
+    /// Whether directories stay uncompressed although `--zD` is given.
+    pub(super) leaves_directories: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -94,6 +96,7 @@ impl Request {
             }
             _ => {}
         }
+        let compresses = is_on("--zD", arguments.data.compress_directories.as_deref())?;
         let blob = blob(&arguments.layout)?;
         let read = read_options(&arguments, data(&arguments.source, &from, mode))?;
         if blob.is_some() || read.data == Data::Refer {
@@ -106,6 +109,7 @@ impl Request {
         let adjust = adjust(&arguments.attributes, overlay, file_times);
         check_metadata_zone(arguments.layout.metadata_zone.as_deref())?;
         Ok(Self {
+            leaves_directories: compresses && !options.compression.pack_directories,
             image: arguments.image,
             from,
             is_incremental,
@@ -278,11 +282,9 @@ fn image_options(arguments: &Arguments, build_time: Option<Timestamp>) -> Result
         extended::set_bits(&mut options, bits)?;
     }
     extended::set(&mut options, &arguments.data.extended)?;
-    let target = &options.compression;
-    if target.pack_directories && (target.metabox.is_none() || target.fragments == Fragments::None)
-    {
-        return Err("--zD takes -m and -E fragments with it".into());
-    }
+    let target = &mut options.compression;
+    // erofs-utils compress directories apart from files; here the packed inode holds them.
+    target.pack_directories &= target.metabox.is_some() && target.fragments != Fragments::None;
     let layout = &mut options.layout;
     if target.dedupe && target.files.is_none() && layout.chunks.is_none() {
         // Uncompressed data is deduplicated by chunks only.

@@ -43,6 +43,11 @@ pub(super) fn run(name: &str, request: &Request) -> anyhow::Result<Outcome> {
     if *is_quiet {
         return Ok(Outcome::Success);
     }
+    if request.leaves_directories {
+        tell(format_args!(
+            "{name}: --zD compresses directories only with -m and -E fragments; they are stored uncompressed"
+        ));
+    }
     for note in &notes {
         tell(format_args!("{name}: {}", NoteLine(note)));
     }

@@ -122,7 +122,6 @@ fn a_failure_prints_one_line_and_leaves_no_file() {
         ("--blobdev=blob image src", "--chunksize"),
         ("--tar=x image src", "\"x\""),
         ("--tar=f image nowhere", "nowhere"),
-        ("--zD image src", "--zD"),
         ("--MZ=x image src", "--MZ"),
         ("--clean=rvsp image src", "--clean=rvsp"),
         ("--incremental=data image src", "image"),
@@ -281,4 +280,15 @@ fn a_summary_is_printed_unless_quiet() {
     for quiet in ["-d0", "--quiet"] {
         assert_eq!(mkfs(&sample, &format!("{quiet} image src")).stdout, b"");
     }
+}
+
+#[test]
+fn directories_stay_uncompressed_where_no_packed_inode_can_hold_them() {
+    let sample = Sample::new();
+    made(&sample, "-zlz4 -Efragments -T1 plain src");
+    let output = mkfs(&sample, "-zlz4 -Efragments -T1 --zD image src");
+    assert_eq!(output.status.code(), Some(0));
+    let note = "mkfs.erofs: --zD compresses directories only with -m and -E fragments; they are stored uncompressed\n";
+    assert!(String::from_utf8(output.stderr).unwrap().contains(note));
+    assert!(fs::read(sample.path("image")).unwrap() == fs::read(sample.path("plain")).unwrap());
 }
