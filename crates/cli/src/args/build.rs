@@ -596,6 +596,7 @@ mod tests {
             (&["--profile", "/nowhere/profile"], "/nowhere/profile"),
             (&["--sort", "/dev/null", "--order", "/nowhere/list"], "/nowhere/list"),
             (&["--profile", "/dev/null"], "this is no profile"),
+            (&["--base", "/nowhere/old", "--flat", "--append-stable"], "cannot be used with"),
             (&["--platform", "linux/arm64"], "--platform takes one container image"),
             (&["--platform", "linux"], "OS/ARCH"),
             (&["--config-file", "config"], "--config-file takes one container image"),

@@ -36,7 +36,7 @@ pub(super) struct OrderArguments {
 
     /// Keep the order of the image that --base names, where files are the same, and refer to nothing in it: rsync, zsync and
     /// casync then find its bytes in the new one. What is new follows, so the image grows a little
-    #[arg(long, requires = "bases")]
+    #[arg(long, requires = "bases", conflicts_with = "flat")]
     pub(super) append_stable: bool,
 
     /// The compression of what --profile or --order names, if it isn't that of the rest: `lz4hc,12`, `zstd,3,pcluster=16K`,
