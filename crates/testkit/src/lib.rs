@@ -36,6 +36,7 @@ pub mod recipe;
 pub mod registry;
 pub mod rules;
 pub mod s3;
+pub mod server;
 pub mod synthetic;
 pub mod tarball;
 pub mod tier;

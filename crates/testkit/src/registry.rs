@@ -3,24 +3,27 @@
 
 use std::{
     collections::HashMap,
-    env, fs,
-    net::{TcpListener, TcpStream},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    fs,
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
-    thread,
-    time::Duration,
 };
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    tier,
+    server::{Program, Server},
     web::{Reply, Request, Web},
 };
 
-const TIER: &str = "registry";
+const PROGRAM: Program = Program {
+    tier: "registry",
+    variable: "LITH_REGISTRY",
+    folder_variable: "LITH_REGISTRY_DIR",
+    folder: "lith-registry",
+    program: "registry",
+    script: "tests/registry/get",
+};
 
 /// What a registry demands of who sends requests.
 #[derive(Clone, Debug, Default)]
@@ -61,7 +64,7 @@ pub struct Registry {
 
 /// The registry of the project `distribution`, in a process.
 pub struct RealRegistry {
-    child: Child,
+    _server: Server,
     /// Its host and port.
     pub host: String,
 }
@@ -235,65 +238,21 @@ fn upload(
     }
 }
 
-/// The program `registry`, where `$LITH_REGISTRY` says, where `tests/registry/get` puts it, or in the `PATH`.
-fn program() -> Option<PathBuf> {
-    let variable = |name| env::var_os(name).map(PathBuf::from);
-    let caches = || variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-    let own = variable("LITH_REGISTRY_DIR").or_else(|| Some(caches()?.join("lith-registry")));
-    let named = variable("LITH_REGISTRY").into_iter().chain(own.map(|own| own.join("registry")));
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<_> = env::split_paths(&path).collect();
-    let found = folders.into_iter().map(|folder| folder.join("registry"));
-    named.chain(found).find(|path| path.is_file())
-}
-
 impl RealRegistry {
     /// Starts the registry with its data in a folder; `None`: it is not installed, which is reported.
     #[must_use]
     pub fn start(folder: &Path) -> Option<Self> {
-        let Some(program) = program() else {
-            tier::skip(
-                TIER,
-                "no `registry` at $LITH_REGISTRY, by tests/registry/get, or in the PATH",
-            );
-            return None;
-        };
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let host = format!("127.0.0.1:{port}");
-        let config = json!({
-            "version": "0.1",
-            "log": { "level": "error" },
-            "storage": { "filesystem": { "rootdirectory": folder.join("registry") } },
-            "http": { "addr": host },
-        });
-        let file = folder.join("registry.yml");
-        fs::write(&file, config.to_string()).unwrap();
-        let quiet = Stdio::null;
-        let child = Command::new(program)
-            .arg("serve")
-            .arg(file)
-            .stdin(quiet())
-            .stdout(quiet())
-            .stderr(quiet())
-            .spawn();
-        let mut registry = Self { child: child.unwrap(), host };
-        for _ in 0..200 {
-            if TcpStream::connect(&registry.host).is_ok() {
-                tier::ran(TIER);
-                return Some(registry);
-            }
-            if let Some(status) = registry.child.try_wait().unwrap() {
-                panic!("the registry ended: {status}");
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        panic!("the registry doesn't answer");
-    }
-}
-
-impl Drop for RealRegistry {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let server = PROGRAM.start(|command, host| {
+            let config = json!({
+                "version": "0.1",
+                "log": { "level": "error" },
+                "storage": { "filesystem": { "rootdirectory": folder.join("registry") } },
+                "http": { "addr": host },
+            });
+            let file = folder.join("registry.yml");
+            fs::write(&file, config.to_string()).unwrap();
+            command.arg("serve").arg(file);
+        })?;
+        Some(Self { host: server.host.clone(), _server: server })
     }
 }

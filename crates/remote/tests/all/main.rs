@@ -8,6 +8,7 @@ mod faults;
 mod killed;
 mod registry;
 mod requests;
+mod stores;
 mod uploads;
 
 use std::time::Duration;
