@@ -1,8 +1,29 @@
-//! A server of S3's protocol on the loopback address, which computes the signature of each request itself.
+//! Servers of S3's protocol on the loopback address: one that computes the signature of each request itself, and Versity's S3
+//! gateway, where it is installed.
+
+use std::{fs, path::Path};
 
 use sha2::{Digest, Sha256};
 
-use crate::web::{Reply, Request, Web};
+use crate::{
+    server::{self, Program, Server},
+    web::{Reply, Request, Web},
+};
+
+const PROGRAM: Program = Program {
+    tier: "s3",
+    variable: "LITH_S3",
+    folder_variable: "LITH_S3_DIR",
+    folder: "lith-s3",
+    program: "versitygw",
+    script: "tests/s3/get",
+};
+
+/// Versity's S3 gateway in a process, with one account.
+pub struct Gateway {
+    server: Server,
+    account: Account,
+}
 
 /// Who may read, and what there is.
 #[derive(Clone, Debug)]
@@ -43,18 +64,24 @@ impl Account {
         let signed: Vec<_> = fields.iter().filter(|(name, _)| *name != "X-Amz-Signature").collect();
         let signed: Vec<_> = signed.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let host = request.header("host").unwrap_or_default();
-        let lines = [
-            &*request.method,
-            path,
-            &signed.join("&"),
-            &format!("host:{host}"),
-            "",
-            "host",
-            "UNSIGNED-PAYLOAD",
-        ];
         let date = value("X-Amz-Date");
+        let request = [&*request.method, path, &signed.join("&"), host];
+        value("X-Amz-Credential") == format!("{}/{}", self.id, self.scope(date)).replace('/', "%2F")
+            && value("X-Amz-Security-Token") == self.token.as_deref().unwrap_or_default()
+            && signature == self.signature(request, date)
+    }
+
+    /// What a signature of some time is for.
+    fn scope(&self, date: &str) -> String {
         let day = date.split('T').next().unwrap_or_default();
-        let scope = format!("{day}/{}/s3/aws4_request", self.region);
+        format!("{day}/{}/s3/aws4_request", self.region)
+    }
+
+    /// The signature of a request: of its method, path, query without the signature in order, and host.
+    fn signature(&self, [method, path, query, host]: [&str; 4], date: &str) -> String {
+        let host = format!("host:{host}");
+        let lines = [method, path, query, &host, "", "host", "UNSIGNED-PAYLOAD"];
+        let (scope, day) = (self.scope(date), date.split('T').next().unwrap_or_default());
         let text =
             ["AWS4-HMAC-SHA256", date, &scope, &hex::encode(Sha256::digest(lines.join("\n")))]
                 .join("\n");
@@ -63,9 +90,65 @@ impl Account {
             .fold(format!("AWS4{}", self.secret).into_bytes(), |key, part| {
                 hmac(&key, part.as_bytes()).to_vec()
             });
-        value("X-Amz-Credential") == format!("{}/{scope}", self.id).replace('/', "%2F")
-            && value("X-Amz-Security-Token") == self.token.as_deref().unwrap_or_default()
-            && signature == hex::encode(hmac(&key, text.as_bytes()))
+        hex::encode(hmac(&key, text.as_bytes()))
+    }
+
+    /// The query that allows a request for a minute. The account has no token.
+    fn query(&self, [method, path, host]: [&str; 3]) -> String {
+        let date = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
+        let credential = format!("{}/{}", self.id, self.scope(&date)).replace('/', "%2F");
+        let query = format!(
+            "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={credential}&X-Amz-Date={date}\
+                &X-Amz-Expires=60&X-Amz-SignedHeaders=host"
+        );
+        let signature = self.signature([method, path, &query, host], &date);
+        format!("{query}&X-Amz-Signature={signature}")
+    }
+}
+
+impl Gateway {
+    /// Starts it with its data in a folder; `None`: it is not installed, which is reported.
+    #[must_use]
+    pub fn start(folder: &Path) -> Option<Self> {
+        let account = Account {
+            id: "AKID".to_owned(),
+            secret: "se/cr+et".to_owned(),
+            token: None,
+            region: "eu-west-3".to_owned(),
+        };
+        let [data, attributes] = ["s3", "attributes"].map(|name| folder.join(name));
+        for folder in [&data, &attributes] {
+            fs::create_dir(folder).unwrap();
+        }
+        let server = PROGRAM.start(|command, host| {
+            command.args(["--quiet", "--port", host, "--region", &account.region]);
+            command.args(["--access", &account.id, "--secret", &account.secret, "posix"]);
+            command.arg("--sidecar").args([attributes, data]);
+        })?;
+        Some(Self { server, account })
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.server.host)
+    }
+
+    /// Who may read.
+    #[must_use]
+    pub const fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// Makes a bucket, which only the account may read.
+    pub fn make_bucket(&self, name: &str) {
+        self.store(name, &[]);
+    }
+
+    /// Stores an object at a path, `BUCKET/KEY` as in an address.
+    pub fn store(&self, path: &str, object: &[u8]) {
+        let query = self.account.query(["PUT", &format!("/{path}"), &self.server.host]);
+        server::put(&format!("{}/{path}?{query}", self.endpoint()), &[], object);
     }
 }
 

@@ -1,8 +1,8 @@
 //! Object stores of other projects, where they are installed.
 
 use lith_device::ReadAt;
-use lith_remote::{AzureAccount, Options, RemoteDevice, RemoteError};
-use lith_testkit::azure::Azurite;
+use lith_remote::{AzureAccount, Options, RemoteDevice, RemoteError, S3Account};
+use lith_testkit::{azure::Azurite, s3::Gateway};
 
 use super::{hasty, object, read, reason};
 
@@ -72,4 +72,35 @@ fn azurite_gives_objects_to_who_has_the_key() {
     azurite.store("other/x", b"bytes");
     let error = RemoteDevice::open("az://other/x", &with_token).unwrap_err();
     assert!(matches!(error, RemoteError::Refused { .. }), "{error}");
+}
+
+#[test]
+fn the_gateway_of_versity_gives_objects_to_who_has_the_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(gateway) = Gateway::start(folder.path()) else { return };
+    gateway.make_bucket("my.box");
+    let account = gateway.account();
+    let options = |change: fn(&mut S3Account)| {
+        let mut options = hasty();
+        options.s3 = S3Account::with(|own| {
+            own.endpoint = Some(gateway.endpoint());
+            own.region = Some(account.region.clone());
+            own.key = Some((account.id.clone(), account.secret.clone()));
+            change(own);
+        });
+        options
+    };
+    let wrong = [
+        options(|own| own.key = Some(("AKID".to_owned(), "other".to_owned()))),
+        options(|own| own.key = Some(("OTHER".to_owned(), "se/cr+et".to_owned()))),
+        options(|own| own.key = None),
+    ];
+    let (at, path) = ("s3://my.box/a b/x+y~é.erofs", "my.box/a%20b/x%2By~%C3%A9.erofs");
+    is_read_as_it_was_opened(at, &options(|_own| ()), &wrong, |bytes| gateway.store(path, bytes));
+    let elsewhere =
+        RemoteDevice::open(at, &options(|own| own.region = Some("us-west-2".to_owned())));
+    assert!(matches!(
+        elsewhere.unwrap_err(),
+        RemoteError::Region { .. } | RemoteError::Refused { .. }
+    ));
 }
