@@ -35,6 +35,7 @@ mod schema;
 mod sources;
 mod sparse;
 mod squashfs;
+mod stores;
 mod verity;
 mod ways_out;
 
