@@ -3,7 +3,7 @@
 #
 # A script sources this file and calls `enter "$@"` first. Outside, that makes the chroot, and runs the same script in
 # it, in namespaces of its own (mounts, processes, network): nothing that it mounts or starts outlives it. Inside, it
-# returns, with the applets first in PATH and each of their calls in $LOG.
+# returns, with the applets first in PATH and each of their calls in $LOG. Programs of which BRING is a list are in $HOUSE then.
 
 # The exit code of a script that can't do its work here.
 readonly SKIPPED=77
@@ -189,12 +189,16 @@ enter() {
         touch .$house/lith
         mount --bind "$here" run/consumers
         mount --bind "$lith" .$house/lith
+        for program in $6; do
+            touch ".$house/${program##*/}"
+            mount --bind "$program" ".$house/${program##*/}"
+        done
         # Not chroot, in which programs can make no sandboxes of their own.
         pivot_root . run/old
         umount --lazy run/old
         exec env -i LITH_INSIDE=1 HOME=/root PATH=$house/bin:/usr/sbin:/usr/bin:/sbin:/bin \
             bash -euo pipefail "/run/consumers/$name"
-    ' enter "$ROOT" "$here" "$(realpath "$lith")" "${0##*/}" $HOUSE
+    ' enter "$ROOT" "$here" "$(realpath "$lith")" "${0##*/}" $HOUSE "${BRING:-}"
 }
 
 inside() {

@@ -170,9 +170,9 @@ pub mod mount {
 pub mod remote {
     pub use lith_remote::{
         Address, Artifact, AzureAccount, Cache, CachedObject, Chunk, ChunkIndex, ChunkSize, Chunks,
-        Document, EROFS, Kept, Layer, LocalChunks, ObjectReader, Obtained, Options, Pruned,
-        Reference, Registry, RemoteDevice, RemoteError, S3Account, Traffic, Upload, Verified,
-        Verifying, Version, cut_chunks, is_address, is_reference, sha256_of, shown,
+        Containerd, Document, EROFS, Kept, Layer, LocalChunks, ObjectReader, Obtained, Options,
+        Pruned, Reference, Registry, RemoteDevice, RemoteError, S3Account, Traffic, Upload,
+        Verified, Verifying, Version, cut_chunks, is_address, is_reference, sha256_of, shown,
         usual_login_files,
     };
 }

@@ -47,7 +47,8 @@ pub use options::Options;
 pub use place::{is_address, shown};
 pub use reader::ObjectReader;
 pub use registry::{
-    Artifact, Document, EROFS, Layer, Reference, Registry, Upload, is_reference, usual_login_files,
+    Artifact, Containerd, Document, EROFS, Layer, Reference, Registry, Upload, is_reference,
+    usual_login_files,
 };
 pub use s3::S3Account;
 pub use version::Version;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use lith::remote::ChunkSize;
+use lith::remote::{ChunkSize, Containerd};
 
 use super::{common::DeviceArgs, value::Size};
 
@@ -11,6 +11,25 @@ const CHUNK: &str = "expected a power of two from 16K to 4M";
 fn chunk_size(text: &str) -> Result<ChunkSize, &'static str> {
     let size: Size = text.parse().map_err(|_error| CHUNK)?;
     ChunkSize::new(size.0).ok_or(CHUNK)
+}
+
+/// Who is to read an image in a registry.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Client {
+    /// containerd 2.3 and later
+    Containerd,
+    /// containerd 2.1 and 2.2
+    #[value(name = "containerd-2.1")]
+    Containerd21,
+}
+
+impl Client {
+    pub(crate) const fn version(self) -> Containerd {
+        match self {
+            Self::Containerd => Containerd::V2_3,
+            Self::Containerd21 => Containerd::V2_1,
+        }
+    }
 }
 
 /// Send an image to a registry
@@ -23,7 +42,7 @@ fn chunk_size(text: &str) -> Result<ChunkSize, &'static str> {
 Examples:
   lith push rootfs.erofs oci://registry.example/box:1
   lith push --chunks rootfs.erofs oci://registry.example/box:2   only what other versions don't have
-  lith push --config-file box.json rootfs.erofs oci://registry.example/box:1   with what containerd needs to run it
+  lith push --for containerd --config-file box.json rootfs.erofs oci://registry.example/box:1   with what is needed to run it
   lith mount oci://registry.example/box:1 /mnt"
 )]
 pub(crate) struct Push {
@@ -43,6 +62,10 @@ pub(crate) struct Push {
     #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, value_parser = chunk_size)]
     #[expect(clippy::option_option, reason = "the option can be given without a value")]
     pub(crate) chunks: Option<Option<ChunkSize>>,
+
+    /// Send it with the media type that this client knows, which has none of the draft's yet
+    #[arg(long = "for", value_name = "CLIENT", conflicts_with = "chunks")]
+    pub(crate) client: Option<Client>,
 
     #[command(flatten)]
     pub(crate) devices: DeviceArgs,

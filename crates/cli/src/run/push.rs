@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use lith::{
     bases,
     device::ReadAt,
@@ -38,7 +38,7 @@ use crate::{
 const BUFFER: usize = 1 << 20;
 
 pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outcome> {
-    let Push { image, reference, config_file, chunks, devices } = request;
+    let Push { image, reference, config_file, chunks, client, devices } = request;
     let place = || Place(image).to_string();
     let name =
         Reference::parse(reference).with_context(|| Place(Path::new(reference)).to_string())?;
@@ -47,6 +47,9 @@ pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outco
     let location = Location::new(image, devices.search());
     let primary = subject::primary(&location)?;
     let further = bases::find_for(&*primary, image, &location.search)?;
+    if client.is_some() && !further.is_empty() {
+        bail!("{}: containerd mounts no image with further devices", place());
+    }
     let paths = further.iter().map(|found| &found.path).chain([image]);
     let size = chunks.map(|size| size.unwrap_or_else(|| usual_size(paths)));
     let (total, counter) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
@@ -60,6 +63,10 @@ pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outco
         files.push(file);
     }
     let (file, layer) = Sendable::read(image, size)?;
+    let layer = match client {
+        Some(client) => layer.for_containerd(client.version()),
+        None => layer,
+    };
     files.push(file);
     let own = image.file_name().unwrap_or_default().to_string_lossy();
     let layer = with_hash_tree(layer.named(&own), &*primary, image).with_context(place)?;

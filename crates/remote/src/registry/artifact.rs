@@ -16,8 +16,10 @@ use crate::{
 
 /// The media type of an EROFS image.
 pub const EROFS: &str = "application/vnd.erofs";
-/// Names of that type that are out of use.
+/// A former name of that type in the draft, which containerd 2.3 knows.
 const OLD: &str = "application/vnd.erofs.layer.v1";
+/// The type that containerd 2.1 takes for a layer, by its start, and for an EROFS image, by its end.
+const OLDEST: &str = "application/vnd.oci.image.layer.v1.erofs";
 /// What follows the media type of an image that is compressed as a whole.
 const ZSTD: &str = "+zstd";
 /// The media type of a table of an image's chunks, which is not an image.
@@ -77,6 +79,16 @@ pub struct Layer {
     listed: Option<Arc<BTreeMap<String, u64>>>,
 }
 
+/// A release of containerd, which knows other media types than the draft has now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Containerd {
+    /// 2.1 and 2.2.
+    V2_1,
+    /// 2.3 and later.
+    V2_3,
+}
+
 /// An index or a manifest, as far as it is used.
 #[derive(Deserialize)]
 struct Read {
@@ -132,6 +144,17 @@ impl Layer {
         let fields = [(PLAIN_DIGEST, own), (CHUNK_SIZE, chunk.bytes().to_string())];
         self.annotations.extend(fields.map(|(name, value)| (name.to_owned(), value)));
         Self { media_type: CHUNKED.to_owned(), size, ..self }
+    }
+
+    /// The same with the media type that containerd knows.
+    #[must_use]
+    pub fn for_containerd(mut self, version: Containerd) -> Self {
+        let media_type = match version {
+            Containerd::V2_1 => OLDEST,
+            Containerd::V2_3 => OLD,
+        };
+        media_type.clone_into(&mut self.media_type);
+        self
     }
 
     /// Whether it is the index of an image in chunks.
@@ -222,7 +245,7 @@ impl Layer {
 
     fn is_image(&self) -> bool {
         let plain = self.media_type.strip_suffix(ZSTD).unwrap_or(&self.media_type);
-        plain == EROFS || plain == OLD || self.is_chunked()
+        [EROFS, OLD, OLDEST].contains(&plain) || self.is_chunked()
     }
 }
 
@@ -258,10 +281,11 @@ impl Artifact {
         };
         config.entry("architecture").or_insert_with(|| architecture().into());
         config.entry("os").or_insert_with(|| "linux".into());
-        let features = config.entry("os.features").or_insert_with(|| json!([]));
-        if let Some(features) = features.as_array_mut().filter(|all| !all.contains(&json!("erofs")))
-        {
-            features.push("erofs".into());
+        // The snapshotter of containerd 2.3 refuses images that need a feature.
+        if [EROFS, CHUNKED].contains(&&*self.image.media_type) {
+            let features = config.entry("os.features").or_insert_with(|| json!([]));
+            let features = features.as_array_mut().filter(|all| !all.contains(&json!("erofs")));
+            features.into_iter().for_each(|features| features.push("erofs".into()));
         }
         // Its entries are about the layers that there were.
         config.remove("history");
@@ -399,6 +423,24 @@ mod tests {
         // The draft has devices first, and the image last.
         assert_eq!(value["layers"][0]["annotations"]["org.erofs.role"], "device");
         assert_eq!(value["layers"][1]["annotations"]["org.erofs.dmverity.hash_offset"], "16");
+    }
+
+    #[test]
+    fn what_containerd_is_sent_has_its_types_and_needs_no_feature() {
+        for (version, expected) in [(Containerd::V2_1, OLDEST), (Containerd::V2_3, OLD)] {
+            let artifact =
+                Artifact::new(Layer::image(digest(2), 20).for_containerd(version), Vec::new());
+            let config: Value = serde_json::from_slice(&artifact.config(None).unwrap()).unwrap();
+            assert_eq!(config.get("os.features"), None);
+            assert_eq!(config["rootfs"]["diff_ids"], json!([digest(2)]));
+            let manifest = artifact.manifest((&digest(3), 5)).unwrap();
+            let value: Value = serde_json::from_slice(&manifest).unwrap();
+            assert_eq!(value["layers"][0]["mediaType"], expected);
+            let Ok(Found::Artifact(found)) = Artifact::parse(&manifest, "h") else {
+                panic!("none")
+            };
+            assert_eq!(found, artifact);
+        }
     }
 
     #[test]

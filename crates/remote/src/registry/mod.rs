@@ -28,7 +28,7 @@ use crate::{
 use artifact::Found;
 use session::{Call, Payload, Session, expect};
 
-pub use artifact::{Artifact, EROFS, Layer};
+pub use artifact::{Artifact, Containerd, EROFS, Layer};
 pub use logins::usual_login_files;
 pub use reference::{Reference, is_reference};
 pub use upload::Upload;
