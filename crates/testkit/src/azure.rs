@@ -100,12 +100,14 @@ impl Azurite {
         let date = jiff::Timestamp::now().strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
         let own = [("x-ms-date", &*date), ("x-ms-version", VERSION)];
         let headers: Vec<_> = headers.iter().copied().chain(own).collect();
-        let named: String =
+        let named: Vec<_> =
             headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
+        let named = named.concat();
         let length = if body.is_empty() { String::new() } else { body.len().to_string() };
         let (at, query) = path.split_once('?').unwrap_or((path, ""));
         let query = query.split('&').filter_map(|field| field.split_once('='));
-        let query: String = query.map(|(name, value)| format!("\n{name}:{value}")).collect();
+        let query: Vec<_> = query.map(|(name, value)| format!("\n{name}:{value}")).collect();
+        let query = query.concat();
         // In the emulator's addresses the account is part of the path, and named once more.
         let account = Self::ACCOUNT;
         let text = format!(

@@ -63,10 +63,7 @@ pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outco
         files.push(file);
     }
     let (file, layer) = Sendable::read(image, size)?;
-    let layer = match client {
-        Some(client) => layer.for_containerd(client.version()),
-        None => layer,
-    };
+    let layer = client.iter().fold(layer, |layer, client| layer.for_containerd(client.version()));
     files.push(file);
     let own = image.file_name().unwrap_or_default().to_string_lossy();
     let layer = with_hash_tree(layer.named(&own), &*primary, image).with_context(place)?;

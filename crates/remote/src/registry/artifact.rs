@@ -284,8 +284,11 @@ impl Artifact {
         // The snapshotter of containerd 2.3 refuses images that need a feature.
         if [EROFS, CHUNKED].contains(&&*self.image.media_type) {
             let features = config.entry("os.features").or_insert_with(|| json!([]));
-            let features = features.as_array_mut().filter(|all| !all.contains(&json!("erofs")));
-            features.into_iter().for_each(|features| features.push("erofs".into()));
+            if let Some(features) = features.as_array_mut()
+                && !features.contains(&json!("erofs"))
+            {
+                features.push("erofs".into());
+            }
         }
         // Its entries are about the layers that there were.
         config.remove("history");
