@@ -20,6 +20,9 @@ mod digest;
 mod environment;
 mod error;
 mod flights;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod kept;
 #[cfg_attr(not(target_os = "linux"), path = "no_locks.rs")]
 mod locks;

@@ -16,6 +16,7 @@ use lith_format::{
     addr::{Blkaddr, BlockBits},
     zmap::{EncodeParams, EncodedExtent, HeadKind, encode_compact, encode_full},
 };
+use lith_remote::{ChunkSize, cut_chunks};
 use lith_testkit::{
     corpus, image, matrix,
     noise::{Texture, bytes},
@@ -29,6 +30,10 @@ fn main() {
     maps();
     streams();
     trees();
+    archives();
+    lists();
+    containers();
+    answers();
     for length in [0, 20, 100, 400, 1000] {
         let mut input = bytes(Texture::Noise, length as u64, length);
         // Small files keep fuzzing quick.
@@ -139,6 +144,118 @@ fn tar(tree: &Path, format: &str, pack: &str) {
     let output =
         command.arg(format!("--format={format}")).arg("-C").arg(tree).arg(".").output().unwrap();
     write("tar_source", &format!("{format}{pack}"), &output.stdout);
+}
+
+/// Archives of cpio and zip: the first ones are read from pipes too.
+fn archives() {
+    let folder = place::folder();
+    let tree = folder.path().join("tree");
+    fs::create_dir_all(tree.join("a")).unwrap();
+    fs::write(tree.join("a/file"), "content ".repeat(20)).unwrap();
+    fs::hard_link(tree.join("a/file"), tree.join("b-link")).unwrap();
+    symlink("a/file", tree.join("symlink")).unwrap();
+    for format in ["newc", "crc", "odc", "bin"] {
+        let pack = format!("find . | sort | cpio --quiet -o -H {format}");
+        let archive = run(&tree, &pack);
+        write("archive_file", &format!("cpio-{format}"), &archive);
+        write("tar_source", &format!("cpio-{format}"), &archive);
+    }
+    for (name, options) in [("deflate", "-9"), ("store", "-0"), ("stream", "-fd")] {
+        let pack = format!("zip -q -y -r {options} ../{name}.zip . >&2; cat ../{name}.zip");
+        write("archive_file", &format!("zip-{name}"), &run(&tree, &pack));
+    }
+    for (name, options) in [("gnu", "--format=gnu"), ("posix", "--format=posix"), ("xz", "-J")] {
+        let pack = format!("tar {options} --sort=name --mtime=@1700000000 -c .");
+        write("archive_file", &format!("tar-{name}"), &run(&tree, &pack));
+    }
+}
+
+/// What a command prints in a folder.
+fn run(folder: &Path, command: &str) -> Vec<u8> {
+    let output = Command::new("sh").args(["-c", command]).current_dir(folder).output().unwrap();
+    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+/// Lists of files in each form.
+fn lists() {
+    let list = "#mtree\n/set type=file uid=0 gid=0 mode=0644 time=1700000000.000000001\n. type=dir mode=0755\n\
+        03-lz4.erofs size=94208 sha256digest=00 \\\n  nlink=2\nd type=dir\n  x\\040y type=link link=../a\\012b\n..\n\
+        ./null type=char device=linux,1,3\nopt optional size=5\n/unset mode\nfifo type=fifo mode=0600 uname=root\n";
+    write("manifest", "mtree", list.as_bytes());
+    let list = "/ d 0755 0 0 -5 7 2 0 - - - - -\n/03-lz4.erofs f 0644 0 0 1 0 2 94208 - - - user.a=00ff,user.b= -\n\
+        /hard f 0644 0 0 1 0 2 94208 - - - - /03-lz4.erofs\n/x\\x20y l 0777 1 2 0 0 1 3 - - a/b - -\n\
+        /null c 0666 0 0 0 0 1 0 1:3 - - - -\n";
+    write("manifest", "canonical", list.as_bytes());
+    let list = "/ 4096 40755 2 0 0 0 1700000000.5 - - -\n/file 94208 100644 1 0 0 0 0.0 03-lz4.erofs - - user.a=\\x00b\n\
+        /small 3 100600 1 0 0 0 0.0 - abc -\n/again 0 @120777 1 0 0 0 0.0 /file - -\n/link 3 120777 1 0 0 0 0.0 a/b - -\n\
+        /null 0 20666 1 0 0 259 0.0 - - -\n";
+    write("manifest", "composefs", list.as_bytes());
+}
+
+/// The parts of container images, and an archive of `docker save`: see `fuzz::container_image`.
+fn containers() {
+    let folder = place::folder();
+    fs::write(folder.path().join("file"), "content").unwrap();
+    fs::write(folder.path().join(".wh.gone"), "").unwrap();
+    let layer = run(folder.path(), "tar --format=gnu --mtime=@1700000000 -c file .wh.gone");
+    let index = r#"{"schemaVersion":2,"manifests":[{"digest":"sha256:1","size":-1,
+        "annotations":{"org.opencontainers.image.ref.name":"a"}}]}"#;
+    let manifest = r#"{"schemaVersion":2,"config":{"digest":"sha256:2","size":-2},
+        "layers":[{"mediaType":"application/vnd.oci.image.layer.v1.tar","digest":"sha256:3","size":-3},
+        {"digest":"sha256:3","size":-3}]}"#;
+    let config = r#"{"os":"linux","architecture":"amd64","variant":"v2",
+        "rootfs":{"type":"layers","diff_ids":["sha256:3","sha256:3"]}}"#;
+    let parts = [index.as_bytes(), manifest.as_bytes(), config.as_bytes(), &layer];
+    write("container_image", "layout", &parts.join(&0));
+    let nested = r#"{"manifests":[{"digest":"sha256:1","size":-1,
+        "platform":{"os":"linux","architecture":"arm64"}}]}"#;
+    let further = r#"{"manifests":[{"digest":"sha256:2","size":-2,
+        "platform":{"os":"unknown","architecture":"unknown"}}]}"#;
+    write("container_image", "nested", &[nested.as_bytes(), further.as_bytes(), b"{}"].join(&0));
+
+    let list = r#"[{"Config":"c.json","RepoTags":["a:latest"],"Layers":["l/layer.tar"]}]"#;
+    fs::write(folder.path().join("manifest.json"), list).unwrap();
+    fs::create_dir(folder.path().join("l")).unwrap();
+    fs::write(folder.path().join("l/layer.tar"), &layer).unwrap();
+    let digest = lith_remote::sha256_of(&*layer).unwrap().0;
+    let config = config.replace("\"sha256:3\",\"sha256:3\"", &format!("\"{digest}\""));
+    fs::write(folder.path().join("c.json"), config).unwrap();
+    let pack = "tar --format=gnu --mtime=@1700000000 -c manifest.json c.json l/layer.tar";
+    write("container_image", "docker-archive", &run(folder.path(), pack));
+}
+
+/// What servers answer: indexes of chunks, headers, documents.
+fn answers() {
+    for (name, texture, length) in
+        [("empty", Texture::Noise, 0), ("few", Texture::Noise, 200_000), ("one", Texture::Zeros, 9)]
+    {
+        let size = ChunkSize::new(16 << 10).unwrap();
+        let (index, _) = cut_chunks(&*bytes(texture, 1, length), size).unwrap();
+        write("chunk_index", name, &index.to_bytes());
+    }
+    let digest = format!("sha256:{}", "5".repeat(64));
+    let layer = |media_type: &str, more: &str| {
+        format!(r#"{{"mediaType":"{media_type}","digest":"{digest}","size":4096{more}}}"#)
+    };
+    let device = layer("application/vnd.erofs", r#","annotations":{"org.erofs.role":"device"}"#);
+    let tree = r#","annotations":{"org.erofs.dmverity.root_digest":"ab","org.erofs.dmverity.hash_offset":"4096"}"#;
+    let layers =
+        [layer("application/vnd.lith.chunk.v1", ""), device, layer("application/vnd.erofs", tree)];
+    let platform = r#""platform":{"os":"linux","architecture":"amd64","os.features":["erofs"]}"#;
+    for (name, text) in [
+        ("content-range", "bytes 0-99/1000".to_owned()),
+        ("challenge", r#"Bearer realm="https://auth/token",service=a,scope="b:c,d""#.to_owned()),
+        ("reference", format!("oci://host:5000/a/b:tag@{digest}")),
+        ("docker", "docker://debian:12".to_owned()),
+        ("address", "https://user:pass@host:80/a%20b?c=d#e".to_owned()),
+        ("version", r#"{"length":7,"etag":"\"x\"","modified":null}"#.to_owned()),
+        ("cached", format!("lith-cache 1\n{}\nhttp://host/x\n7\n\"x\"\n\nend\n", 64 << 10)),
+        ("manifest", format!(r#"{{"schemaVersion":2,"layers":[{}]}}"#, layers.join(","))),
+        ("index", format!(r#"{{"manifests":[{{"digest":"{digest}","size":9,{platform}}}]}}"#)),
+    ] {
+        write("registry_answers", name, text.as_bytes());
+    }
 }
 
 fn maps() {

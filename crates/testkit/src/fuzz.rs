@@ -3,7 +3,9 @@
 //! Each function takes what a fuzzer found and must come back: no panic, no hang, no memory beyond what the bytes
 //! justify. Where there is an answer it must make sense; if not, that is a panic here.
 
-use std::{io::Cursor, num::NonZeroUsize, path::Path, sync::Arc};
+mod sources;
+
+use std::{num::NonZeroUsize, path::Path, sync::Arc};
 
 use lith::{
     builder::{IndexForm, Options},
@@ -11,8 +13,8 @@ use lith::{
     device::{FileDevice, MemoryDevice, ReadAt},
     profile::{self, Profile},
     reader::{DataRange as ReaderRange, Image, Inode},
-    source::{self, OnError, Source},
-    tree::{Aspects, DataRange, Filesystem, InodeIndex, Kind},
+    source,
+    tree::{Aspects, Filesystem},
     verity::{RootHash, VerifiedDevice, VerityError, find_appended},
 };
 use lith_codec::{
@@ -34,13 +36,17 @@ use lith_format::{
     },
 };
 
+pub use lith_remote::fuzzing::{chunk_index, registry_answers};
+pub use sources::{archive_file, container_image, manifest, squashfs_source, tar_source};
+
+use self::sources::{NAMES, RANGES, READ, READ_ALL, touch};
 use crate::{compare, golden, image, recipe};
 
 /// A target's name and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub const TARGETS: [Target; 12] = [
+pub const TARGETS: [Target; 17] = [
     ("reader_open_walk", reader_open_walk),
     ("tar_source", tar_source),
     ("squashfs_source", squashfs_source),
@@ -53,16 +59,12 @@ pub const TARGETS: [Target; 12] = [
     ("verity_device", verity_device),
     ("notes", notes),
     ("lists", lists),
+    ("archive_file", archive_file),
+    ("manifest", manifest),
+    ("container_image", container_image),
+    ("chunk_index", chunk_index),
+    ("registry_answers", registry_answers),
 ];
-
-/// The most names that are read in one image.
-const NAMES: usize = 2000;
-/// The most ranges and extents that are read in one file.
-const RANGES: usize = 500;
-/// Bytes that are read of one file at each end.
-const READ: u64 = 64 << 10;
-/// Bytes that are read of one image in all.
-const READ_ALL: u64 = 8 << 20;
 
 /// Bytes that a delta may make.
 const NEW_IMAGE: u64 = 1 << 20;
@@ -212,64 +214,6 @@ fn look_at(image: &Image, inode: &Inode, left: &mut u64) {
         *left -= length;
         let mut buf = vec![0; length as usize];
         let _ = file.read_at(&mut buf, start);
-    }
-}
-
-/// Looks at everything in a tree, up to a limit.
-fn touch(source: &Source) {
-    let tree = &source.tree;
-    let mut left = READ_ALL;
-    for visit in tree.walk().take(NAMES) {
-        let inode = tree.get(visit.inode);
-        assert!(inode.metadata.permissions <= 0o7777);
-        let Kind::Regular { size } = inode.kind else { continue };
-        touch_file(source.filesystem(), (visit.inode, size), &mut left);
-    }
-}
-
-fn touch_file(fs: Filesystem<'_>, (inode, size): (InodeIndex, u64), left: &mut u64) {
-    let Ok(content) = fs.open(inode) else { return };
-    let mut position = 0;
-    for _ in 0..RANGES {
-        if position >= size {
-            break;
-        }
-        let Ok(DataRange::Data { end } | DataRange::Hole { end }) = content.range_at(position)
-        else {
-            break;
-        };
-        assert!(end > position && end <= size, "a range from {position} to {end} of {size} bytes");
-        position = end;
-    }
-    for start in [0, size.saturating_sub(READ)] {
-        let length = READ.min(size - start).min(*left);
-        *left -= length;
-        let _ = content.read_at(&mut vec![0; length as usize], start);
-    }
-}
-
-/// Reads a tar or a cpio archive, compressed or not, with all its contents.
-pub fn tar_source(bytes: &[u8]) {
-    let aufs = bytes.len() % 2 == 1;
-    let options = source::Options::with(|options| {
-        options.aufs = aufs;
-        options.dereference_hard_links = bytes.len() % 3 == 1;
-        options.spool_dir = std::env::temp_dir();
-    });
-    if let Ok(source) = source::archive_stream(Cursor::new(bytes), Path::new("tar"), &options) {
-        touch(&source);
-    }
-}
-
-/// Reads a SquashFS image with all its contents.
-pub fn squashfs_source(bytes: &[u8]) {
-    let skip = bytes.len() % 2 == 1;
-    let options = source::Options::with(|options| {
-        options.on_error = if skip { OnError::Skip } else { OnError::Fail };
-    });
-    let device = MemoryDevice::new(bytes.to_vec());
-    if let Ok(source) = source::squashfs(device, Path::new("image"), &options) {
-        touch(&source);
     }
 }
 

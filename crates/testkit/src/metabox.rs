@@ -3,7 +3,7 @@
 
 use lith::{
     device::MemoryDevice,
-    reader::{ExtentKind, Image, Place},
+    reader::{ExtentKind, Image, Place, Space},
 };
 use lith_codec::{Compressor, Encoder};
 use lith_format::compression::Algorithm;
@@ -17,6 +17,9 @@ pub struct Metabox {
     parts: Vec<Part>,
 }
 
+/// Bytes of the longest inode, and those that may follow it: attributes, targets of links, map headers, tables.
+const INODE: usize = 64 + 64;
+
 /// An extent of the metabox.
 #[derive(Debug)]
 struct Part {
@@ -25,6 +28,8 @@ struct Part {
     /// Bytes that it has there.
     plen: usize,
     content: Vec<u8>,
+    /// Where inodes are in the content.
+    inodes: Vec<(usize, usize)>,
     /// `None`: it is stored plain.
     algorithm: Option<Algorithm>,
 }
@@ -35,6 +40,7 @@ impl Metabox {
     pub fn of(image: &[u8]) -> Option<Self> {
         let opened = Image::open(MemoryDevice::new(image.to_vec())).ok()?;
         let file = opened.file(opened.metabox_inode()?).ok()?;
+        let inodes = inodes(&opened);
         let mut parts = Vec::new();
         for extent in file.extents() {
             let extent = extent.ok()?;
@@ -48,7 +54,11 @@ impl Metabox {
             file.read_at(&mut content, extent.la).ok()?;
             let at = usize::try_from(pa.pa.0).unwrap();
             let plen = usize::try_from(extent.plen).unwrap();
-            parts.push(Part { at, plen, content, algorithm });
+            let inside = inodes.iter().filter_map(|position| position.checked_sub(extent.la));
+            let inodes = inside.map(|start| usize::try_from(start).unwrap());
+            let inodes = inodes.map(|start| (start, (start + INODE).min(content.len())));
+            let inodes = inodes.filter(|(start, end)| start < end).collect();
+            parts.push(Part { at, plen, content, inodes, algorithm });
         }
         let is_compressed = parts.iter().any(|part| part.algorithm.is_some());
         is_compressed.then(|| Self { image: image.to_vec(), parts })
@@ -59,7 +69,7 @@ impl Metabox {
     pub fn mutated(&self, seed: u64) -> Option<Vec<u8>> {
         let part = &self.parts[usize::try_from(seed).unwrap() % self.parts.len()];
         let mut content = part.content.clone();
-        mutation::mutate(&mut content, &[], seed);
+        mutation::mutate(&mut content, &part.inodes, seed);
         content.resize(part.content.len(), 0);
         let mut stored = vec![0; part.plen];
         match part.algorithm {
@@ -70,6 +80,12 @@ impl Metabox {
         image[part.at..part.at + part.plen].copy_from_slice(&stored);
         Some(image)
     }
+}
+
+/// Where inodes are in the metabox's content.
+fn inodes(image: &Image) -> Vec<u64> {
+    let named = image.files().flatten().map(|file| file.inode).chain(image.root());
+    named.filter(|inode| inode.space == Space::Metabox).map(|inode| inode.position).collect()
 }
 
 /// Encodes all of `content`, with its end at the end of `stored`; `None` if it doesn't fit.

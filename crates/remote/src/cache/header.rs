@@ -11,7 +11,7 @@ const MAGIC: &str = "lith-cache 1";
 
 /// What a file of records says about the object.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Header {
+pub(crate) struct Header {
     /// Its address, for people.
     pub(super) address: String,
     pub(super) version: Version,
@@ -19,7 +19,7 @@ pub(super) struct Header {
 
 impl Header {
     /// Lines of text, followed by zeros.
-    fn encode(&self) -> Option<Vec<u8>> {
+    pub(crate) fn encode(&self) -> Option<Vec<u8>> {
         let Self { address, version: Version { length, etag, modified } } = self;
         let [etag, modified] = [etag, modified].map(|field| field.as_deref().unwrap_or_default());
         let fields = [MAGIC, &UNIT.to_string(), address, &length.to_string(), etag, modified];
@@ -33,7 +33,7 @@ impl Header {
         })
     }
 
-    fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let text = bytes.split(|byte| *byte == 0).next()?;
         let fields: Vec<&str> = std::str::from_utf8(text).ok()?.split('\n').collect();
         let [MAGIC, unit, address, length, etag, modified, "end", ""] = *fields else {

@@ -20,7 +20,7 @@ use crate::{
     version::Version,
 };
 use entry::Entry;
-use header::Header;
+pub(crate) use header::Header;
 
 /// How often it is looked whether another process has opened an object.
 const PAUSE: Duration = Duration::from_millis(5);

@@ -76,7 +76,7 @@ impl ChunkIndex {
     }
 
     /// The chunks that have any of these bytes.
-    pub(super) fn covering(&self, bytes: &Range<u64>) -> impl Iterator<Item = Chunk> {
+    pub(crate) fn covering(&self, bytes: &Range<u64>) -> impl Iterator<Item = Chunk> {
         let first = self.chunks.partition_point(|chunk| chunk.start <= bytes.start);
         let end = bytes.end;
         self.chunks().skip(first.saturating_sub(1)).take_while(move |chunk| chunk.start < end)
@@ -116,7 +116,7 @@ impl ChunkIndex {
     }
 
     /// Parses an index. The error says what is wrong with it.
-    pub(super) fn parse(mut bytes: &[u8]) -> Result<Self, &'static str> {
+    pub(crate) fn parse(mut bytes: &[u8]) -> Result<Self, &'static str> {
         let rest = &mut bytes;
         if take(rest) != Some(MAGIC) {
             return Err("it is none");

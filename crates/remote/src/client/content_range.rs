@@ -4,15 +4,15 @@ use std::ops::Range;
 
 /// The bytes of an answer, as its header `Content-Range` names them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct ContentRange {
-    pub(super) bytes: Range<u64>,
+pub(crate) struct ContentRange {
+    pub(crate) bytes: Range<u64>,
     /// Bytes of the whole object.
-    pub(super) length: u64,
+    pub(crate) length: u64,
 }
 
 impl ContentRange {
     /// Parses `bytes 0-99/1000`; `None`: it is something else, or contradicts itself.
-    pub(super) fn parse(value: &str) -> Option<Self> {
+    pub(crate) fn parse(value: &str) -> Option<Self> {
         let (bytes, length) = value.trim().strip_prefix("bytes ")?.split_once('/')?;
         let (first, last) = bytes.split_once('-')?;
         let (first, last): (u64, u64) = (number(first)?, number(last)?);

@@ -29,7 +29,7 @@ use crate::{
     version::Version,
 };
 use agents::Agents;
-use content_range::ContentRange;
+pub(crate) use content_range::ContentRange;
 use failure::{failure, is_redirection, refusal, text};
 use patience::Patience;
 

@@ -116,7 +116,7 @@ struct Platform {
 }
 
 /// What a document under a name is.
-pub(super) enum Found {
+pub(crate) enum Found {
     Artifact(Artifact),
     /// An index; the digest of the manifest that is for this machine.
     Further(String),
@@ -321,7 +321,7 @@ impl Artifact {
     }
 
     /// What a document of a registry is.
-    pub(super) fn parse(bytes: &[u8], host: &str) -> Result<Found, RemoteError> {
+    pub(crate) fn parse(bytes: &[u8], host: &str) -> Result<Found, RemoteError> {
         let damaged = |_error| artifact(host, "the manifest is damaged");
         let read: Read = serde_json::from_slice(bytes).map_err(damaged)?;
         match (read.manifests, read.layers) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// What a registry demands, by a header `WWW-Authenticate`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Challenge {
+pub(crate) enum Challenge {
     /// A user and a password.
     Basic,
     /// A token of another server.
@@ -19,7 +19,7 @@ pub(super) enum Challenge {
 
 impl Challenge {
     /// Parses the value of a header; `None`: it is of another kind.
-    pub(super) fn parse(value: &str) -> Option<Self> {
+    pub(crate) fn parse(value: &str) -> Option<Self> {
         let (kind, rest) = value.trim().split_once(' ').unwrap_or((value.trim(), ""));
         if kind.eq_ignore_ascii_case("basic") {
             return Some(Self::Basic);

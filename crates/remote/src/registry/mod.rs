@@ -25,10 +25,12 @@ use crate::{
     target::Target,
     version::Version,
 };
-use artifact::Found;
 use session::{Call, Payload, Session, expect};
 
+pub(crate) use artifact::Found;
 pub use artifact::{Artifact, Containerd, EROFS, Layer};
+#[cfg(feature = "fuzzing")]
+pub(crate) use challenge::Challenge;
 pub use logins::usual_login_files;
 pub use reference::{Reference, is_reference};
 pub use upload::Upload;

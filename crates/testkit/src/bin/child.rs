@@ -8,6 +8,7 @@
 //! lith-test-child rules LEVELS IMAGE
 //! lith-test-child plant FOLDER
 //! lith-test-child hostile IMAGE FIRST-SEED COUNT FOLDER
+//! lith-test-child hostile-inside IMAGE FIRST-SEED COUNT FOLDER
 //! lith-test-child fuzz TARGET FIRST-SEED SECONDS
 //! lith-test-child sandbox FOLDER read|write|start|connect|unmount|thread PATH
 //! lith-test-child guest
@@ -81,6 +82,12 @@ fn main() -> ExitCode {
         ["hostile", image, first, count, folder] => {
             let (first, count): (u64, u64) = (first.parse().unwrap(), count.parse().unwrap());
             hostile::try_all(&fs::read(image).unwrap(), first..first + count, Path::new(folder));
+            Ok(())
+        }
+        ["hostile-inside", image, first, count, folder] => {
+            let seeds = (first.parse().unwrap(), count.parse().unwrap());
+            let tried = hostile::try_inside(&fs::read(image).unwrap(), seeds, Path::new(folder));
+            print!("{} {} {} ", tried.unreadable, tried.damaged, tried.sound);
             Ok(())
         }
         ["fuzz", target, first, seconds] => {

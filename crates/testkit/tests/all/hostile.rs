@@ -47,28 +47,61 @@ fn count() -> u64 {
     asked.unwrap_or(if tier::is_heavy() { 100 } else { 60 })
 }
 
+/// Has another program damage an image in one of two ways, `seeds` being the first one and how many; the numbers that it prints, of
+/// which the last one is the peak of its memory.
+fn try_damaged(way: &str, (name, image): (&str, &[u8]), seeds: (u64, u64)) -> Vec<u64> {
+    let folder = place::folder();
+    let (file, place) = (folder.path().join("image"), folder.path().join("place"));
+    fs::write(&file, image).unwrap();
+    fs::create_dir(&place).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_lith-test-child"))
+        .arg(way)
+        .arg(&file)
+        .args([seeds.0, seeds.1].map(|number| number.to_string()))
+        .arg(&place)
+        .stderr(Stdio::inherit())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{name}");
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let numbers: Vec<u64> =
+        printed.split_whitespace().map(|number| number.parse().unwrap()).collect();
+    let peak = *numbers.last().unwrap();
+    assert!(peak < MEMORY, "{name}: {} MiB of memory", peak >> 10);
+    numbers
+}
+
 #[test]
 fn damaged_images_neither_panic_nor_hang_nor_eat_memory() {
-    let count = count();
-    let folder = place::folder();
-    for (number, (name, bytes)) in images().into_iter().enumerate() {
-        let image = folder.path().join("image");
-        fs::write(&image, bytes).unwrap();
-        let place = folder.path().join("place");
-        fs::create_dir(&place).unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_lith-test-child"))
-            .arg("hostile")
-            .arg(&image)
-            .args([(number * 100_000).to_string(), count.to_string()])
-            .arg(&place)
-            .stderr(Stdio::inherit())
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{name}");
-        let peak: u64 = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap();
-        assert!(peak < MEMORY, "{name}: {} MiB of memory", peak >> 10);
-        fs::remove_dir_all(place).unwrap();
+    for ((name, bytes), number) in images().iter().zip(0..) {
+        try_damaged("hostile", (name, bytes), (number * 100_000, count()));
     }
+}
+
+/// As above, damaged only inside of compressed metaboxes: `LITH_HOSTILE_INSIDE` says how many in all.
+#[test]
+fn images_damaged_inside_of_metaboxes_neither_panic_nor_hang_nor_eat_memory() {
+    let mut images = images();
+    images.retain(|(_, bytes)| Metabox::of(bytes).is_some());
+    let all = std::env::var("LITH_HOSTILE_INSIDE").map_or(200, |count| count.parse().unwrap());
+    let each = u64::div_ceil(all, images.len() as u64);
+    let (mut sum, mut peak) = ([0; 3], 0);
+    for ((name, bytes), number) in images.iter().zip(0..) {
+        let seeds = (number * 100_000, each);
+        let numbers = try_damaged("hostile-inside", (name, bytes), seeds);
+        let [unreadable, damaged, sound, memory] = *numbers else { panic!("{name}: {numbers:?}") };
+        assert_eq!(unreadable + damaged + sound, each, "{name}: too few changes fit");
+        peak = memory.max(peak);
+        sum.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+    }
+    let [unreadable, damaged, sound] = sum;
+    eprintln!(
+        "{} metaboxes, {} images: {unreadable} can't be read, {damaged} are damaged, {sound} are sound; at most {} MiB",
+        images.len(),
+        sum.iter().sum::<u64>(),
+        peak >> 10
+    );
+    assert!(unreadable > all / 10 && damaged > all / 100 && sound > 0, "{sum:?}");
 }
 
 #[test]
