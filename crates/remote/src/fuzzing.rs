@@ -41,10 +41,8 @@ pub fn registry_answers(bytes: &[u8]) {
     if let Ok(Found::Artifact(artifact)) = Artifact::parse(bytes, "host") {
         let digest = format!("sha256:{}", "0".repeat(64));
         let written = artifact.manifest((&digest, 2)).expect("strings have a JSON form");
-        let Ok(Found::Artifact(again)) = Artifact::parse(&written, "host") else {
-            panic!("a manifest that was written is not read: {artifact:?}");
-        };
-        assert_eq!(again, artifact);
+        let again = Artifact::parse(&written, "host");
+        assert!(matches!(again, Ok(Found::Artifact(again)) if again == artifact), "{artifact:?}");
         artifact.config(None).expect("strings have a JSON form");
     }
     if let Some(header) = Header::decode(bytes)

@@ -69,6 +69,7 @@ pub fn try_all(image: &[u8], seeds: Range<u64>, folder: &Path) {
 }
 
 /// Damages what is inside of the image's compressed metabox, `count` times, and does with it whatever users do.
+#[must_use]
 pub fn try_inside(image: &[u8], (first, count): (u64, u64), folder: &Path) -> Outcomes {
     let metabox = Metabox::of(image).unwrap();
     let mut outcomes = Outcomes::default();

@@ -133,7 +133,10 @@ pub(crate) fn decompress_in_place(buffer: &mut [u8], start: usize, output: usize
     // stream without enough margin or a corrupt one overwrites before it is read are bytes of `buffer`, which
     // are initialised whatever they become. The function reads each byte of the stream once to a variable, after it
     // compared the address with the end of the input, and compares each length and distance with both
-    // bounds after it read it, so it stays within them for any bytes, also for ones that it changed itself.
+    // bounds after it read it, so it stays within them for any bytes, also for ones that it changed itself. A corrupt stream
+    // can bring output and input nearer to one another than the library's copies of 8 or 16 bytes are long. Compilers load and store
+    // such a copy as a whole, so any result is one of initialised bytes; C's memcpy promises nothing of the kind. With the
+    // margin no sound stream comes that near.
     let decoded = unsafe {
         LZ4_decompress_safe(base.add(start).cast_const().cast(), base.cast(), size, room)
     };

@@ -192,6 +192,9 @@ impl RecordTable {
     /// The extent that holds byte `la`. With the table's [`Self::anchors`] at hand few records are
     /// read, without them all 4-byte records before it.
     ///
+    /// Only the record and the next one are known to be in order: extents that are looked up one after the other can overlap if
+    /// others are not.
+    ///
     /// # Errors
     /// [`MapError`] if `la` is not in the file or the table is unsound.
     pub fn map<S: RecordSource>(

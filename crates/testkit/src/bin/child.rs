@@ -79,15 +79,9 @@ fn main() -> ExitCode {
             nasty::plant(Path::new(folder), Nasty::Whole);
             Ok(())
         }
-        ["hostile", image, first, count, folder] => {
-            let (first, count): (u64, u64) = (first.parse().unwrap(), count.parse().unwrap());
-            hostile::try_all(&fs::read(image).unwrap(), first..first + count, Path::new(folder));
-            Ok(())
-        }
-        ["hostile-inside", image, first, count, folder] => {
+        [way @ ("hostile" | "hostile-inside"), image, first, count, folder] => {
             let seeds = (first.parse().unwrap(), count.parse().unwrap());
-            let tried = hostile::try_inside(&fs::read(image).unwrap(), seeds, Path::new(folder));
-            print!("{} {} {} ", tried.unreadable, tried.damaged, tried.sound);
+            damage(way, &fs::read(image).unwrap(), seeds, Path::new(folder));
             Ok(())
         }
         ["fuzz", target, first, seconds] => {
@@ -116,6 +110,15 @@ fn main() -> ExitCode {
     }
     println!("{}", peak());
     ExitCode::SUCCESS
+}
+
+/// Damages an image anywhere, or only inside of its metabox and says how many can't be read, are damaged, and are sound.
+fn damage(way: &str, image: &[u8], (first, count): (u64, u64), folder: &Path) {
+    if way == "hostile" {
+        return hostile::try_all(image, first..first + count, folder);
+    }
+    let tried = hostile::try_inside(image, (first, count), folder);
+    print!("{} {} {} ", tried.unreadable, tried.damaged, tried.sound);
 }
 
 /// Runs a fuzz target on changed inputs of its corpus, and says how many: what a stable compiler can do. Ends with the first panic.

@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::Cursor,
+    num::NonZeroUsize,
     path::Path,
 };
 
@@ -52,6 +53,7 @@ fn options_of(bytes: &[u8]) -> Options {
         options.aufs = bytes.len() % 2 == 1;
         options.dereference_hard_links = bytes.len() % 3 == 1;
         options.spool_dir = std::env::temp_dir();
+        options.workers = NonZeroUsize::MIN;
     })
 }
 
@@ -94,7 +96,7 @@ pub fn container_image(bytes: &[u8]) {
     }
     in_file(bytes, |path| {
         for form in ["oci-archive", "docker-archive"] {
-            open_container(form, path);
+            open_container(form, path, &options_of(bytes));
         }
     });
 }
@@ -118,7 +120,7 @@ fn container_in_parts(bytes: &[u8]) {
         index = part;
     }
     fs::write(folder.path().join("index.json"), index).unwrap();
-    open_container("oci", folder.path());
+    open_container("oci", folder.path(), &options_of(bytes));
 }
 
 /// The bytes with `instead` in place of each `word` that is no part of a longer one.
@@ -140,12 +142,11 @@ fn replaced(bytes: &[u8], word: &[u8], instead: &[u8]) -> Vec<u8> {
     new
 }
 
-fn open_container(form: &str, path: &Path) {
+fn open_container(form: &str, path: &Path, options: &Options) {
     let mut name = std::ffi::OsString::from(form);
     name.push(":");
     name.push(path);
-    let options = Options::with(|options| options.spool_dir = std::env::temp_dir());
-    if let Ok(Opened::Source(source)) = source::open(Path::new(&name), &options) {
+    if let Ok(Opened::Source(source)) = source::open(Path::new(&name), options) {
         touch(&source);
     }
 }
