@@ -5,7 +5,7 @@
     reason = "in tests failures should be loud"
 )]
 
-use std::fs;
+use std::{fs, path::Path};
 
 use lith::{
     builder::{Fragments, InodeForm, Options},
@@ -49,6 +49,13 @@ fn inodes(tree: &Tree, image: &Image) -> Vec<Inode> {
     paths.map(|path| image.resolve(&path).unwrap()).collect()
 }
 
+/// Linux mounts an image, and sees a tree in it.
+fn assert_linux_sees((tree, contents): (&Tree, &MemoryContents), path: &Path, name: &str) {
+    let mounted = kernel::mount(path).unwrap();
+    compare::assert_same(Filesystem::new(tree, contents), mounted.tree().filesystem(), name);
+    mounted.assert_stats(tree);
+}
+
 #[test]
 fn linux_sees_the_same_in_each_layout() {
     if !kernel::is_there() {
@@ -59,13 +66,7 @@ fn linux_sees_the_same_in_each_layout() {
     for (tree, contents) in [mixed(), labelled()] {
         for (name, options) in layouts::kinds() {
             image::build_at(&path, Filesystem::new(&tree, &contents), &options);
-            let mounted = kernel::mount(&path).unwrap();
-            compare::assert_same(
-                Filesystem::new(&tree, &contents),
-                mounted.tree().filesystem(),
-                &name,
-            );
-            mounted.assert_stats(&tree);
+            assert_linux_sees((&tree, &contents), &path, &name);
         }
     }
 }
@@ -91,15 +92,11 @@ fn linux_reads_pclusters_of_more_than_256_small_blocks() {
         {
             let what = format!("{name}, {pcluster}, blocks of 2^{bits}");
             let (tree, contents) = &made;
-            let report = image::build_at(&path, Filesystem::new(tree, contents), &options);
+            let fs = Filesystem::new(tree, contents);
+            let report = image::build_at(&path, fs, &options);
             assert!(report.image_bytes < bytes.len() as u64, "{what}");
-            drop(open(&made, &options));
-            let mounted = kernel::mount(&path).unwrap();
-            compare::assert_same(
-                Filesystem::new(tree, contents),
-                mounted.tree().filesystem(),
-                &what,
-            );
+            compare::assert_same(fs, image::open(&path).filesystem(), &what);
+            assert_linux_sees((tree, contents), &path, &what);
         }
     }
 }
