@@ -75,6 +75,11 @@ impl Request {
         let (mode, source_map) = tar(arguments.source.tar.as_deref(), &from)?;
         let (file_times, build_time) = times(&arguments.attributes)?;
         let mut options = image_options(&arguments, build_time)?;
+        // erofs-utils compress directories apart from files; here the packed inode holds them.
+        let target = &mut options.compression;
+        let can_pack = target.metabox.is_some() && target.fragments != Fragments::None;
+        let leaves_directories = target.pack_directories && !can_pack;
+        target.pack_directories &= can_pack;
         options.data = match (data_import(&arguments.source, &from)?, mode) {
             (DataImport::Full, TarMode::Headers) => DataImport::Zeros,
             (DataImport::Full, TarMode::Index) if source_map.is_some() => DataImport::Reserved,
@@ -96,7 +101,6 @@ impl Request {
             }
             _ => {}
         }
-        let compresses = is_on("--zD", arguments.data.compress_directories.as_deref())?;
         let blob = blob(&arguments.layout)?;
         let read = read_options(&arguments, data(&arguments.source, &from, mode))?;
         if blob.is_some() || read.data == Data::Refer {
@@ -109,7 +113,6 @@ impl Request {
         let adjust = adjust(&arguments.attributes, overlay, file_times);
         check_metadata_zone(arguments.layout.metadata_zone.as_deref())?;
         Ok(Self {
-            leaves_directories: compresses && !options.compression.pack_directories,
             image: arguments.image,
             from,
             is_incremental,
@@ -122,6 +125,7 @@ impl Request {
             source_map,
             vmdk: arguments.layout.vmdk_desc,
             is_quiet: arguments.work.quiet || arguments.work.verbosity == 0,
+            leaves_directories,
         })
     }
 
@@ -282,9 +286,7 @@ fn image_options(arguments: &Arguments, build_time: Option<Timestamp>) -> Result
         extended::set_bits(&mut options, bits)?;
     }
     extended::set(&mut options, &arguments.data.extended)?;
-    let target = &mut options.compression;
-    // erofs-utils compress directories apart from files; here the packed inode holds them.
-    target.pack_directories &= target.metabox.is_some() && target.fragments != Fragments::None;
+    let target = &options.compression;
     let layout = &mut options.layout;
     if target.dedupe && target.files.is_none() && layout.chunks.is_none() {
         // Uncompressed data is deduplicated by chunks only.
