@@ -56,7 +56,7 @@ where
         }
         done
     };
-    let mut done: Vec<_> = thread::scope(|scope| {
+    let done = thread::scope(|scope| {
         let helpers = workers.get().min(items.len()).saturating_sub(1);
         let helpers: Vec<_> = (0..helpers).map_while(|_| start(scope, run)).collect();
         let mut done = run();
@@ -65,8 +65,14 @@ where
         }
         done
     });
-    done.sort_unstable_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, result)| result).collect()
+    let mut results: Vec<Option<Result<R, E>>> = Vec::new();
+    results.resize_with(items.len(), || None);
+    for (number, result) in done {
+        if let Some(slot) = results.get_mut(number) {
+            *slot = Some(result);
+        }
+    }
+    results.into_iter().flatten().collect()
 }
 
 fn take<'a, T>(items: &'a [T], next: &AtomicUsize) -> Option<(usize, &'a T)> {
