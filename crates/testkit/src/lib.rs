@@ -32,6 +32,7 @@ pub mod noise;
 pub mod oracle;
 pub mod place;
 pub mod placed;
+pub mod planted;
 pub mod recipe;
 pub mod registry;
 pub mod rules;

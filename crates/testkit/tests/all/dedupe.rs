@@ -12,7 +12,7 @@ use lith_testkit::{
     compare, image,
     noise::{self, Texture},
     oracle::kernel,
-    place,
+    planted::Planted,
 };
 
 /// Files of which each but the first repeats stretches of others or of itself.
@@ -65,11 +65,7 @@ fn kinds() -> Vec<(String, Options)> {
 
 #[test]
 fn repeats_are_stored_once_and_come_back() {
-    let folder = place::folder();
-    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
-    fs::create_dir(&tree).unwrap();
-    plant(&tree);
-    let source = image::directory(&tree);
+    let Planted { tree, source, image: path, folder: _folder } = Planted::new(plant);
     let has_kernel = kernel::is_there();
     for (name, options) in kinds() {
         let once = image::build_directory(&tree, &path, &options).image_bytes;

@@ -35,7 +35,9 @@ use lith_testkit::{
         fuse::{self, Served},
         kernel, stats, tools,
     },
-    place, tier,
+    place,
+    planted::Planted,
+    tier,
 };
 use rustix::{
     fs::{SeekFrom, seek, statvfs},
@@ -54,12 +56,8 @@ fn image_of(
     options: &lith::builder::Options,
     fill: impl FnOnce(&Path),
 ) -> (tempfile::TempDir, Source) {
-    let folder = place::folder();
-    let tree = folder.path().join("tree");
-    fs::create_dir(&tree).unwrap();
-    fill(&tree);
-    let source = image::directory(&tree);
-    image::build_at(&folder.path().join("image"), source.filesystem(), options);
+    let Planted { source, image: path, folder, .. } = Planted::new(fill);
+    image::build_at(&path, source.filesystem(), options);
     (folder, source)
 }
 
@@ -85,11 +83,8 @@ fn the_nasty_tree_in_many_kinds_of_images() {
     if !fuse::is_there() {
         return;
     }
-    let folder = place::folder();
-    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
-    fs::create_dir(&tree).unwrap();
-    nasty::plant(&tree, Nasty::Whole);
-    let source = image::directory(&tree);
+    let Planted { source, image: path, folder: _folder, .. } =
+        Planted::new(|tree| nasty::plant(tree, Nasty::Whole));
     // Each is tried by the kernel's own mount; what FUSE adds does not depend on all of it.
     for (name, options) in matrix::all(16).into_iter().step_by(10) {
         image::workers(2).build_at(&path, source.filesystem(), &options);

@@ -14,7 +14,8 @@ use lith::{
     source::Source,
 };
 use lith_testkit::{
-    compare, image, matrix, nasty, nasty::Nasty, noise, oracle::kernel, place, recipe, tier,
+    compare, image, matrix, nasty, nasty::Nasty, noise, oracle::kernel, place, planted::Planted,
+    recipe, tier,
 };
 use proptest::{
     strategy::{Strategy, ValueTree},
@@ -34,11 +35,8 @@ fn the_nasty_tree_in_every_kind_of_image() {
     if !kernel::is_there() {
         return;
     }
-    let folder = place::folder();
-    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
-    fs::create_dir(&tree).unwrap();
-    nasty::plant(&tree, Nasty::Whole);
-    let source = image::directory(&tree);
+    let Planted { source, image: path, folder: _folder, .. } =
+        Planted::new(|tree| nasty::plant(tree, Nasty::Whole));
     for (name, options) in matrix::all(kernel::most_block_bits()) {
         image::workers(2).build_at(&path, source.filesystem(), &options);
         assert!(assert_kernel_sees(&source, &path, &name));
@@ -53,11 +51,8 @@ fn shared_attributes_of_a_few_files_in_a_metabox() {
     if !kernel::is_there() {
         return;
     }
-    let folder = place::folder();
-    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
-    fs::create_dir(&tree).unwrap();
-    nasty::plant_shared_xattrs(&tree);
-    let source = image::directory(&tree);
+    let Planted { source, image: path, folder: _folder, .. } =
+        Planted::new(nasty::plant_shared_xattrs);
     for words in ["lz4", "zstd,3"] {
         let options = image::with_metabox(image::plain(), words, 4 << 10);
         image::build_at(&path, source.filesystem(), &options);
@@ -68,14 +63,12 @@ fn shared_attributes_of_a_few_files_in_a_metabox() {
 /// Without compressed data no algorithm is declared, though indexes name one and announce large pclusters.
 #[test]
 fn images_without_compressed_data_need_no_algorithm() {
-    let folder = place::folder();
-    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
-    fs::create_dir(&tree).unwrap();
-    fs::write(tree.join("tiny"), "a").unwrap();
-    for (name, len, seed) in [("noise", 300_000, 1), ("tail", 5000, 2), ("small", 90, 3)] {
-        fs::write(tree.join(name), noise::bytes(noise::Texture::Noise, seed, len)).unwrap();
-    }
-    let source = image::directory(&tree);
+    let Planted { source, image: path, folder: _folder, .. } = Planted::new(|tree| {
+        fs::write(tree.join("tiny"), "a").unwrap();
+        for (name, len, seed) in [("noise", 300_000, 1), ("tail", 5000, 2), ("small", 90, 3)] {
+            fs::write(tree.join(name), noise::bytes(noise::Texture::Noise, seed, len)).unwrap();
+        }
+    });
     for preset in Preset::ALL {
         for kernel in [(5, 10), (6, 1), (6, 12), (6, 18)].map(|(a, b)| KernelVersion::new(a, b)) {
             let what = format!("{preset} for {kernel}");
@@ -100,11 +93,8 @@ fn the_nasty_tree_in_far_blocks() {
     if !kernel::is_there() {
         return;
     }
-    let folder = place::folder();
-    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
-    fs::create_dir(&tree).unwrap();
-    nasty::plant(&tree, Nasty::Whole);
-    let source = image::directory(&tree);
+    let Planted { source, image: path, folder: _folder, .. } =
+        Planted::new(|tree| nasty::plant(tree, Nasty::Whole));
     for (name, options) in matrix::far() {
         image::workers(2).build_at(&path, source.filesystem(), &options);
         assert!(assert_kernel_sees(&source, &path, &name));
@@ -116,11 +106,8 @@ fn a_file_over_4_gib() {
     if !kernel::is_there() {
         return;
     }
-    let folder = place::folder();
-    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
-    fs::create_dir(&tree).unwrap();
-    nasty::plant_huge(&tree.join("huge"));
-    let source = image::directory(&tree);
+    let Planted { source, image: path, folder: _folder, .. } =
+        Planted::new(|tree| nasty::plant_huge(&tree.join("huge")));
     for options in [image::plain(), image::compressed(Compressor::Lz4, 65536)] {
         image::build_at(&path, source.filesystem(), &options);
         assert!(assert_kernel_sees(&source, &path, "over 4 GiB"));

@@ -20,7 +20,9 @@ use lith_testkit::{
     chunks, compare, image, matrix, nasty,
     nasty::Nasty,
     noise::{self, Texture},
-    place, recipe, rules,
+    place,
+    planted::Planted,
+    recipe, rules,
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -189,11 +191,8 @@ fn every_kind_of_image_is_sound() {
 
 #[test]
 fn the_nasty_tree_comes_back_from_every_kind_of_image() {
-    let folder = place::folder();
-    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
-    fs::create_dir(&tree).unwrap();
-    nasty::plant(&tree, Nasty::Whole);
-    let source = image::directory(&tree);
+    let Planted { tree, source, image: path, folder: _folder } =
+        Planted::new(|tree| nasty::plant(tree, Nasty::Whole));
     for (name, options) in matrix::all(16) {
         let report = image::workers(2).build_directory(&tree, &path, &options);
         assert_eq!(report.image_bytes, fs::metadata(&path).unwrap().len(), "{name}");
@@ -208,11 +207,8 @@ fn the_nasty_tree_comes_back_from_every_kind_of_image() {
 /// What lies beyond 2^32 blocks needs the 48-bit layout, and a few blocks are enough to see whether it works.
 #[test]
 fn the_nasty_tree_comes_back_from_far_blocks() {
-    let folder = place::folder();
-    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
-    fs::create_dir(&tree).unwrap();
-    nasty::plant(&tree, Nasty::Whole);
-    let source = image::directory(&tree);
+    let Planted { tree, source, image: path, folder: _folder } =
+        Planted::new(|tree| nasty::plant(tree, Nasty::Whole));
     for (name, options) in matrix::far() {
         let report = image::workers(2).build_directory(&tree, &path, &options);
         assert!(report.image_bytes >> 9 > 1 << 32, "{name}: {report:?}");
@@ -230,11 +226,8 @@ fn the_nasty_tree_comes_back_from_far_blocks() {
 
 #[test]
 fn a_file_over_4_gib_comes_back() {
-    let folder = place::folder();
-    let (tree, path) = (folder.path().join("tree"), folder.path().join("image"));
-    fs::create_dir(&tree).unwrap();
-    nasty::plant_huge(&tree.join("huge"));
-    let source = image::directory(&tree);
+    let Planted { tree, source, image: path, folder: _folder } =
+        Planted::new(|tree| nasty::plant_huge(&tree.join("huge")));
     for options in [image::plain(), image::compressed(Compressor::Lz4, 65536)] {
         let report = image::workers(2).build_directory(&tree, &path, &options);
         assert!(report.image_bytes < 64 << 20, "holes are stored: {report:?}");

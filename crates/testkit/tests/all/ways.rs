@@ -18,7 +18,7 @@ use lith::{
 use lith_testkit::{
     image, matrix,
     noise::{self, Noise, Texture},
-    place,
+    planted::Planted,
 };
 
 const WAYS: [Option<Way>; 5] =
@@ -92,11 +92,7 @@ fn assert_range(
 
 #[test]
 fn every_way_gives_the_same_bytes() {
-    let folder = place::folder();
-    let tree = folder.path().join("tree");
-    fs::create_dir(&tree).unwrap();
-    plant(&tree);
-    let source = image::directory(&tree);
+    let Planted { source, folder: _folder, .. } = Planted::new(plant);
     let mut used = Stats::default();
     for (name, options) in matrix::all(12).into_iter().step_by(7) {
         let bytes = image::build(source.filesystem(), &options);
@@ -118,11 +114,7 @@ fn every_way_gives_the_same_bytes() {
 
 #[test]
 fn threads_share_what_one_decodes_and_read_ahead_changes_nothing() {
-    let folder = place::folder();
-    let tree = folder.path().join("tree");
-    fs::create_dir(&tree).unwrap();
-    plant(&tree);
-    let source = image::directory(&tree);
+    let Planted { source, folder: _folder, .. } = Planted::new(plant);
     for (name, options) in matrix::all(12).into_iter().step_by(31) {
         let bytes = image::build(source.filesystem(), &options);
         let image = open(&bytes, None, 2 << 20);
@@ -145,15 +137,13 @@ fn threads_share_what_one_decodes_and_read_ahead_changes_nothing() {
 #[test]
 fn all_files_are_read_with_each_extent_decoded_about_once_in_any_order() {
     const FILES: usize = 1600;
-    let folder = place::folder();
-    let tree = folder.path().join("tree");
-    fs::create_dir(&tree).unwrap();
-    // More than is kept in memory.
-    for number in 0..FILES {
-        let bytes = noise::bytes(Texture::Text, number as u64, 30_000);
-        fs::write(tree.join(number.to_string()), bytes).unwrap();
-    }
-    let source = image::directory(&tree);
+    let Planted { source, folder: _folder, .. } = Planted::new(|tree| {
+        // More than is kept in memory.
+        for number in 0..FILES {
+            let bytes = noise::bytes(Texture::Text, number as u64, 30_000);
+            fs::write(tree.join(number.to_string()), bytes).unwrap();
+        }
+    });
     let options = image::compressed(Compressor::Zstd { level: 1, window: None }, 64 << 10);
     let options = image::with_packing(options, Fragments::All, false);
     let bytes = image::build(source.filesystem(), &options);
