@@ -1,4 +1,5 @@
-//! Tests mounts of images on web servers by the kernel's driver: whatever is killed or fails, no wrong byte is read.
+//! Tests mounts of images on web servers, in object stores and registries by the kernel's driver: whatever is killed or fails, no wrong
+//! byte is read.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +19,9 @@ use std::{
 };
 
 use lith_testkit::{
-    registry::{Demand, Registry},
+    azure::{self, Azurite},
+    registry::{Demand, RealRegistry, Registry},
+    s3::{self, Account, Gateway},
     tier,
     web::{Reply, Web},
 };
@@ -46,6 +49,8 @@ struct Remote {
     sample: Sample,
     image: PathBuf,
     at: MountPoint,
+    /// Variables for the program, such as keys.
+    environment: Vec<(&'static str, String)>,
 }
 
 impl Remote {
@@ -64,12 +69,14 @@ impl Remote {
         let (image, at) = (sample.path("image.erofs"), MountPoint::new(&sample));
         let arguments = args!["build", "-q", "-z", "none", sample.src(), image];
         assert!(command().args(arguments).status().unwrap().success());
-        Some(Self { sample, image, at })
+        Some(Self { sample, image, at, environment: Vec::new() })
     }
 
     fn run(&self, args: impl IntoIterator<Item = OsString>) -> Output {
         let mut command = command();
-        command.env("XDG_CACHE_HOME", self.caches()).args(args).output().unwrap()
+        command.env("XDG_CACHE_HOME", self.caches());
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.args(args).output().unwrap()
     }
 
     /// A folder on a filesystem with events, unlike `/dev/shm`.
@@ -206,10 +213,15 @@ fn the_kernel_mounts_a_remote_image() {
 fn killed_workers_are_replaced_while_readers_wait() {
     let Some(remote) = Remote::new(24) else { return };
     let web = remote.serve(Duration::from_millis(30));
-    let url = web.url("image.erofs");
+    // Long enough for a worker to fetch something: each one goes on where the last one was killed.
+    survives_kills(&remote, &web.url("image.erofs"), (Duration::from_millis(300), kills()));
+}
+
+/// Mounts an image and kills the worker every now and then while it is read, until it was killed often enough.
+fn survives_kills(remote: &Remote, address: &str, (pause, kills): (Duration, usize)) {
     let (mut killed, mut rounds) = (0, 0);
-    while killed < kills() {
-        if !remote.mount(&url) {
+    while killed < kills {
+        if !remote.mount(address) {
             return;
         }
         let ended = AtomicBool::new(false);
@@ -220,9 +232,8 @@ fn killed_workers_are_replaced_while_readers_wait() {
                 failed
             });
             while !ended.load(Ordering::Relaxed) && !reading.is_finished() {
-                // Long enough for a worker to fetch something: each one goes on where the last one was killed.
-                thread::sleep(Duration::from_millis(300));
-                killed += usize::from(remote.kill("--fetch"));
+                thread::sleep(pause);
+                killed += usize::from(killed < kills && remote.kill("--fetch"));
             }
             assert_eq!(reading.join().unwrap(), 0);
         });
@@ -232,7 +243,81 @@ fn killed_workers_are_replaced_while_readers_wait() {
         assert!(remote.run(args!["cache", "prune", "--all"]).status.success());
         assert!(rounds < 20 || killed > rounds, "{killed} kills in {rounds} rounds");
     }
-    eprintln!("{killed} kills in {rounds} rounds");
+    eprintln!("{address}: {killed} kills in {rounds} rounds");
+}
+
+/// For servers that answer at once, from which all is fetched sooner.
+const AT_ONCE: (Duration, usize) = (Duration::from_millis(100), 4);
+
+#[test]
+fn the_kernel_mounts_objects_of_s3() {
+    let Some(mut remote) = Remote::new(24) else { return };
+    let (id, secret) = ("AKID".to_owned(), "topsecret".to_owned());
+    let account = Account { id, secret, token: None, region: "us-east-1".to_owned() };
+    let image = fs::read(&remote.image).unwrap();
+    let address = "s3://bucket/a/image.erofs";
+    let of = |account: &Account, endpoint: &str| {
+        vec![
+            ("AWS_ENDPOINT_URL", endpoint.trim_end_matches('/').to_owned()),
+            ("AWS_REGION", account.region.clone()),
+            ("AWS_ACCESS_KEY_ID", account.id.clone()),
+            ("AWS_SECRET_ACCESS_KEY", account.secret.clone()),
+        ]
+    };
+    let web = s3::serve("/bucket/a/image.erofs", image.clone(), Some(account.clone()));
+    remote.environment = of(&account, &web.url(""));
+    survives_kills(&remote, address, AT_ONCE);
+    let folder = remote.sample.path("store");
+    fs::create_dir(&folder).unwrap();
+    let Some(gateway) = Gateway::start(&folder) else { return };
+    gateway.make_bucket("bucket");
+    gateway.store("bucket/a/image.erofs", &image);
+    remote.environment = of(gateway.account(), &gateway.endpoint());
+    survives_kills(&remote, address, AT_ONCE);
+}
+
+#[test]
+fn the_kernel_mounts_objects_of_azure() {
+    let Some(mut remote) = Remote::new(24) else { return };
+    let image = fs::read(&remote.image).unwrap();
+    let address = "az://box/a/image.erofs";
+    let of = |endpoint: String, key: &str| {
+        vec![
+            ("AZURE_STORAGE_ACCOUNT", Azurite::ACCOUNT.to_owned()),
+            ("AZURE_STORAGE_ENDPOINT", endpoint),
+            ("AZURE_STORAGE_KEY", key.to_owned()),
+        ]
+    };
+    let web = azure::serve("/acct/box/a/image.erofs", image.clone(), Some(b"other".to_vec()));
+    remote.environment = of(web.url("acct"), "b3RoZXI=");
+    survives_kills(&remote, address, AT_ONCE);
+    let folder = remote.sample.path("store");
+    fs::create_dir(&folder).unwrap();
+    let Some(azurite) = Azurite::start(&folder) else { return };
+    azurite.make_container("box");
+    azurite.store("box/a/image.erofs", &image);
+    remote.environment = of(azurite.endpoint(), &azurite.key());
+    survives_kills(&remote, address, AT_ONCE);
+}
+
+#[test]
+fn the_kernel_mounts_images_of_registries() {
+    let Some(remote) = Remote::new(24) else { return };
+    let from = |host: &str, option: &str| {
+        let name = format!("oci://{host}/box:1");
+        let sent = remote.run(args!["push", "-q", option, remote.image, name]);
+        assert!(sent.status.success(), "{sent:?}");
+        survives_kills(&remote, &name, AT_ONCE);
+    };
+    for option in ["--color=never", "--chunks=64K"] {
+        from(&Registry::start(Demand::Token(None)).host(), option);
+    }
+    let folder = remote.sample.path("data");
+    fs::create_dir(&folder).unwrap();
+    let Some(server) = RealRegistry::start(&folder) else { return };
+    for option in ["--color=never", "--chunks=64K"] {
+        from(&server.host, option);
+    }
 }
 
 #[test]
