@@ -267,6 +267,14 @@ pub fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
     kind::keep_owner_and_mode(file, old)
 }
 
+/// Bytes that the user may still write on the filesystem of a file; `None`: this system doesn't say.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn free_space(file: &File) -> io::Result<Option<u64>> {
+    kind::free_space(file)
+}
+
 /// Opens a directory for [`sync_directory`]; `None`: this system syncs none.
 ///
 /// # Errors

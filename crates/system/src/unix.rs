@@ -135,6 +135,12 @@ pub(crate) fn open_to_sync(directory: &Path) -> io::Result<Option<File>> {
     File::open(directory).map(Some)
 }
 
+pub(crate) fn free_space(file: &File) -> io::Result<Option<u64>> {
+    let space = rustix::fs::fstatvfs(file)?;
+    // Some filesystems, by FUSE or a network, know no sizes.
+    Ok((space.f_blocks > 0).then(|| space.f_bavail.saturating_mul(space.f_frsize)))
+}
+
 pub(crate) fn sync_directory(directory: &File) -> io::Result<()> {
     match rustix::fs::fsync(directory) {
         // Some filesystems sync no directories.

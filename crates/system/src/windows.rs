@@ -148,6 +148,10 @@ pub(crate) fn open_to_sync(_directory: &Path) -> io::Result<Option<File>> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it may fail")]
+pub(crate) fn free_space(_file: &File) -> io::Result<Option<u64>> {
+    Ok(None)
+}
+
 pub(crate) fn sync_directory(_directory: &File) -> io::Result<()> {
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Read, Seek, Write},
+    io::{self, BufWriter, Read, Seek, Write},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -34,6 +34,8 @@ use crate::{
 
 /// Bytes that are written at once.
 const BUFFER: usize = 1 << 20;
+/// Bytes that what has an unknown length leaves on the disk.
+const RESERVE: u64 = 16 << 20;
 
 pub(crate) fn run(request: &Pull, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let Pull { reference, image, reuse, force } = request;
@@ -156,6 +158,7 @@ fn put_together(
         local.extend(path.is_file().then(|| read(path)).and_then(Result::ok));
     }
     make_file(path, |file, target| {
+        check_room(file, chunks.index()?.written())?;
         let fetched = AtomicU64::new(0);
         chunks.store((file, target), &local, &|obtained, bytes| {
             done.fetch_add(bytes, Ordering::Relaxed);
@@ -186,17 +189,31 @@ fn make_file<T>(
     Ok(written)
 }
 
+/// Refuses what the disk has no room for, before anything is fetched: a registry says how long an image is.
+fn check_room(file: &File, bytes: u64) -> anyhow::Result<()> {
+    // Where it isn't known, writing fails later.
+    match lith_system::free_space(file) {
+        Ok(Some(free)) if free < bytes => {
+            anyhow::bail!("it needs {}, and the disk has {} left", Bytes(bytes), Bytes(free))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Fetches a layer to a file, which gets its name when all bytes are right and on disk. Returns the bytes that it has.
 fn fetch(registry: &Registry, layer: &Layer, path: &Path, done: &AtomicU64) -> anyhow::Result<u64> {
     make_file(path, |file, _target| {
         let mut stored = Counting { reader: registry.verified(&layer.digest, layer.size)?, done };
         if !layer.is_compressed() {
+            check_room(file, layer.size)?;
             return Ok(copy(&mut stored, file)?);
         }
         let mut decoder = zstd::Decoder::new(stored)?;
         let bytes = match layer.plain_digest() {
-            Some(digest) => copy(&mut Verifying::new(&mut decoder, digest, registry.host()), file)?,
-            None => copy(&mut decoder, file)?,
+            Some(digest) => {
+                decompress(&mut Verifying::new(&mut decoder, digest, registry.host()), file)?
+            }
+            None => decompress(&mut decoder, file)?,
         };
         // At the end the digest is compared.
         io::copy(&mut decoder.finish(), &mut io::sink())?;
@@ -204,18 +221,23 @@ fn fetch(registry: &Registry, layer: &Layer, path: &Path, done: &AtomicU64) -> a
     })
 }
 
-fn copy(reader: &mut dyn Read, file: &mut File) -> io::Result<u64> {
-    let mut buffer = vec![0; BUFFER];
+/// Copies all that a reader has.
+fn copy(reader: &mut dyn Read, file: &File) -> io::Result<u64> {
+    let mut file = BufWriter::with_capacity(BUFFER, file);
+    let total = io::copy(reader, &mut file)?;
+    file.flush().map(|()| total)
+}
+
+/// As [`copy`], of nobody knows how many bytes: the disk is not filled to its end.
+fn decompress(reader: &mut dyn Read, file: &File) -> anyhow::Result<u64> {
     let mut total = 0;
     loop {
-        let got = match reader.read(&mut buffer) {
-            Ok(0) => return Ok(total),
-            Ok(got) => got,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        file.write_all(buffer.split_at(got).0)?;
-        total += got as u64;
+        let copied = copy(&mut reader.take(RESERVE), file)?;
+        total += copied;
+        if copied < RESERVE {
+            return Ok(total);
+        }
+        check_room(file, RESERVE)?;
     }
 }
 

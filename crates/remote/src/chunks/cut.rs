@@ -47,7 +47,7 @@ impl ChunkSize {
 /// Cuts what a reader has. Returns the digest of all of it too, in the form `sha256:HEX`.
 ///
 /// # Errors
-/// The reader's, or that there are too many chunks for a manifest.
+/// The reader's, or that there are too many chunks for a manifest, or a few too often.
 pub fn cut_chunks(reader: impl Read, size: ChunkSize) -> io::Result<(ChunkIndex, String)> {
     let bytes = usize::try_from(size.0).map_err(io::Error::other)?;
     let (mut index, mut all) = (ChunkIndex::default(), Sha256::new());
@@ -59,6 +59,7 @@ pub fn cut_chunks(reader: impl Read, size: ChunkSize) -> io::Result<(ChunkIndex,
             return Err(io::Error::other(what));
         }
     }
+    index.check_repeats().map_err(io::Error::other)?;
     Ok((index, format!("sha256:{}", hex::encode(all.finalize()))))
 }
 

@@ -3,10 +3,18 @@
 
 use std::{collections::HashMap, ops::Range};
 
+use sha2::{Digest, Sha256};
+
 /// The most chunks of an image: what the manifest of a registry can list.
 pub(super) const MOST: usize = 16_384;
 /// The most bytes of a chunk. Each one that is fetched is in memory as a whole.
 pub(super) const LONGEST: u64 = 16 << 20;
+
+/// How often the bytes of all different chunks may be in an image, zeros not counted, beyond [`FREE`]. An index of a few bytes could
+/// make who fetches it write 256 GiB otherwise.
+const REPEATS: u64 = 64;
+/// Bytes that an image may have in any case.
+const FREE: u64 = 1 << 30;
 
 const MAGIC: [u8; 4] = [0xcd, 0xe4, 0xec, 0x67];
 /// Version 1, no compression, no flags.
@@ -48,6 +56,11 @@ impl Chunk {
     #[must_use]
     pub fn digest(&self) -> String {
         format!("sha256:{}", hex::encode(self.sha256))
+    }
+
+    fn is_zeros(&self) -> bool {
+        let length = usize::try_from(self.length.min(LONGEST)).unwrap_or(0);
+        <[u8; 32]>::from(Sha256::digest(vec![0; length])) == self.sha256
     }
 }
 
@@ -95,6 +108,27 @@ impl ChunkIndex {
             }
         }
         all
+    }
+
+    /// Bytes that a file with the image takes on disk if zeros are holes in it. Only the most frequent chunk is compared with
+    /// zeros: many of them are cut into equal chunks.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        let distinct = self.distinct();
+        let most = distinct.iter().max_by_key(|(_, places)| places.len());
+        let zeros = most.filter(|(chunk, places)| places.len() > 1 && chunk.is_zeros());
+        let holes = zeros.map_or(0, |(chunk, places)| chunk.length * places.len() as u64);
+        self.length.saturating_sub(holes)
+    }
+
+    /// Refuses an image that consists of a few chunks very often.
+    pub(super) fn check_repeats(&self) -> Result<(), &'static str> {
+        let distinct: u64 = self.distinct().iter().map(|(chunk, _)| chunk.length).sum();
+        let most = distinct.saturating_mul(REPEATS).saturating_add(FREE);
+        if self.length > most && self.written() > most {
+            return Err("a few chunks are repeated too often");
+        }
+        Ok(())
     }
 
     /// The index as a registry has it.
@@ -165,7 +199,7 @@ impl ChunkIndex {
         {
             return Err("chunks with one digest have different lengths");
         }
-        Ok(())
+        self.check_repeats()
     }
 }
 

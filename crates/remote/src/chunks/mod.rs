@@ -194,8 +194,8 @@ impl Chunks {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the image to a file, which has a path for errors. Chunks that a local file has are not fetched. `note` is called
-    /// for each place where one was written, with its number of bytes.
+    /// Writes the image to a new file, which has a path for errors; zeros become holes. Chunks that a local file has are not
+    /// fetched. `note` is called for each place of one, with its number of bytes.
     ///
     /// # Errors
     /// [`RemoteError`] if a chunk can't be fetched or written.
@@ -205,22 +205,28 @@ impl Chunks {
         local: &[LocalChunks],
         note: &(dyn Fn(Obtained, u64) + Sync),
     ) -> Result<(), RemoteError> {
+        let failed = |source| failed(path.to_owned(), source);
+        let write = |(bytes, holds_zeros): (&[u8], bool), place| match holds_zeros {
+            true => Ok(()),
+            false => file.write_all_at(bytes, place).map_err(failed),
+        };
         let written = |(chunk, places): &(Chunk, Vec<u64>)| {
             let known = local.iter().find_map(|local| local.read(chunk));
             let (bytes, obtained) = match known {
                 Some(bytes) => (bytes, Obtained::Copied),
                 None => (self.chunk(chunk)?, Obtained::Fetched),
             };
-            let mut obtained = obtained;
+            let (mut obtained, holds_zeros) = (obtained, bytes.iter().all(|byte| *byte == 0));
             for place in places {
-                let written = file.write_all_at(&bytes, *place);
-                written.map_err(|source| failed(path.to_owned(), source))?;
+                write((&bytes, holds_zeros), *place)?;
                 note(obtained, chunk.length);
                 obtained = Obtained::Copied;
             }
             Ok(())
         };
-        let distinct = self.index()?.distinct();
+        let index = self.index()?;
+        file.set_len(index.length()).map_err(failed)?;
+        let distinct = index.distinct();
         try_map(&distinct, WORKERS, || (), |(), chunk| written(chunk)).map(drop)
     }
 }

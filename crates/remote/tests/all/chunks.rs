@@ -15,6 +15,7 @@ use lith_remote::{
 };
 use lith_testkit::registry::{self, Demand, digest};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::{
     hasty, object, read, reason,
@@ -117,6 +118,53 @@ fn a_chunk_that_repeats_is_sent_and_fetched_once() {
     let to = folder.path().join("image");
     assert!(pull(&server, &to, &[]) < 2 * MIB as u64);
     assert_eq!(fs::read(&to).unwrap(), image);
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let on_disk = to.metadata().unwrap().blocks() * 512;
+        assert!(on_disk < 4 * MIB as u64, "zeros are holes: {on_disk}");
+    }
+}
+
+/// An index that names chunks, each with its length, in this order.
+fn index_of(chunks: impl Iterator<Item = (u64, [u8; 32])>) -> Vec<u8> {
+    let (mut entries, mut length, mut count) = (Vec::new(), 0_u64, 0_u32);
+    for (size, digest) in chunks {
+        entries.extend([length.to_le_bytes(), length.to_le_bytes()].concat());
+        entries.extend(digest);
+        length += size;
+        count += 1;
+    }
+    let magic = cut_chunks(&b"x"[..], size()).unwrap().0.to_bytes()[..8].to_vec();
+    let rest = [&[1, 32][..], &[0; 10]].concat();
+    let head = [magic, length.to_le_bytes().to_vec(), count.to_le_bytes().to_vec(), rest];
+    [head.concat(), entries].concat()
+}
+
+#[test]
+fn an_index_can_not_make_much_of_a_few_chunks() {
+    const LONGEST: usize = 16 * MIB;
+    let server = registry::Registry::start(Demand::Nothing);
+    let registry = sending(&server);
+    // A registry need not have the chunks: their sizes are known before.
+    let open = |chunk: Vec<u8>, times: usize| {
+        let chunk = (chunk.len() as u64, <[u8; 32]>::from(Sha256::digest(&chunk)));
+        let index = index_of(std::iter::repeat_n(chunk, times));
+        let layer = Layer::image(digest(b"all"), 0);
+        upload(&registry, &index).unwrap();
+        let layer = layer.in_chunks(sha256_of(&*index).unwrap(), size());
+        registry.chunks(&layer).map(|chunks| chunks.index().unwrap().clone())
+    };
+    // 256 GiB of 16 MiB, and of an attacker with smaller chunks.
+    for (chunk, times) in [(object(LONGEST), 16_384), (object(256 << 10), 16_384)] {
+        let error = open(chunk, times).unwrap_err().to_string();
+        assert!(error.ends_with("a few chunks are repeated too often"), "{error}");
+    }
+    // 64 times are allowed, beside 1 GiB; zeros become holes.
+    let allowed = open(object(LONGEST), 64 + 64).unwrap();
+    assert_eq!((allowed.length(), allowed.written()), (2 << 30, 2 << 30));
+    let zeros = open(vec![0; LONGEST], 16_384).unwrap();
+    assert_eq!((zeros.length(), zeros.written()), (256 << 30, 0));
 }
 
 #[test]

@@ -1,12 +1,18 @@
 //! Tests images in registries in chunks, with a registry of the tests and with that of the project `distribution`.
 
-use std::fs;
+use std::{
+    fs,
+    io::{self, Read},
+    process::Command,
+};
 
 use lith_testkit::{
     cutting::Cutting,
     noise::Noise,
     registry::{Demand, RealRegistry, Registry, digest},
+    tier,
 };
+use serde_json::json;
 
 use super::{
     args,
@@ -172,4 +178,61 @@ fn what_is_wrong_leaves_the_older_version() {
         .unwrap()
         .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with('.'));
     assert_eq!(hidden.count(), 0, "no temporary file is left");
+}
+
+/// Fetches to a small filesystem in namespaces of its own, and lists what is there afterwards. Arguments: a folder, the size, the
+/// program, the image's name.
+const ON_A_SMALL_DISK: &str = r#"
+    mount -t tmpfs -o "size=$2" tmpfs "$1"
+    "$3" pull "$4" "$1/x.erofs" && code=0 || code=$?
+    ls -A "$1"
+    exit "$code"
+"#;
+
+#[test]
+fn what_the_disk_has_no_room_for_is_refused_before_it_is_full() {
+    const TIER: &str = "lith pull to a full disk";
+    let (sample, server) = (sample(), Registry::start(Demand::Nothing));
+    let image = sample.path("image.erofs");
+    made(args!["build", "-q", sample.src(), image]);
+    let name = |tag: &str| format!("oci://{}/box:{tag}", server.host());
+    printed(&sample, args!["push", "-q", "--chunks=64K", image, name("chunks")]);
+    printed(&sample, args!["push", "-q", image, name("whole")]);
+    // Zeros that a few bytes become.
+    let zeros = zstd::encode_all(io::repeat(0).take(1 << 30), 1).unwrap();
+    let layer = json!({ "mediaType": "application/vnd.erofs+zstd", "digest": digest(&zeros), "size": zeros.len() });
+    let manifest = json!({ "schemaVersion": 2, "layers": [layer] }).to_string().into_bytes();
+    server.change(|held| {
+        held.manifests.insert("box:bomb".to_owned(), (String::new(), manifest));
+        held.blobs.insert(digest(&zeros), zeros);
+    });
+    let (place, program) = (sample.path("small"), program(&sample));
+    fs::create_dir(&place).unwrap();
+    for (size, tag, is_full) in [
+        ("4M", "chunks", true),
+        ("4M", "whole", true),
+        ("64M", "bomb", true),
+        ("64M", "chunks", false),
+        ("64M", "whole", false),
+    ] {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-euc", ON_A_SMALL_DISK, "sh"]);
+        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.arg(&place).arg(size).arg(program.get_program()).arg(name(tag));
+        let output = command.output().unwrap();
+        let (text, left) = (String::from_utf8_lossy(&output.stderr), &output.stdout);
+        if text.starts_with("unshare:") || text.starts_with("mount:") {
+            return tier::skip(TIER, text.trim_end());
+        }
+        if is_full {
+            assert_eq!((output.status.code(), &**left), (Some(1), &b""[..]), "{tag}: {text}");
+            assert!(
+                text.contains("and the disk has") && text.ends_with(" left\n"),
+                "{tag}: {text}"
+            );
+        } else {
+            assert!(output.status.success() && left.ends_with(b"x.erofs\n"), "{tag}: {text}");
+        }
+    }
+    tier::ran(TIER);
 }
