@@ -42,7 +42,7 @@ pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outco
     let place = || Place(image).to_string();
     let name =
         Reference::parse(reference).with_context(|| Place(Path::new(reference)).to_string())?;
-    let registry = Registry::open_for_sending(&name, &remote::options(&Keep::Nowhere)?)
+    let registry = Registry::open_for_sending(&name, &remote::options(&Keep::Usual)?)
         .with_context(|| Place(Path::new(reference)).to_string())?;
     let location = Location::new(image, devices.search());
     let primary = subject::primary(&location)?;

@@ -8,6 +8,7 @@ mod challenge;
 mod logins;
 mod reference;
 mod session;
+mod unfinished;
 mod upload;
 
 use std::{io::Read, sync::Arc};

@@ -122,6 +122,11 @@ impl Session {
         self.base.host()
     }
 
+    /// The address of the repository.
+    pub(super) const fn base(&self) -> &Address {
+        &self.base
+    }
+
     /// An address below that of the repository.
     pub(super) fn address(&self, below: &str) -> Result<Address, RemoteError> {
         Address::parse(&format!("{}/{below}", self.base.secret_text()))

@@ -15,6 +15,7 @@ use ureq::{
 use super::{
     Registry,
     session::{Call, Open, Part, Payload, expect},
+    unfinished::Unfinished,
 };
 use crate::{
     Address, RemoteError,
@@ -41,14 +42,15 @@ pub enum Upload {
 /// Sends one blob, by as many requests as it takes.
 struct Sender<'a> {
     registry: &'a Registry,
-    digest: &'a str,
-    size: u64,
-    open: &'a Open<'a>,
+    /// Its digest, its bytes, and what opens it.
+    blob: (&'a str, u64, &'a Open<'a>),
     begun: Option<Begun>,
     /// Whether the registry takes it by one request only.
     is_whole: bool,
     /// The most bytes that the registry has had of it.
     reached: u64,
+    /// Where other processes go on.
+    note: Unfinished,
 }
 
 /// An upload that the registry knows.
@@ -62,7 +64,8 @@ struct Begun {
 }
 
 impl Registry {
-    /// Sends a blob of so many bytes, unless it is there. `open` opens it from a position on, perhaps several times.
+    /// Sends a blob of so many bytes, unless it is there. `open` opens it from a position on, perhaps several times. With a cache
+    /// a long one goes on where another process was interrupted.
     ///
     /// # Errors
     /// [`RemoteError`] if it can't be read, or the registry doesn't take it.
@@ -74,17 +77,15 @@ impl Registry {
         if self.has(digest)? {
             return Ok(Upload::Present);
         }
-        let (begun, is_whole, reached) = (None, false, 0);
-        let mut sender = Sender { registry: self, digest, size, open, begun, is_whole, reached };
-        let mut patience = self.session.patience();
-        loop {
-            let before = sender.reached;
-            let Err(error) = sender.send() else { return Ok(Upload::Sent) };
-            if sender.reached > before {
-                patience = self.session.patience();
-            }
-            patience.wait(error)?;
+        let note = Unfinished::of(self, digest, size > PART);
+        let begun = note.read().map(|at| Begun { at, position: 0, part: PART });
+        let (is_whole, reached, blob) = (false, 0, (digest, size, open));
+        let mut sender = Sender { registry: self, blob, begun, is_whole, reached, note };
+        let sent = sender.send_patiently();
+        if sent.as_ref().err().is_none_or(|error| !error.is_temporary()) {
+            sender.note.forget();
         }
+        sent.map(|()| Upload::Sent)
     }
 
     /// Sends chunks, several at once, but for those that are there. `read` reads one; `note` is called for each.
@@ -111,12 +112,26 @@ impl Registry {
 }
 
 impl Sender<'_> {
+    /// Sends it, by as many requests as it takes.
+    fn send_patiently(&mut self) -> Result<(), RemoteError> {
+        let mut patience = self.registry.session.patience();
+        loop {
+            let before = self.reached;
+            let Err(error) = self.send() else { return Ok(()) };
+            if self.reached > before {
+                patience = self.registry.session.patience();
+            }
+            patience.wait(error)?;
+        }
+    }
+
     /// Sends what the registry doesn't have yet, until a request fails.
     fn send(&mut self) -> Result<(), RemoteError> {
+        let (digest, size, open) = self.blob;
         if let Some(begun) = &self.begun {
             // The request that failed may have done its work, or a part of it.
             self.begun = self.status(begun)?.filter(|found| !self.is_whole || found.position == 0);
-            if self.begun.is_none() && self.registry.has(self.digest)? {
+            if self.begun.is_none() && self.registry.has(digest)? {
                 return Ok(());
             }
         }
@@ -127,14 +142,15 @@ impl Sender<'_> {
             };
             self.reached = self.reached.max(begun.position);
             let Begun { position, part, .. } = begun;
-            let is_last = position == self.size
-                || position == 0 && (self.is_whole || self.size <= part.max(PART));
+            let is_last =
+                position == size || position == 0 && (self.is_whole || size <= part.max(PART));
             let begun = self.begun.insert(begun);
             if is_last {
-                return Self::finish(self.registry, begun, (self.digest, self.size, self.open));
+                return Self::finish(self.registry, begun, self.blob);
             }
-            let length = part.min(self.size - position);
-            let part = Part { start: position, length, is_named: true, open: self.open };
+            self.note.write(&begun.at);
+            let length = part.min(size - position);
+            let part = Part { start: position, length, is_named: true, open };
             self.begun = self.send_part(part)?;
         }
     }
@@ -162,7 +178,7 @@ impl Sender<'_> {
             return Ok(None);
         }
         let at = next(&response, &from)?.unwrap_or_else(|| begun.at.clone());
-        let position = position(&response).filter(|position| *position <= self.size);
+        let position = position(&response).filter(|position| *position <= self.blob.1);
         Ok(position.map(|position| Begun { at, position, part: begun.part }))
     }
 

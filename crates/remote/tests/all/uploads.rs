@@ -1,11 +1,16 @@
 //! Uploads that are cut off go on where the registry says that they ended.
 
-use std::time::Duration;
+use std::{
+    io,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
-use lith_remote::{Options, Reference, Registry, RemoteError, Upload};
+use lith_remote::{Cache, Options, Reference, Registry, RemoteError, Upload};
 use lith_testkit::{
     cutting::Cutting,
-    registry::{self, Demand, digest},
+    place::names,
+    registry::{self, Demand, Held, digest},
     web::Request,
 };
 
@@ -14,10 +19,16 @@ use super::{object, registry::upload};
 const MIB: usize = 1 << 20;
 
 fn at(host: &str) -> Registry {
+    changed(host, |_options| ())
+}
+
+/// As [`at`], with other options.
+fn changed(host: &str, change: impl FnOnce(&mut Options)) -> Registry {
     let reference = Reference::parse(&format!("oci://{host}/box:1")).unwrap();
     let options = Options::with(|options| {
         options.timeout = Duration::from_secs(5);
         options.delay = Duration::from_millis(100);
+        change(options);
     });
     Registry::open_for_sending(&reference, &options).unwrap()
 }
@@ -64,6 +75,68 @@ fn what_has_arrived_is_not_sent_again() {
         assert!(count(&requests, "GET") >= 2);
         assert!(bodies(&requests) < length + MIB, "{}", bodies(&requests));
     }
+}
+
+/// What the registry has seen of a blob of 100 MiB, whose upload one process gave up and another one takes up.
+fn taken_up(change: impl FnOnce(&mut Held)) -> Vec<Request> {
+    let (server, bytes) = (registry::Registry::start(Demand::Token(None)), object(100 * MIB));
+    let folder = tempfile::tempdir().unwrap();
+    let notes = || names(&folder.path().join("uploads"));
+    // One cut: after a first part, within the second one.
+    let proxy = Cutting::start(&server.host(), 40 * MIB, 1);
+    let process = || {
+        changed(&proxy.host(), |options| {
+            options.tries = 1;
+            options.cache = Some(Cache::new(folder.path().to_owned(), 1 << 30));
+        })
+    };
+    upload(&process(), &bytes).unwrap_err();
+    assert_eq!(notes().len(), 1);
+    server.change(change);
+    assert_eq!(upload(&process(), &bytes).unwrap(), Upload::Sent);
+    assert_eq!(server.change(|held| held.blobs.remove(&digest(&bytes))).unwrap(), bytes);
+    assert_eq!(notes(), Vec::<String>::new());
+    server.requests()
+}
+
+#[test]
+fn another_process_goes_on_with_an_upload() {
+    let requests = taken_up(|_held| ());
+    assert_eq!(count(&requests, "POST"), 1);
+    assert!(bodies(&requests) < 101 * MIB, "{}", bodies(&requests));
+}
+
+#[test]
+fn an_upload_that_is_unknown_by_now_begins_anew() {
+    let requests = taken_up(|held| held.uploads.clear());
+    assert_eq!(count(&requests, "POST"), 2);
+    assert!(bodies(&requests) >= 132 * MIB, "{}", bodies(&requests));
+}
+
+#[test]
+fn an_upload_with_other_bytes_is_not_tried_for_ever() {
+    let (server, bytes) = (registry::Registry::start(Demand::Nothing), object(70 * MIB));
+    let folder = tempfile::tempdir().unwrap();
+    let process = || {
+        changed(&server.host(), |options| {
+            options.cache = Some(Cache::new(folder.path().to_owned(), 1 << 30));
+        })
+    };
+    let is_other = AtomicBool::new(true);
+    let send = || {
+        let open = |start: u64| -> io::Result<Box<dyn io::Read>> {
+            let mut bytes = bytes.clone();
+            // A file that changes while it is sent.
+            bytes[start.try_into().unwrap_or(0)] ^= u8::from(is_other.load(Ordering::Relaxed));
+            let mut reader = io::Cursor::new(bytes);
+            reader.set_position(start);
+            Ok(Box::new(reader))
+        };
+        process().upload((&digest(&bytes), bytes.len() as u64), &open)
+    };
+    assert!(matches!(send().unwrap_err(), RemoteError::Refused { .. }));
+    is_other.store(false, Ordering::Relaxed);
+    assert_eq!(send().unwrap(), Upload::Sent);
 }
 
 #[test]
