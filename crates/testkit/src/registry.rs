@@ -54,6 +54,8 @@ pub struct Held {
     pub is_without_parts: bool,
     /// Whether uploads that were cut off are unknown afterwards.
     pub is_forgetful: bool,
+    /// Whether it answers by an error what it has of an upload.
+    pub is_without_status: bool,
 }
 
 /// A registry in memory.
@@ -210,6 +212,7 @@ fn upload(
         (first.parse::<usize>().unwrap(), last.parse::<usize>().unwrap())
     });
     match &*request.method {
+        "GET" if held.is_without_status => Reply::status(503),
         "GET" => state(Reply::status(204), there),
         "PATCH" if held.is_without_parts => Reply::status(405),
         "PATCH" if named.is_none_or(|(first, _)| first != there.len()) => Reply::status(416),

@@ -200,15 +200,15 @@ impl Layer {
         self
     }
 
-    /// The name of its file, if it has one that is in no folder.
+    /// The name of its file, if it has one that is in no folder and not hidden: what a registry sends must not become the
+    /// configuration of a program.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         let name = self.annotations.get(TITLE)?;
         let is_plain = !name.is_empty()
             && name.len() <= 255
-            && !name.contains(['/', '\0'])
-            && name != "."
-            && name != "..";
+            && !name.contains(['/', '\\', '\0'])
+            && !name.starts_with('.');
         is_plain.then_some(name)
     }
 
@@ -507,10 +507,17 @@ mod tests {
     }
 
     #[test]
-    fn names_of_files_are_in_no_folder() {
-        for (name, expected) in
-            [("a", true), (".a", true), ("../a", false), ("..", false), ("", false), ("/a", false)]
-        {
+    fn names_of_files_are_in_no_folder_and_not_hidden() {
+        for (name, expected) in [
+            ("a", true),
+            ("a.b", true),
+            (".profile", false),
+            ("../a", false),
+            ("..\\a", false),
+            ("..", false),
+            ("", false),
+            ("/a", false),
+        ] {
             assert_eq!(Layer::image(digest(1), 1).named(name).name().is_some(), expected, "{name}");
         }
     }

@@ -78,9 +78,13 @@ impl Registry {
             return Ok(Upload::Present);
         }
         let note = Unfinished::of(self, digest, size > PART);
-        let begun = note.read().map(|at| Begun { at, position: 0, part: PART });
-        let (is_whole, reached, blob) = (false, 0, (digest, size, open));
+        let noted = note.read().map(|at| Begun { at, position: 0, part: PART });
+        let (begun, is_whole, reached, blob) = (None, false, 0, (digest, size, open));
         let mut sender = Sender { registry: self, blob, begun, is_whole, reached, note };
+        // Some registries have no better answer for what they don't know.
+        let is_unknown =
+            |begun: &Begun| matches!(sender.status(begun), Err(RemoteError::Busy { .. }));
+        sender.begun = noted.filter(|begun| !is_unknown(begun));
         let sent = sender.send_patiently();
         if sent.as_ref().err().is_none_or(|error| !error.is_temporary()) {
             sender.note.forget();
