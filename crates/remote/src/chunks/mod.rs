@@ -206,10 +206,6 @@ impl Chunks {
         note: &(dyn Fn(Obtained, u64) + Sync),
     ) -> Result<(), RemoteError> {
         let failed = |source| failed(path.to_owned(), source);
-        let write = |(bytes, holds_zeros): (&[u8], bool), place| match holds_zeros {
-            true => Ok(()),
-            false => file.write_all_at(bytes, place).map_err(failed),
-        };
         let written = |(chunk, places): &(Chunk, Vec<u64>)| {
             let known = local.iter().find_map(|local| local.read(chunk));
             let (bytes, obtained) = match known {
@@ -218,7 +214,9 @@ impl Chunks {
             };
             let (mut obtained, holds_zeros) = (obtained, bytes.iter().all(|byte| *byte == 0));
             for place in places {
-                write((&bytes, holds_zeros), *place)?;
+                if !holds_zeros {
+                    file.write_all_at(&bytes, *place).map_err(failed)?;
+                }
                 note(obtained, chunk.length);
                 obtained = Obtained::Copied;
             }

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use lith_system::private_directories;
+use lith_system::{names, private_directories};
 use sha2::{Digest, Sha256};
 
 use super::Registry;
@@ -64,6 +64,6 @@ fn remove_old(folder: &Path) {
         let noted = path.metadata().and_then(|found| found.modified());
         noted.is_ok_and(|noted| noted < SystemTime::now() - FORGOTTEN)
     };
-    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let files = names(folder).into_iter().flatten().flatten().map(|name| folder.join(name));
     files.filter(is_old).for_each(|path| drop(fs::remove_file(path)));
 }
