@@ -12,7 +12,7 @@ use lith_parallel::try_map;
 use crate::{
     RootHash, Shape, Superblock, VerityError,
     area::read_superblock,
-    hash::{DIGEST_SIZE, Hasher},
+    hash::{DIGEST_SIZE, Digest, Hasher},
 };
 
 /// Bytes of blocks of digests that are kept: 4 MiB, the digests of 512 MiB of data in blocks of 4 KiB.
@@ -131,7 +131,7 @@ impl VerifiedDevice {
             return Ok(bytes);
         }
         let bytes = self.read_digests(block)?;
-        if !self.matches(&bytes, level + 1, number)? {
+        if !self.matches(&self.hasher.hash(&bytes), level + 1, number)? {
             let position = self.shape.position(block);
             return Err(self.changed("hash block", block, position));
         }
@@ -140,10 +140,9 @@ impl VerifiedDevice {
     }
 
     /// Whether the tree has the digest of a block that is `number` in its level; `level` is the one above it.
-    fn matches(&self, block: &[u8], level: usize, number: u64) -> Result<bool, DeviceError> {
-        let found = self.hasher.hash(block);
+    fn matches(&self, found: &Digest, level: usize, number: u64) -> Result<bool, DeviceError> {
         if level == self.shape.levels.len() {
-            return Ok(found == self.root.0);
+            return Ok(*found == self.root.0);
         }
         let per_block = self.shape.per_block();
         let above = self.digests(level, number / per_block)?;
@@ -159,8 +158,8 @@ impl VerifiedDevice {
     fn read_blocks(&self, buf: &mut [u8], first: u64) -> Result<(), DeviceError> {
         let size = self.shape.data_block;
         self.data.read_at(buf, first * u64::from(size))?;
-        for (block, bytes) in (first..).zip(buf.chunks(size as usize)) {
-            if !self.matches(bytes, 0, block)? {
+        for (block, digest) in (first..).zip(self.hasher.hash_each(buf, size as usize)) {
+            if !self.matches(&digest, 0, block)? {
                 let position = block * u64::from(size);
                 return Err(self.changed("block", block, position));
             }

@@ -117,8 +117,7 @@ impl Formatter<'_> {
         let size = u64::from(self.shape.data_block);
         buffer.resize(length((blocks.end - blocks.start) * size), 0);
         data.read_at(buffer, blocks.start * size)?;
-        let blocks = buffer.chunks(self.shape.data_block as usize);
-        Ok(blocks.map(|block| self.hasher.hash(block)).collect())
+        Ok(self.hasher.hash_each(buffer, self.shape.data_block as usize).collect())
     }
 
     /// Writes a level with the digests of all blocks below it, and returns those of its own blocks.

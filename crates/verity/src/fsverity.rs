@@ -71,17 +71,13 @@ fn root(file: &dyn ReadAt, hasher: &Hasher, workers: NonZeroUsize) -> Result<Dig
         file.read_at(buffer, step * bytes)?;
         // The last block is filled up with zeros.
         buffer.resize(left.next_multiple_of(BLOCK), 0);
-        let digests = buffer.chunks(BLOCK).map(|block| hasher.hash(block));
-        Ok::<_, VerityError>(digests.collect::<Vec<_>>())
+        Ok::<_, VerityError>(hasher.hash_each(buffer, BLOCK).collect::<Vec<_>>())
     })?;
     let mut digests = digests.concat();
     while digests.len() > 1 {
-        let blocks = digests.as_flattened().chunks(BLOCK).map(|block| {
-            let mut block = block.to_vec();
-            block.resize(BLOCK, 0);
-            hasher.hash(&block)
-        });
-        digests = blocks.collect();
+        let mut blocks = digests.as_flattened().to_vec();
+        blocks.resize(blocks.len().next_multiple_of(BLOCK), 0);
+        digests = hasher.hash_each(&blocks, BLOCK).collect();
     }
     Ok(digests.first().copied().unwrap_or_default())
 }
