@@ -1,5 +1,5 @@
-//! Dependencies have licences that `deny.toml` allows, come from the registry, and are there in one version. What advisories say
-//! needs their database, and so network: `cargo deny check advisories`.
+//! Dependencies have licences that `deny.toml` allows, come from the registry, and are there in one version. `.ci/run` has
+//! cargo-deny compare more, also with advisories, where it is installed.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
