@@ -149,9 +149,9 @@ pub mod tree {
 pub mod verity {
     pub use crate::build::{HashTree, Protection, RootHashFile, TreePlace, image_bytes, protect};
     pub use lith_verity::{
-        MAX_BLOCK, MAX_SALT, MIN_BLOCK, NoRootHash, RootHash, Shape, SignError, Signer, Superblock,
-        SuperblockError, VerifiedDevice, VerityError, check_signature, find_appended,
-        fsverity_digest, in_memory, read_superblock, sign,
+        AheadDevice, MAX_BLOCK, MAX_SALT, MIN_BLOCK, NoRootHash, RootHash, Shape, SignError,
+        Signer, Superblock, SuperblockError, VerifiedDevice, VerityError, check_signature,
+        find_appended, fsverity_digest, in_memory, read_superblock, sign,
     };
 }
 

@@ -8,6 +8,7 @@
 //! [`sign`] signs a root hash; [`fsverity_digest`] is the digest by which Linux's fs-verity knows a file.
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod ahead;
 mod area;
 mod device;
 mod error;
@@ -20,6 +21,7 @@ mod shape;
 mod signature;
 mod superblock;
 
+pub use ahead::AheadDevice;
 pub use area::{find_appended, read_superblock};
 pub use device::VerifiedDevice;
 pub use error::VerityError;

@@ -10,7 +10,7 @@ use lith::{
 use super::{
     paths,
     salvage::Lost,
-    trees::{self, Opened},
+    trees::{self, Opened, Verify},
     volume::Volume,
 };
 use crate::{
@@ -23,7 +23,8 @@ use crate::{
 const READ: u64 = 4 << 20;
 
 pub(crate) fn run(request: &Cat) -> anyhow::Result<Outcome> {
-    match trees::open_any(&request.image, &request.objects, request.salvage.on_error())? {
+    let reading = (Verify::Ahead, request.salvage.on_error());
+    match trees::open_any(&request.image, &request.objects, reading)? {
         Opened::Image(subject) => print_all(request, &*subject),
         Opened::Tree(subject) => print_all(request, &subject),
     }

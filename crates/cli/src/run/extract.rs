@@ -11,7 +11,7 @@ use lith::{export, tree::DisplayPath};
 use super::{
     digests,
     paths::is_pattern,
-    trees::{self, Opened},
+    trees::{self, Opened, Verify},
 };
 use crate::{
     args::{MessageArgs, extract::Extract},
@@ -29,7 +29,7 @@ use crate::{
 
 pub(crate) fn run(request: &Extract, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let on_error = request.salvage.on_error();
-    let opened = trees::open_any(&request.image, &request.objects, on_error)?;
+    let opened = trees::open_any(&request.image, &request.objects, (Verify::WhenRead, on_error))?;
     if request.digests {
         digests::require(&opened, request.workers.count())?;
     }

@@ -8,7 +8,7 @@ use lith::{format::file_type::FileType, source::OnError, tree::DisplayPath};
 use super::{
     owners::Owners,
     paths,
-    trees::{self, Opened},
+    trees::{self, Opened, Verify},
     volume::{Entries, Entry, Volume},
 };
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
 };
 
 pub(crate) fn run(request: &Ls) -> anyhow::Result<Outcome> {
-    match trees::open_any(&request.image, &request.objects, OnError::Fail)? {
+    match trees::open_any(&request.image, &request.objects, (Verify::WhenRead, OnError::Fail))? {
         Opened::Image(subject) => list(request, &*subject),
         Opened::Tree(subject) => list(request, &subject),
     }

@@ -11,7 +11,10 @@ use lith::{
     source::Source,
 };
 
-use super::{digests, trees};
+use super::{
+    digests,
+    trees::{self, Verify},
+};
 use crate::{
     args::{self, MessageArgs, stream::Compression, tar::Tar},
     exit::Outcome,
@@ -31,7 +34,7 @@ pub(crate) fn run(request: &Tar, messages: MessageArgs) -> anyhow::Result<Outcom
     }
     let compression = compression(request, path)?;
     let on_error = request.salvage.on_error();
-    let opened = trees::open_any(&request.image, &request.objects, on_error)?;
+    let opened = trees::open_any(&request.image, &request.objects, (Verify::Ahead, on_error))?;
     if request.digests {
         digests::require(&opened, args::workers(None))?;
     }

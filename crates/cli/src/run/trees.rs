@@ -6,9 +6,11 @@ use anyhow::Context;
 use lith::{
     bases::Search,
     composefs,
+    device::ReadAt,
     export::Selection,
     reader::{self, Image},
     source::{self, OnError, Options, Source},
+    verity::AheadDevice,
 };
 
 use super::{
@@ -79,13 +81,22 @@ pub(crate) enum Opened<'a> {
     Tree(TreeSubject<'a>),
 }
 
+/// When blocks are compared with a hash tree, if there is one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verify {
+    /// By a thread of their own, before they are needed: for verbs that read on one thread.
+    Ahead,
+    /// By the thread that reads them.
+    WhenRead,
+}
+
 /// Opens the image, archive or SquashFS image that the arguments name.
 pub(crate) fn open_any<'a>(
     args: &'a ImageArgs,
     objects: &ObjectsArgs,
-    on_error: OnError,
+    (verify, on_error): (Verify, OnError),
 ) -> anyhow::Result<Opened<'a>> {
-    let opened = open_alone(args, on_error)?;
+    let opened = open_alone(args, (verify, on_error))?;
     let Some(objects) = &objects.objects else { return Ok(opened) };
     let path = args.image.as_path();
     let source = match opened {
@@ -96,7 +107,10 @@ pub(crate) fn open_any<'a>(
 }
 
 /// The same without further objects.
-fn open_alone(args: &ImageArgs, on_error: OnError) -> anyhow::Result<Opened<'_>> {
+fn open_alone(
+    args: &ImageArgs,
+    (verify, on_error): (Verify, OnError),
+) -> anyhow::Result<Opened<'_>> {
     let location = args.location();
     let Location { path, offset, ref search, .. } = location;
     let as_image = |devices| {
@@ -105,7 +119,12 @@ fn open_alone(args: &ImageArgs, on_error: OnError) -> anyhow::Result<Opened<'_>>
         anyhow::Ok(Opened::Image(Box::new(Subject::new(image, path))))
     };
     if location.trust.is_some() {
-        return as_image(subject::open_all(&location)?);
+        let mut devices = subject::open_all(&location)?;
+        if verify == Verify::Ahead {
+            let ahead = |device| -> Box<dyn ReadAt> { Box::new(AheadDevice::new(device)) };
+            devices = devices.into_iter().map(ahead).collect();
+        }
+        return as_image(devices);
     }
     let mut options = everything();
     options.on_error = on_error;

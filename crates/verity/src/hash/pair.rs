@@ -105,14 +105,13 @@ impl PairHasher {
         let missing = (BLOCK - self.rest.len()) % BLOCK;
         let (first, others) = message.split_at_checked(missing)?;
         let (middle, last) = others.as_chunks();
-        let head = (missing > 0).then(|| filled(self.rest.iter().chain(first)));
+        let head = (missing > 0).then(|| filled(&self.rest, first));
         // A one bit, zeros, and the length in bits.
         let bits = ((self.salt + message.len()) as u64 * 8).to_be_bytes();
-        let padded = last.iter().chain(&[0x80]);
         let end = if last.len() + 1 + bits.len() > BLOCK {
-            End::Two([filled(padded), with_end([0; BLOCK], bits)])
+            End::Two([filled(last, &[0x80]), with_end([0; BLOCK], bits)])
         } else {
-            End::One(with_end(filled(padded), bits))
+            End::One(with_end(filled(last, &[0x80]), bits))
         };
         Some(Split { head, middle, end })
     }
@@ -141,10 +140,13 @@ impl End {
     }
 }
 
-/// A block that begins with these bytes; zeros follow them.
-fn filled<'a>(bytes: impl Iterator<Item = &'a u8>) -> [u8; BLOCK] {
+/// A block that begins with these bytes, at most 64 in all; zeros follow them.
+fn filled(start: &[u8], end: &[u8]) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
-    block.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+    let (first, others) = block.split_at_mut(start.len());
+    first.copy_from_slice(start);
+    let (second, _) = others.split_at_mut(end.len());
+    second.copy_from_slice(end);
     block
 }
 
