@@ -14,8 +14,6 @@ use std::{
 
 use sha2::block_api::compress256;
 
-use super::Digest;
-
 /// Bytes that SHA-256 takes at once.
 const BLOCK: usize = 64;
 
@@ -80,7 +78,7 @@ impl PairHasher {
     }
 
     /// The digests of two messages, if they are equally long and fill the block in which the salt ends.
-    pub(super) fn hash(&self, messages: [&[u8]; 2]) -> Option<[Digest; 2]> {
+    pub(super) fn hash(&self, messages: [&[u8]; 2]) -> Option<[[u8; 32]; 2]> {
         let [one, other] = messages;
         if one.len() != other.len() {
             return None;
@@ -157,8 +155,8 @@ fn with_end(mut block: [u8; BLOCK], end: [u8; 8]) -> [u8; BLOCK] {
     block
 }
 
-fn digest(state: State) -> Digest {
-    let mut digest = Digest::default();
+fn digest(state: State) -> [u8; 32] {
+    let mut digest = [0; 32];
     let words = state.map(u32::to_be_bytes);
     digest.copy_from_slice(words.as_flattened());
     digest
