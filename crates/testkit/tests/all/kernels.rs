@@ -122,10 +122,7 @@ fn claims(folder: &Path) -> Claims {
         image::workers(2).builder(changed(), &options).base(&base).build_to(&patch).unwrap();
         claims.insert(format!("patch-{name}"), Claim::new(vec![patch, base], digest));
     }
-    for (name, options) in
-        [("plain", image::plain()), ("lz4", image::compressed(Compressor::Lz4, 4 << 10))]
-    {
-        let options = options.with(|o| o.kernel = "5.4".parse().unwrap());
+    for (name, options) in oldest() {
         let [base, patch, joined] =
             ["base", "patch", "joined"].map(|part| folder.join(format!("flat-{part}-{name}")));
         image::workers(2).build_at(&base, source.filesystem(), &options);
@@ -145,6 +142,12 @@ fn claims(folder: &Path) -> Claims {
 
 fn lz4() -> Options {
     image::compressed(Compressor::Lz4, 16 << 10)
+}
+
+/// Options for images that all kernels mount.
+fn oldest() -> [(&'static str, Options); 2] {
+    [("plain", image::plain()), ("lz4", image::compressed(Compressor::Lz4, 4 << 10))]
+        .map(|(name, options)| (name, options.with(|o| o.kernel = "5.4".parse().unwrap())))
 }
 
 fn kinds() -> Vec<(String, Options)> {
@@ -210,7 +213,7 @@ fn each_kernel_mounts_exactly_what_info_says() {
 fn protected(folder: &Path) -> BTreeMap<String, (Shown, String)> {
     let (source, mut all) = (source(), BTreeMap::new());
     let digest = guest::digest(source.filesystem());
-    for (kind, options) in [("plain", image::plain()), ("lz4", lz4())] {
+    for (kind, options) in oldest() {
         let path = folder.join(kind);
         image::workers(2).build_at(&path, source.filesystem(), &options);
         let protection = Protection {
