@@ -14,6 +14,8 @@
 #   python        an interpreter with numpy, pandas and matplotlib; needs python3
 #   pythonbefore  the same with earlier versions of these
 #   webpack       Node.js with a bundler; needs node and npm
+#   toolchain     a root filesystem with gcc and git, two small programs, and a repository
+#   boot          a root filesystem that systemd boots with some services, and what boots it in a container
 #   tiny          a million files of about 400 bytes
 #   random        files that don't compress
 #
@@ -147,6 +149,96 @@ make_webpack() {
     cp "$(readlink -f "$(command -v node)")" "$1/bin/node"
 }
 
+make_toolchain() {
+    bootstrap bookworm "$1" --include=gcc,libc6-dev,git
+    rm -rf "$1"/var/cache/apt/*.bin "$1"/var/cache/apt/archives/*.deb "$1"/var/lib/apt/lists/*
+    mkdir "$1/src"
+    cat >"$1/src/lines.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int count, char **words)
+{
+    char *line = NULL;
+    size_t size = 0, lines = 0, bytes = 0;
+    FILE *file = count > 1 ? fopen(words[1], "r") : stdin;
+    if (!file)
+        return perror(words[1]), 1;
+    while (getline(&line, &size, file) >= 0)
+        lines++, bytes += strlen(line);
+    printf("%zu lines, %zu bytes\n", lines, bytes);
+    return free(line), fclose(file);
+}
+END
+    cat >"$1/src/threads.c" <<'END'
+#include <math.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <time.h>
+
+static void *work(void *number)
+{
+    return (void *)(intptr_t)lrint(sqrt((double)(intptr_t)number));
+}
+
+int main(void)
+{
+    pthread_t thread;
+    void *root;
+    int end = socket(AF_INET, SOCK_STREAM, IPPROTO_TCP);
+    signal(SIGPIPE, SIG_IGN);
+    if (end < 0 || pthread_create(&thread, NULL, work, (void *)(intptr_t)time(NULL)) || pthread_join(thread, &root))
+        return 1;
+    return printf("%d\n", (int)(intptr_t)root) < 0;
+}
+END
+    # A history of all headers: each commit adds some, and changes some of those before.
+    (
+        cd "$1"
+        GIT_DIR=$1/src/project.git GIT_WORK_TREE=$1/src/project
+        GIT_AUTHOR_NAME=nobody GIT_AUTHOR_EMAIL=nobody@localhost GIT_AUTHOR_DATE='1700000000 +0000'
+        GIT_COMMITTER_NAME=nobody GIT_COMMITTER_EMAIL=nobody@localhost GIT_COMMITTER_DATE='1700000000 +0000'
+        export GIT_DIR GIT_WORK_TREE
+        export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE
+        mkdir src/project
+        git init -q
+        find usr/include -type f | LC_ALL=C sort | split -n r/40 - src/list.
+        commit=0
+        for list in src/list.*; do
+            commit=$((commit + 1))
+            xargs -a "$list" cp --parents -t src/project
+            find src/project -name "*$((commit % 10))*" -type f -exec sed -i "\$ a // changed by commit $commit" {} +
+            git add -A
+            git commit -q -m "Commit $commit"
+        done
+        git -c pack.threads=1 gc -q --aggressive
+        git config --unset core.worktree
+        git config core.bare true
+        rm -r src/project src/list.* src/project.git/index
+    )
+}
+
+make_boot() {
+    bootstrap bookworm "$1" --include=systemd-sysv,dbus,cron,rsyslog,openssh-server
+    rm -rf "$1"/var/cache/apt/*.bin "$1"/var/cache/apt/archives/*.deb "$1"/var/lib/apt/lists/*
+    cp "$(dirname "$0")/boot.sh" "$1/boot.sh"
+    # A boot is over when this is run.
+    cat >"$1/etc/systemd/system/started.service" <<'END'
+[Unit]
+Requires=multi-user.target
+After=multi-user.target
+
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'echo started >/run/started'
+END
+}
+
 make_gosrc() {
     command -v go >/dev/null || die "gosrc: go is not installed"
     cp -a "$(go env GOROOT)/." "$1"
@@ -251,11 +343,12 @@ run_in() {
         mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$root" "$@" >&2
 }
 
-[ $# -gt 0 ] || set -- debian libreoffice office silesia7 linux linuxtar text site gosrc node python pythonbefore webpack tiny random \
+[ $# -gt 0 ] || set -- debian libreoffice office silesia7 linux linuxtar text site gosrc node python pythonbefore webpack toolchain boot \
+    tiny random \
     updates-go updates-npm updates-debian
 for name; do
     case $name in
-    debian | office | updates-debian) need_root ;;
+    debian | office | toolchain | boot | updates-debian) need_root ;;
     libreoffice | silesia7 | linux | linuxtar | text | site | gosrc | node | tiny | random) ;;
     python | pythonbefore | webpack) ;;
     updates-go | updates-npm) ;;

@@ -36,13 +36,50 @@ enum Other {
     Version(&'static str),
 }
 
+/// A command in the root filesystem at `$FOLDER`, whose /tmp is in memory.
+macro_rules! in_root {
+    ($($script:literal),+) => {
+        concat!(
+            r#"cd "$FOLDER" && trap 'umount tmp dev proc' EXIT && mount -t tmpfs none tmp && "#,
+            r#"mount --bind /dev dev && mount -t proc none proc && "#,
+            $($script),+
+        )
+    };
+}
+
 /// `LibreOffice` converts a short text to another format.
-const CONVERT_OTHER: &str = concat!(
-    r#"cd "$FOLDER" && trap 'umount tmp dev proc' EXIT && mount -t tmpfs none tmp && "#,
-    r#"mount --bind /dev dev && mount -t proc none proc && echo "Some words." >tmp/other.txt && "#,
-    r#"chroot "$FOLDER" env HOME=/tmp soffice --headless "#,
+const CONVERT_OTHER: &str = in_root!(
+    r#"echo "Some words." >tmp/other.txt && chroot "$FOLDER" env HOME=/tmp soffice --headless "#,
     r#"--convert-to odt --outdir /tmp /tmp/other.txt >/dev/null && test -s "$FOLDER/tmp/other.odt""#
 );
+
+/// A small program is compiled, linked and run.
+const COMPILE: &str = in_root!(
+    r#"chroot . gcc -O2 -o /tmp/lines /src/lines.c && chroot . /tmp/lines /src/lines.c >/dev/null"#
+);
+
+/// Another one, with other headers and libraries.
+const COMPILE_OTHER: &str = in_root!(
+    r#"chroot . gcc -O1 -g -pthread -o /tmp/threads /src/threads.c -lm && chroot . /tmp/threads >/dev/null"#
+);
+
+/// The files of a commit are written to a folder.
+const CHECK_OUT: &str = in_root!(
+    r#"mkdir tmp/tree && chroot . env GIT_INDEX_FILE=/tmp/index git --git-dir=/src/project.git --work-tree=/tmp/tree "#,
+    r#"checkout -q master~5 -- . && test -d tmp/tree/usr"#
+);
+
+/// Those of an earlier commit.
+const CHECK_OUT_OTHER: &str = in_root!(
+    r#"mkdir tmp/tree && chroot . env GIT_INDEX_FILE=/tmp/index git --git-dir=/src/project.git --work-tree=/tmp/tree "#,
+    r#"checkout -q master~25 -- . && test -d tmp/tree/usr"#
+);
+
+/// systemd starts a system and its services in a container.
+const BOOT: &str = r#"test "$(sh "$FOLDER/boot.sh" "$FOLDER")" = started"#;
+
+/// With some services less.
+const BOOT_OTHER: &str = r#"test "$(sh "$FOLDER/boot.sh" "$FOLDER" systemd.mask=ssh.service systemd.mask=rsyslog.service)" = started"#;
 
 /// Nothing is written, and the tree is used where it is mounted. matplotlib makes a missing folder.
 const IMPORT: &str = concat!(
@@ -88,6 +125,27 @@ pub(super) fn suite(corpora: &Names) -> Suite {
             corpus: "webpack".into(),
             command: BUNDLE,
             other: Other::Command(BUNDLE_OTHER),
+        },
+        Program {
+            name: "gcc",
+            title: "gcc makes a small program",
+            corpus: "toolchain".into(),
+            command: COMPILE,
+            other: Other::Command(COMPILE_OTHER),
+        },
+        Program {
+            name: "git",
+            title: "git writes the files of a commit",
+            corpus: "toolchain".into(),
+            command: CHECK_OUT,
+            other: Other::Command(CHECK_OUT_OTHER),
+        },
+        Program {
+            name: "boot",
+            title: "systemd boots in a container",
+            corpus: "boot".into(),
+            command: BOOT,
+            other: Other::Command(BOOT_OTHER),
         },
     ];
     let tables = programs
