@@ -168,6 +168,11 @@ impl Locations {
         self.files.iter().map(|known| known.path.as_slice())
     }
 
+    /// The numbers of all files.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = Number> + use<> {
+        0..Number::try_from(self.files.len()).unwrap_or(Number::MAX)
+    }
+
     pub(crate) fn number(&self, path: &[u8]) -> Option<Number> {
         self.by_path.get(path).copied()
     }

@@ -14,7 +14,7 @@ pub struct Recorder {
 
 impl Recorder {
     /// The most different accesses that are noted; later ones are no start-up any more.
-    const MOST: usize = 1 << 20;
+    pub(crate) const MOST: usize = 1 << 20;
 
     /// Nothing was used yet.
     #[must_use]
@@ -36,7 +36,7 @@ impl Recorder {
 
     /// Notes that an inode was looked up, unless that is known.
     pub(crate) fn lookup_if_new(&mut self, path: &[u8]) {
-        if !self.seen.contains_key(&(path.to_vec(), Access::Lookup)) {
+        if !self.has_lookup(path) {
             self.lookup(path);
         }
     }
@@ -46,14 +46,41 @@ impl Recorder {
         self.note(path, Access::List);
     }
 
+    /// What [`Self::read_at`] takes for the present.
+    pub(crate) const fn now(&self) -> u64 {
+        self.next
+    }
+
+    /// Notes that a range of a file was read at an earlier time.
+    pub(crate) fn read_at(&mut self, time: u64, path: &[u8], range: Range<u64>) {
+        if let Some(access) = Access::read(range) {
+            self.note_at(time, path, access);
+        }
+    }
+
+    /// Whether an inode was looked up.
+    pub(crate) fn has_lookup(&self, path: &[u8]) -> bool {
+        self.seen.contains_key(&(path.to_vec(), Access::Lookup))
+    }
+
     fn note(&mut self, path: &[u8], access: Access) {
+        if self.note_at(self.next + 1, path, access) {
+            self.next += 1;
+        }
+    }
+
+    /// Returns whether it is new.
+    fn note_at(&mut self, time: u64, path: &[u8], access: Access) -> bool {
         let key = (path.to_vec(), access);
         if let Some((_, count)) = self.seen.get_mut(&key) {
             *count += 1;
-        } else if self.seen.len() < Self::MOST {
-            self.next += 1;
-            self.seen.insert(key, (self.next, 1));
+            return false;
         }
+        let has_room = self.seen.len() < Self::MOST;
+        if has_room {
+            self.seen.insert(key, (time, 1));
+        }
+        has_room
     }
 
     /// What was used up to now.

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashSet,
-    fs, io,
+    fs, io, mem,
     ops::Range,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
@@ -33,6 +33,8 @@ pub struct ImageWatch<'l> {
     opened: HashSet<u32>,
     /// What was read of the packed inode: each range as it was read, by its start.
     packed: HashSet<(u64, u64)>,
+    /// What was read of the image, and when.
+    reads: Vec<(u64, Range<u64>)>,
 }
 
 impl<'l> ImageWatch<'l> {
@@ -45,8 +47,8 @@ impl<'l> ImageWatch<'l> {
         let group = Group::new()?;
         group.watch(&image.canonicalize()?, Kind::Ranges, Scope::File)?;
         let (mount, recorder) = (PathBuf::new(), Recorder::new());
-        let (opened, packed) = (HashSet::new(), HashSet::new());
-        Ok(Self { group, locations, mount, recorder, opened, packed })
+        let (opened, packed, reads) = (HashSet::new(), HashSet::new(), Vec::new());
+        Ok(Self { group, locations, mount, recorder, opened, packed, reads })
     }
 
     /// Watches the directory at which the image is mounted now.
@@ -77,6 +79,7 @@ impl<'l> ImageWatch<'l> {
     #[must_use]
     pub fn finish(mut self) -> Profile {
         self.note_lookups();
+        self.note_hidden();
         self.recorder.profile()
     }
 
@@ -96,6 +99,51 @@ impl<'l> ImageWatch<'l> {
                 self.recorder.lookup_if_new(path);
             }
         }
+    }
+
+    /// Notes what was read of files that were opened without an event.
+    fn note_hidden(&mut self) {
+        let reads = mem::take(&mut self.reads);
+        let first = reads.iter().find_map(|(time, stored)| {
+            let mut files = self.locations.files_at(stored).map(|(file, _)| file);
+            let file = files.next()?;
+            let is_only = files.all(|other| other == file);
+            (is_only && self.is_hidden(file)).then_some(*time)
+        });
+        let Some(first) = first else { return };
+        let locations = self.locations;
+        for (time, stored) in reads {
+            for (file, bytes) in locations.files_at(&stored) {
+                self.read_hidden(time, file, bytes);
+            }
+            for packed in locations.packed_at(&stored) {
+                for (file, bytes) in locations.fragments_at(&packed) {
+                    self.read_hidden(time, file, bytes);
+                }
+            }
+        }
+        // No event tells when bytes beside an inode are read.
+        for file in locations.numbers() {
+            for bytes in locations.inline(file) {
+                self.read_hidden(first, file, bytes.clone());
+            }
+        }
+    }
+
+    fn read_hidden(&mut self, time: u64, file: u32, bytes: Range<u64>) {
+        if self.is_hidden(file)
+            && let Some((path, false)) = self.locations.name(file)
+        {
+            self.recorder.read_at(time, path, bytes);
+        }
+    }
+
+    /// Whether it is a file of which the kernel has the name, though no event said that it was opened.
+    fn is_hidden(&self, file: u32) -> bool {
+        let name = self.locations.name(file);
+        !self.opened.contains(&file)
+            && name
+                .is_some_and(|(path, is_directory)| !is_directory && self.recorder.has_lookup(path))
     }
 
     fn open(&mut self, path: &Path) {
@@ -120,6 +168,9 @@ impl<'l> ImageWatch<'l> {
     }
 
     fn read(&mut self, stored: &Range<u64>) {
+        if self.reads.len() < Recorder::MOST {
+            self.reads.push((self.recorder.now(), stored.clone()));
+        }
         for (file, bytes) in self.locations.files_at(stored) {
             match self.locations.name(file) {
                 Some((path, true)) => self.recorder.list(path),

@@ -12,6 +12,9 @@ use crate::Input;
 
 /// Ranges of a file with less between them are stored as one: to read that much more costs less than another request.
 const GAP: u64 = 32 << 10;
+/// As long as less than that is read meanwhile. A large program uses nearly all of itself in the end: as one range, what it needs
+/// at once would come after what it needs seconds later, and it would wait for both.
+const MEANWHILE: u64 = 2 << 20;
 
 /// A range of a file in whole blocks, or up to the file's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,18 +33,23 @@ pub(crate) struct Hot {
 }
 
 impl Hot {
-    /// The ranges that [`crate::Order`] names, in whole blocks; those of a file that are close to each other as one.
+    /// The ranges that [`crate::Order`] names, in whole blocks; those of a file that are close to each other, and used at about
+    /// the same time, as one.
     pub(super) fn new(input: Input<'_>, block: BlockBits) -> Self {
-        let mut files: BTreeMap<InodeIndex, Vec<(Range<u64>, usize)>> = BTreeMap::new();
+        let mut files: BTreeMap<InodeIndex, Vec<Stretch>> = BTreeMap::new();
+        let mut read = 0_u64;
         for (rank, (inode, range)) in input.order.ranges.iter().enumerate() {
             if let Some(range) = in_blocks(input, *inode, range, block) {
-                files.entry(*inode).or_default().push((range, rank));
+                let before = read;
+                read = read.saturating_add(range.end - range.start);
+                let stretch = Stretch { range, rank, read: before..before };
+                files.entry(*inode).or_default().push(stretch);
             }
         }
         let mut all = Vec::new();
-        for (inode, ranges) in files {
-            let joined = joined(ranges).into_iter();
-            all.extend(joined.map(|(range, rank)| (rank, HotRange { inode, range })));
+        for (inode, stretches) in files {
+            let joined = joined(stretches, u64::from(block.size())).into_iter();
+            all.extend(joined.map(|Stretch { rank, range, .. }| (rank, HotRange { inode, range })));
         }
         all.sort_by_key(|(rank, hot)| (*rank, hot.range.start));
         let mut hot = Self::default();
@@ -59,8 +67,12 @@ impl Hot {
 
     /// The files all of which is hot.
     pub(super) fn whole_files(&self, input: Input<'_>) -> impl Iterator<Item = InodeIndex> {
-        let whole = move |hot: &&HotRange| hot.range == (0..input.size(hot.inode));
-        self.ranges.iter().filter(whole).map(|hot| hot.inode)
+        self.files().into_iter().filter(move |inode| {
+            let ranges = self.by_file.get(inode).into_iter().flatten();
+            let ranges = ranges.filter_map(|number| self.ranges.get(*number));
+            // They don't overlap.
+            ranges.map(|hot| hot.range.end - hot.range.start).sum::<u64>() == input.size(*inode)
+        })
     }
 
     /// How early some of a range is read, if it is hot: smaller is earlier.
@@ -99,17 +111,57 @@ fn in_blocks(
     (start < end).then_some(start..end)
 }
 
-/// Ranges by position, those with small gaps between them as one, which has the least rank.
-fn joined(mut ranges: Vec<(Range<u64>, usize)>) -> Vec<(Range<u64>, usize)> {
-    ranges.sort_by_key(|(range, _)| range.start);
-    let mut found: Vec<(Range<u64>, usize)> = Vec::new();
-    for (range, rank) in ranges {
-        match found.last_mut() {
-            Some((before, first)) if range.start <= before.end.saturating_add(GAP) => {
-                before.end = before.end.max(range.end);
-                *first = rank.min(*first);
-            }
-            _ => found.push((range, rank)),
+/// A range of a file that is used at a time.
+struct Stretch {
+    range: Range<u64>,
+    /// Its number among all ranges; of several the first.
+    rank: usize,
+    /// The bytes that are read before it, and if it is several before the last of them.
+    read: Range<u64>,
+}
+
+impl Stretch {
+    /// Whether both are used at about the same time.
+    fn is_with(&self, other: &Self) -> bool {
+        let first = self.read.start.min(other.read.start);
+        self.read.end.max(other.read.end) - first <= MEANWHILE
+    }
+
+    fn extend(&mut self, other: &Self) {
+        self.range.end = self.range.end.max(other.range.end);
+        self.rank = self.rank.min(other.rank);
+        self.read.start = self.read.start.min(other.read.start);
+        self.read.end = self.read.end.max(other.read.end);
+    }
+
+    /// Leaves a block that both have to the one that is used first; the other one starts later. Returns whether they have no more
+    /// in common, and each keeps something.
+    fn part(&mut self, other: &mut Self, block: u64) -> bool {
+        let common = self.range.end.saturating_sub(other.range.start);
+        let has_more = |stretch: &Self| stretch.range.end - stretch.range.start > common;
+        let is_border = common <= block && has_more(self) && has_more(other);
+        if is_border && self.rank < other.rank {
+            other.range.start += common;
+        } else if is_border {
+            self.range.end -= common;
+        }
+        is_border
+    }
+}
+
+/// Stretches by position; those with small gaps between them are one if they are used at about the same time.
+fn joined(mut stretches: Vec<Stretch>, block: u64) -> Vec<Stretch> {
+    stretches.sort_by_key(|stretch| stretch.range.start);
+    let mut found: Vec<Stretch> = Vec::new();
+    for mut stretch in stretches {
+        let is_near =
+            |last: &&mut Stretch| stretch.range.start <= last.range.end.saturating_add(GAP);
+        if let Some(last) = found.last_mut().filter(is_near)
+            && (last.is_with(&stretch) || !last.part(&mut stretch, block))
+        {
+            last.extend(&stretch);
+        } else {
+            found.push(stretch);
         }
     }
     found
@@ -155,5 +207,40 @@ mod tests {
         assert_eq!(hot.rank(a, &(32_768..40_000)), None);
         assert!(hot.has(c) && !hot.has(b));
         assert_eq!(hot.whole_files(input).collect::<Vec<_>>(), [c]);
+    }
+
+    #[test]
+    fn what_is_used_later_is_apart() {
+        let mut tree = Tree::new(Metadata::default());
+        let mut add = |name: &str, size| {
+            let name = Name::new(name.as_bytes()).unwrap();
+            let kind = Kind::Regular { size };
+            tree.add(InodeIndex::ROOT, name, Metadata::default(), kind).unwrap()
+        };
+        let (program, library) = (add("program", 300_000), add("library", MEANWHILE));
+        let mut order = Order::new();
+        order.ranges = vec![
+            (program, 100_000..200_000),
+            (program, 200_000..210_000),
+            (library, 0..MEANWHILE),
+            (program, 0..100_000),
+            (program, 210_000..300_000),
+        ];
+        let contents = MemoryContents::default();
+        let input = Input::new(Filesystem { tree: &tree, contents: &contents }).with_order(&order);
+        let hot = Hot::new(input, BlockBits::DEFAULT);
+        let found: Vec<_> = hot.ranges.iter().map(|hot| (hot.inode, hot.range.clone())).collect();
+        let expected = [
+            (program, 98_304..212_992),
+            (library, 0..MEANWHILE),
+            (program, 0..98_304),
+            (program, 212_992..300_000),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(hot.whole_files(input).collect::<Vec<_>>(), [program, library]);
+        // One that is in another one stays with it.
+        order.ranges.push((program, 120_000..130_000));
+        let input = input.with_order(&order);
+        assert_eq!(Hot::new(input, BlockBits::DEFAULT).ranges, hot.ranges);
     }
 }

@@ -67,6 +67,40 @@ fn what_a_command_reads_is_recorded_in_its_order() {
     assert!(lines(&profile).iter().any(|line| line.contains("0+13")));
 }
 
+/// Containers have an overlay on top of an image, which opens files of it without an event.
+#[test]
+fn what_is_read_through_an_overlay_is_recorded() {
+    if !mount::is_there() || !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let (sample, image) = Sample::built();
+    let (profile, above) = (sample.path("profile"), sample.path("above"));
+    fs::create_dir(&above).unwrap();
+    let script = format!(
+        "set -e; mount -t tmpfs none '{0}'; cd '{0}'; mkdir upper work all; \
+         mount -t overlay none -o lowerdir=\"$LITH_MOUNT\",upperdir=upper,workdir=work all; \
+         tail -c 5 all/sub/large; cat all/hello; test -f all/sub/noise",
+        above.display()
+    );
+    let words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", &script];
+    let how = args!["record", "-q", "-o", profile, image, "--"].into_iter();
+    let output = lith(how.chain(words.map(OsString::from)));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if errors.contains("unknown filesystem type") {
+        tier::skip("records through an overlay", errors.trim_end());
+        return;
+    }
+    assert!(output.status.success(), "{output:?}");
+    let lines = lines(&profile);
+    let at = |start: &str| lines.iter().position(|line| line.starts_with(start));
+    let large = at("read /sub/large ").expect("large was read");
+    let hello = at("read /hello 0+13 ").or_else(|| at("read /sub/hard 0+13 "));
+    assert!(large < hello.expect("hello was read"), "{lines:#?}");
+    assert_eq!(at("read /sub/noise"), None, "{lines:#?}");
+    assert!(at("lookup /sub/noise ").is_some(), "{lines:#?}");
+    tier::ran("records through an overlay");
+}
+
 #[test]
 fn a_folder_is_watched() {
     if !mount::is_there() || !rustix::process::geteuid().is_root() {
