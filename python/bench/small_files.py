@@ -5,15 +5,18 @@ import argparse
 import contextlib
 import io
 import json
+import mmap
 import os
 import pathlib
 import random
+import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tarfile
 import time
+import typing
 import zipfile
 from collections.abc import Callable, Iterator
 
@@ -27,16 +30,24 @@ def path_of(number: int) -> str:
 
 
 class Files:
-    """The files of a run, made anew wherever they are needed."""
+    """The files of a run, made anew wherever they are needed: of random bytes, or parts of a text."""
 
-    def __init__(self, count: int, least: int, most: int) -> None:
-        self.count, self.least, self.most = count, least, most
+    def __init__(self, count: int, least: int, most: int, text: pathlib.Path | None) -> None:
+        self.count, self.least, self.most, self.text = count, least, most, text
+        self.parts: bytes | mmap.mmap = b""
+        if text:
+            with text.open("rb") as file:
+                self.parts = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
     def size(self, number: int) -> int:
         return random.Random(number).randint(self.least, self.most)
 
     def content(self, number: int) -> bytes:
-        return random.Random(number ^ 0x5EED).randbytes(self.size(number))
+        size, chance = self.size(number), random.Random(number ^ 0x5EED)
+        if not self.parts:
+            return chance.randbytes(size)
+        start = chance.randrange(len(self.parts) - size)
+        return self.parts[start : start + size]
 
     def all(self, numbers: range | None = None) -> Iterator[tuple[str, bytes]]:
         for number in numbers or range(self.count):
@@ -65,6 +76,8 @@ class Contender:
     starts = True
     #: Starts of more files take too long to make.
     limit = 1_000_000
+    #: Whose file it has, if that is there.
+    same_as = ""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
@@ -110,6 +123,8 @@ def root() -> str | None:
 
 class Erofs(Contender):
     name = "lith"
+    #: As for the others, which compress nothing.
+    options: dict[str, object] = {"compressor": "none"}
 
     def missing(self) -> str | None:
         return modules("lith")
@@ -117,12 +132,18 @@ class Erofs(Contender):
     def make(self, files: Files) -> None:
         import lith
 
-        lith.build(files.all(), self.path, compressor="none", verify=False)
+        lith.build(files.all(), self.path, verify=False, **self.options)  # type: ignore[arg-type]
 
     def open(self) -> Reader:
         import lith
 
         return lith.Image(self.path).read
+
+
+class ErofsCompressed(Erofs):
+    name = "lith, LZ4"
+    starts = False
+    options = {"preset": "fast"}
 
 
 class Mounted(Contender):
@@ -159,6 +180,7 @@ class Mounted(Contender):
 
 class ErofsMounted(Mounted):
     name = "EROFS, mounted"
+    same_as = Erofs.name
 
     def missing(self) -> str | None:
         return root() or modules("lith")
@@ -194,8 +216,8 @@ class Ext4(Mounted):
             run("umount", self.mount_point)
 
 
-def write_tar(files: Files, numbers: range, path: pathlib.Path) -> None:
-    with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as tar:
+def write_tar(files: Files, numbers: range, to: typing.IO[bytes]) -> None:
+    with tarfile.open(fileobj=to, mode="w|", format=tarfile.USTAR_FORMAT) as tar:
         for name, content in files.all(numbers):
             member = tarfile.TarInfo(name)
             member.size = len(content)
@@ -211,7 +233,8 @@ class Tar(Contender):
         self.path.mkdir()
         for start in range(0, files.count, IN_A_FOLDER):
             numbers = range(start, min(start + IN_A_FOLDER, files.count))
-            write_tar(files, numbers, self.path / f"{start // IN_A_FOLDER:05}.tar")
+            with (self.path / f"{start // IN_A_FOLDER:05}.tar").open("wb") as shard:
+                write_tar(files, numbers, shard)
 
     def open(self) -> Reader:
         places: dict[str, tuple[int, int, int]] = {}
@@ -287,15 +310,17 @@ class PySquashfs(Contender):
 
 
 def make_squashfs(files: Files, path: pathlib.Path) -> None:
-    tar = path.with_suffix(".tar")
-    write_tar(files, range(files.count), tar)
-    with tar.open("rb") as opened:
-        run("sqfstar", "-comp", "gzip", "-noD", "-noF", "-no-progress", path, stdin=opened)
-    tar.unlink()
+    command = ["sqfstar", "-comp", "gzip", "-noD", "-noF", "-no-progress", os.fspath(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as sqfstar:
+        assert sqfstar.stdin is not None
+        write_tar(files, range(files.count), sqfstar.stdin)
+    if sqfstar.returncode:
+        raise subprocess.CalledProcessError(sqfstar.returncode, command)
 
 
 class Squashfuse(Mounted):
     name = "squashfuse"
+    same_as = PySquashfs.name
 
     def missing(self) -> str | None:
         return tools("sqfstar", "squashfuse") or (None if os.access("/dev/fuse", os.W_OK) else "no /dev/fuse")
@@ -311,13 +336,13 @@ class Squashfuse(Mounted):
         run("squashfuse", self.path, self.mount_point)
 
 
-ALL: list[type[Contender]] = [Erofs, ErofsMounted, Ext4, Tar, Zip, Hdf5, PySquashfs, Squashfuse]
+ALL: list[type[Contender]] = [Erofs, ErofsMounted, ErofsCompressed, Ext4, Tar, Zip, Hdf5, PySquashfs, Squashfuse]
 
 
 def measure(options: argparse.Namespace) -> None:
     """In a process of its own: prints how one contender did."""
     contender = next(kind for kind in ALL if kind.name == options.contender)(options.folder)
-    files = Files(options.files, options.least, options.most)
+    files = Files(options.files, options.least, options.most, options.text)
     numbers = random.Random(options.seed).sample(range(files.count), min(options.sample, files.count))
     # What is imported is no part of the start.
     contender.missing()
@@ -346,6 +371,7 @@ def in_own_process(contender: Contender, files: Files, options: argparse.Namespa
     values = {
         "--files": files.count, "--least": files.least, "--most": files.most,
         "--sample": options.sample, "--seconds": options.seconds, "--seed": seed, "--contender": contender.name,
+        **({"--text": files.text} if files.text else {}),
     }  # fmt: skip
     flags = [str(part) for pair in values.items() for part in pair]
     with contender.served():
@@ -353,6 +379,12 @@ def in_own_process(contender: Contender, files: Files, options: argparse.Namespa
         output = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
     found: dict[str, float] = json.loads(output)
     return found
+
+
+def disk_usage(path: pathlib.Path) -> int:
+    """What is allocated on disk."""
+    paths = path.rglob("*") if path.is_dir() else [path]
+    return sum(found.stat().st_blocks * 512 for found in paths)
 
 
 def present(folder: pathlib.Path, only: list[str]) -> Iterator[Contender]:
@@ -373,25 +405,48 @@ def made(contender: Contender, files: Files) -> None:
         contender.make(files)
 
 
+def turns(options: argparse.Namespace, contenders: list[Contender]) -> Iterator[tuple[int, Contender]]:
+    """Each contender in each run: in turn, so that a disturbance doesn't hit one of them only, or where there is no room for all
+    files one contender after the other."""
+    if options.one_at_a_time:
+        yield from ((turn, contender) for contender in contenders for turn in range(options.runs))
+    else:
+        yield from ((turn, contender) for turn in range(options.runs) for contender in contenders)
+
+
+def remove(contender: Contender, following: list[Contender], files: Files) -> None:
+    """Removes the file of a contender; those that have the same get their name for it first."""
+    for other in following:
+        if other.same_as == contender.name:
+            made(other, files)
+    if contender.path.is_dir():
+        shutil.rmtree(contender.path)
+    else:
+        contender.path.unlink()
+
+
 def reads(options: argparse.Namespace) -> None:
-    files = Files(options.files, options.least, options.most)
+    files = Files(options.files, options.least, options.most, options.text)
     results: dict[str, dict[str, float]] = {}
+    sizes: dict[str, int] = {}
     contenders = list(present(options.folder, options.only))
-    for contender in contenders:
-        made(contender, files)
     found: dict[str, list[dict[str, float]]] = {}
-    # Each in turn, so that a disturbance doesn't hit one of them only.
-    for turn in range(options.runs):
-        for contender in contenders:
-            print(f"{contender.name}, {turn + 1} of {options.runs}", file=sys.stderr)
-            found.setdefault(contender.name, []).append(in_own_process(contender, files, options, turn))
+    for turn, contender in turns(options, contenders):
+        made(contender, files)
+        sizes[contender.name] = disk_usage(contender.path)
+        print(f"{contender.name}, {turn + 1} of {options.runs}", file=sys.stderr)
+        found.setdefault(contender.name, []).append(in_own_process(contender, files, options, turn))
+        if options.one_at_a_time and turn + 1 == options.runs:
+            remove(contender, contenders[contenders.index(contender) + 1 :], files)
     for name, runs in found.items():
         results[name] = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
     ours = results.get(Erofs.name)
-    print("| | start, ms | cold, files/s | warm, files/s | cold : lith | warm : lith |\n|---|---:|---:|---:|---:|---:|")
+    titles = ["", "size, MB", "start, ms", "cold, files/s", "warm, files/s", "cold : lith", "warm : lith"]
+    print("|", " | ".join(titles), "|")
+    print("|---|" + "---:|" * (len(titles) - 1))
     for name, result in results.items():
         ratios = [f"{result[key] / ours[key]:.2f}" if ours else "" for key in ("cold", "warm")]
-        numbers = [f"{result['start'] * 1000:.1f}", f"{result['cold']:.0f}", f"{result['warm']:.0f}"]
+        numbers = [f"{sizes[name] / 1e6:.0f}", f"{result['start'] * 1000:.1f}", f"{result['cold']:.0f}", f"{result['warm']:.0f}"]
         print("|", " | ".join([name, *numbers, *ratios]), "|")
 
 
@@ -401,7 +456,7 @@ def starts(options: argparse.Namespace) -> None:
     for count in counts:
         folder = options.folder / str(count)
         folder.mkdir(exist_ok=True)
-        files = Files(count, 100, 100)
+        files = Files(count, 100, 100, options.text)
         for contender in present(folder, options.only):
             if not contender.starts:
                 continue
@@ -419,13 +474,51 @@ def starts(options: argparse.Namespace) -> None:
         print("|", " | ".join([name, *row]), "|")
 
 
+def costs(options: argparse.Namespace) -> None:
+    """What an image of very many files costs, which hold 20 bytes each: those are stored beside their inodes."""
+    print("| files | CPU of the build, µs a file | its memory, bytes a file | image, bytes a file | ms to the first byte |")
+    print("|---:|---:|---:|---:|---:|")
+    for count in (10**5, 10**6, 10**7):
+        if count > options.files:
+            break
+        command = [sys.executable, __file__, "cost", os.fspath(options.folder), "--files", str(count)]
+        output = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+        cpu, memory, size, first = json.loads(output)
+        print(f"| {count:,} | {cpu / count * 1e6:.1f} | {memory / count:.0f} | {size / count:.1f} | {first * 1000:.1f} |", flush=True)
+
+
+def cost(options: argparse.Namespace) -> None:
+    """In a process of its own: prints what one image costs."""
+    import lith
+
+    def content(number: int) -> bytes:
+        return f"{number:020}".encode()
+
+    def used() -> tuple[float, int]:
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+
+    image = options.folder / f"{options.files}.erofs"
+    before, others = used()
+    lith.build(((path_of(number), content(number)) for number in range(options.files)), image, compressor="none", verify=False)
+    cpu, memory = used()
+    drop(image)
+    started, last = time.perf_counter(), options.files - 1
+    assert lith.Image(image).read(path_of(last)) == content(last)
+    first = time.perf_counter() - started
+    json.dump([cpu - before, memory - others, image.stat().st_size, first], sys.stdout)
+    image.unlink()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("what", choices=["reads", "starts", "measure"])
+    parser.add_argument("what", choices=["reads", "starts", "costs", "measure", "cost"])
     parser.add_argument("folder", type=pathlib.Path, help="where files are made and kept for the next run")
-    parser.add_argument("--files", type=int, help="how many files; for starts, the most")
+    parser.add_argument("--files", type=int, help="how many files; for starts and costs, the most")
     parser.add_argument("--least", type=int, default=2000, help="bytes of the smallest")
     parser.add_argument("--most", type=int, default=20_000, help="bytes of the largest")
+    parser.add_argument("--text", type=pathlib.Path, help="files are parts of this file; otherwise random bytes")
+    parser.add_argument("--one-at-a-time", action="store_true", help="remove each contender's file before the next is made")
     parser.add_argument("--sample", type=int, default=20_000, help="how many are read")
     parser.add_argument("--seconds", type=float, default=20, help="how long each contender reads")
     parser.add_argument("--runs", type=int, default=3)
@@ -433,9 +526,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--contender", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    options.files = options.files or {"starts": 1_000_000}.get(options.what, 100_000)
+    options.files = options.files or {"starts": 10**6, "costs": 10**7}.get(options.what, 100_000)
     options.folder.mkdir(parents=True, exist_ok=True)
-    {"reads": reads, "starts": starts, "measure": measure}[options.what](options)
+    {"reads": reads, "starts": starts, "costs": costs, "measure": measure, "cost": cost}[options.what](options)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 use std::{ffi::OsString, fs, path::Path, process::Output};
 
+use lith_testkit::tier;
+
 use super::{
     args,
     mount::{self, MountPoint, assert_shows},
