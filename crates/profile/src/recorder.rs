@@ -46,8 +46,9 @@ impl Recorder {
         self.note(path, Access::List);
     }
 
-    /// What [`Self::read_at`] takes for the present.
-    pub(crate) const fn now(&self) -> u64 {
+    /// The present, as [`Self::read_at`] takes it later: after all that was noted, and before all that will be.
+    pub(crate) fn now(&mut self) -> u64 {
+        self.next += 1;
         self.next
     }
 

@@ -104,37 +104,48 @@ impl<'l> ImageWatch<'l> {
     /// Notes what was read of files that were opened without an event.
     fn note_hidden(&mut self) {
         let reads = mem::take(&mut self.reads);
-        let first = reads.iter().find_map(|(time, stored)| {
+        let is_proof = |(_, stored): &(u64, Range<u64>)| {
             let mut files = self.locations.files_at(stored).map(|(file, _)| file);
-            let file = files.next()?;
-            let is_only = files.all(|other| other == file);
-            (is_only && self.is_hidden(file)).then_some(*time)
-        });
-        let Some(first) = first else { return };
-        let locations = self.locations;
+            let only = files.next().filter(|file| files.all(|other| other == *file));
+            only.is_some_and(|file| self.is_hidden(file))
+        };
+        if !reads.iter().any(is_proof) {
+            return;
+        }
+        let (locations, mut known) = (self.locations, HashSet::new());
         for (time, stored) in reads {
             for (file, bytes) in locations.files_at(&stored) {
-                self.read_hidden(time, file, bytes);
+                self.read_hidden(time, (file, bytes), &mut known);
             }
             for packed in locations.packed_at(&stored) {
-                for (file, bytes) in locations.fragments_at(&packed) {
-                    self.read_hidden(time, file, bytes);
+                for fragment in locations.fragments_at(&packed) {
+                    self.read_hidden(time, fragment, &mut known);
                 }
             }
         }
-        // No event tells when bytes beside an inode are read.
+        // No event tells when bytes beside an inode are read, or whether they are.
+        let end = self.recorder.now();
         for file in locations.numbers() {
-            for bytes in locations.inline(file) {
-                self.read_hidden(first, file, bytes.clone());
+            let ranges = locations.inline(file).iter();
+            let is_used = |bytes: &&Range<u64>| bytes.start == 0 || known.contains(&file);
+            let used: Vec<_> = ranges.filter(is_used).cloned().collect();
+            for bytes in used {
+                self.read_hidden(end, (file, bytes), &mut known);
             }
         }
     }
 
-    fn read_hidden(&mut self, time: u64, file: u32, bytes: Range<u64>) {
+    fn read_hidden(
+        &mut self,
+        time: u64,
+        (file, bytes): (u32, Range<u64>),
+        known: &mut HashSet<u32>,
+    ) {
         if self.is_hidden(file)
             && let Some((path, false)) = self.locations.name(file)
         {
             self.recorder.read_at(time, path, bytes);
+            known.insert(file);
         }
     }
 

@@ -128,10 +128,13 @@ impl Stretch {
     }
 
     fn extend(&mut self, other: &Self) {
+        // What is used again later, as another profile says, is no reason to store the next range apart.
+        if self.is_with(other) {
+            self.read.start = self.read.start.min(other.read.start);
+            self.read.end = self.read.end.max(other.read.end);
+        }
         self.range.end = self.range.end.max(other.range.end);
         self.rank = self.rank.min(other.rank);
-        self.read.start = self.read.start.min(other.read.start);
-        self.read.end = self.read.end.max(other.read.end);
     }
 
     /// Leaves a block that both have to the one that is used first; the other one starts later. Returns whether they have no more
