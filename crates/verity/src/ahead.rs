@@ -313,7 +313,7 @@ mod tests {
         device.read_at(&mut found, PIECE).unwrap();
         assert!(found == bytes(PIECE, found.len()));
         assert_eq!(reads.load(Ordering::Relaxed), ahead);
-        // The bytes before the first piece, and behind the last one.
+        // What is before the first piece was not read ahead.
         device.read_at(&mut found, PIECE / 2).unwrap();
         assert!(found == bytes(PIECE / 2, found.len()));
         assert!(reads.load(Ordering::Relaxed) > ahead);
