@@ -14,13 +14,18 @@ mount -t overlay none -o "lowerdir=$root,upperdir=upper,workdir=work" root
 mount -t tmpfs -o mode=755 none root/run
 mount -t sysfs -o ro none root/sys
 mount -t tmpfs -o mode=755 none root/dev
-for node in null zero full random urandom tty; do
-    touch root/dev/$node
-    mount --bind /dev/$node root/dev/$node
-done
-# Its messages are not of interest.
-touch root/dev/console
-mount --bind /dev/null root/dev/console
+# Nodes of its own: systemd changes mode and owner of the console, and its messages are not of interest.
+while read -r node major minor; do
+    mknod -m 666 "root/dev/$node" c "$major" "$minor"
+done <<'END'
+null 1 3
+zero 1 5
+full 1 7
+random 1 8
+urandom 1 9
+tty 5 0
+console 1 3
+END
 mkdir root/dev/shm root/dev/pts
 
 # A group of its own for its services. Those for resources stay what they are, and with them the limits of this process.
