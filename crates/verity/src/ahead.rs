@@ -176,7 +176,7 @@ impl Shared {
         state.read.get(found).map(|(_, bytes)| Arc::clone(bytes))
     }
 
-    /// Keeps a piece's memory for later ones if nobody else reads it.
+    /// Keeps a piece's memory for later ones unless another reader has it.
     fn recycle(&self, piece: Arc<Vec<u8>>) {
         if let Some(bytes) = Arc::into_inner(piece) {
             self.lock().recycle(bytes);
@@ -192,7 +192,7 @@ impl Shared {
         while let Some((working, mut bytes)) = self.start() {
             let range = self.range(working.number);
             bytes.resize(length(range.end - range.start), 0);
-            // Who needs it gets the error.
+            // The reader that needs it reads it again, and gets the error.
             if self.device.read_at(&mut bytes, range.start).is_ok() {
                 self.lock().keep(working.number, bytes);
             }
@@ -232,7 +232,7 @@ impl State {
     }
 }
 
-/// A piece that is being read; those who need it wait as long as this is there, also if reading panics.
+/// A piece that is being read; readers that need it wait until this is dropped, also if reading panics.
 struct Working<'a> {
     shared: &'a Shared,
     number: u64,

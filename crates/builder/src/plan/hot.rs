@@ -241,7 +241,7 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert_eq!(hot.whole_files(input).collect::<Vec<_>>(), [program, library]);
-        // One that is in another one stays with it.
+        // A range within another one stays with it.
         let mut more = order.clone();
         more.ranges.push((program, 120_000..130_000));
         assert_eq!(Hot::new(input.with_order(&more), BlockBits::DEFAULT).ranges, hot.ranges);

@@ -228,7 +228,7 @@ fn copy(reader: &mut dyn Read, file: &File) -> io::Result<u64> {
     file.flush().map(|()| total)
 }
 
-/// As [`copy`], of nobody knows how many bytes: the disk is not filled to its end.
+/// As [`copy`] where the length is unknown: the disk is not filled to its end.
 fn decompress(reader: &mut dyn Read, file: &File) -> anyhow::Result<u64> {
     let mut total = 0;
     loop {
