@@ -168,7 +168,7 @@ pub fn encode_note(bases: &[Base]) -> Vec<u8> {
         let roots = bases.iter().flat_map(|base| base.root.unwrap_or([0; ROOT_SIZE]));
         out.extend(roots);
     }
-    let size = u32::try_from(out.len()).unwrap_or(u32::MAX);
+    let size = u32::try_from(out.len()).expect("65,535 records are fewer than 2³² bytes");
     put(&mut out, 12, size);
     let checksum = crc32c::crc32c(&out);
     put(&mut out, CHECKSUM_AT, checksum);

@@ -114,8 +114,8 @@ impl File<'_> {
             // A block has at most 1 MiB.
             let left = usize::try_from(start + length - position).unwrap_or(usize::MAX);
             let (part, rest) = buf.split_at_mut(left.min(buf.len()));
-            let length = usize::try_from(length).unwrap_or(usize::MAX);
-            let skip = usize::try_from(position - start).unwrap_or(usize::MAX);
+            let length = usize::try_from(length).expect("less than a block");
+            let skip = usize::try_from(position - start).expect("less than a block");
             self.read_block(start / block_size, part, skip, length)?;
             position += part.len() as u64;
             buf = rest;
@@ -161,9 +161,9 @@ impl File<'_> {
         skip: usize,
         length: usize,
     ) -> Result<(), Error> {
-        let most = usize::try_from(self.store.block_size).unwrap_or(usize::MAX);
+        let most = usize::try_from(self.store.block_size).expect("32 bits");
         let block = self.store.data_block(tail.fragment, most)?;
-        let start = usize::try_from(tail.offset).unwrap_or(usize::MAX);
+        let start = usize::try_from(tail.offset).expect("32 bits");
         let whole = block.bytes.get(start..).and_then(|rest| rest.get(..length));
         let size = block.bytes.len();
         let outside = Corruption::Tail { offset: tail.offset, length, size };

@@ -31,7 +31,7 @@ thread_local! {
 
 impl Store {
     pub(crate) fn new(device: Box<dyn ReadAt>, compression: Compression, block_size: u32) -> Self {
-        let data = limits::DATA_CACHE / usize::try_from(block_size).unwrap_or(usize::MAX);
+        let data = limits::DATA_CACHE / usize::try_from(block_size).expect("32 bits");
         let metadata = Cache::new(limits::METADATA_CACHE / limits::METADATA);
         Self { device, compression, metadata, data: Cache::new(data), block_size }
     }
@@ -83,7 +83,7 @@ impl Store {
     /// Decodes a data or fragment block, and returns the number of its bytes.
     pub(crate) fn decode(&self, stored: StoredBlock, output: &mut [u8]) -> Result<usize, Error> {
         let position = stored.position;
-        let size = usize::try_from(stored.size).unwrap_or(usize::MAX);
+        let size = usize::try_from(stored.size).expect("32 bits");
         if !stored.is_compressed {
             let expected = output.len();
             let Some(bytes) = output.get_mut(..size) else {

@@ -106,7 +106,7 @@ impl XattrTables {
 }
 
 fn read_value(reader: &mut Reader<'_>) -> Result<Vec<u8>, Error> {
-    let length = usize::try_from(reader.get::<U32>()?.get()).unwrap_or(usize::MAX);
+    let length = usize::try_from(reader.get::<U32>()?.get()).expect("32 bits");
     if length > limits::XATTR {
         return Err(Corruption::XattrSize.into());
     }

@@ -228,7 +228,7 @@ impl<'a> Members<'a> {
 
     /// The target of a symbolic link. That of `gen_init_cpio` has a NUL byte at its end.
     fn symlink(&mut self, size: u32) -> Result<Box<[u8]>, MemberError> {
-        let found = usize::try_from(size).unwrap_or(usize::MAX);
+        let found = usize::try_from(size).expect("32 bits");
         if found > limits::PATH_MAX {
             return Err(Refusal::SymlinkLength { found, limit: limits::SYMLINK }.into());
         }
@@ -272,7 +272,7 @@ impl<'a> Members<'a> {
     }
 
     fn bytes(&mut self, length: u32) -> Result<Vec<u8>, InputError> {
-        let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
+        let mut bytes = vec![0; usize::try_from(length).expect("32 bits")];
         self.fill(&mut bytes)?;
         Ok(bytes)
     }

@@ -61,7 +61,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Described, ManifestProblem> {
 
 /// The numbers of a device, as `stat` of Linux has them in one.
 fn device(rdev: u64) -> Rdev {
-    let number = |bits: u64| u32::try_from(bits).unwrap_or(u32::MAX);
+    let number = |bits: u64| u32::try_from(bits).expect("twelve and twenty bits");
     Rdev {
         major: number((rdev >> 8) & 0xfff | (rdev >> 32) & 0xffff_f000),
         minor: number(rdev & 0xff | (rdev >> 12) & 0xffff_ff00),

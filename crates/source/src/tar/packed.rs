@@ -117,7 +117,7 @@ impl Packed {
         let before = number.checked_sub(1).and_then(|before| self.ends.get(before));
         let (start, end) = (*before.unwrap_or(&0), self.ends.get(number));
         let end = end.ok_or(io::ErrorKind::UnexpectedEof)?;
-        let length = usize::try_from(end - start).unwrap_or(usize::MAX);
+        let length = usize::try_from(end - start).expect("at most a block");
         if length == BLOCK {
             return self.file.read_exact_at(to, start);
         }
