@@ -28,7 +28,7 @@ use lith::{
 };
 use lith_fuse::{ImageFile, Options};
 use lith_testkit::{
-    compare, image, matrix, mutation, nasty,
+    compare, image, mutation, nasty,
     nasty::Nasty,
     noise::{self, Noise, Texture},
     oracle::{
@@ -44,7 +44,7 @@ use rustix::{
     io::Errno,
 };
 
-fn assert_fuse_sees(source: &Source, served: &Served, what: &str) {
+pub(super) fn assert_fuse_sees(source: &Source, served: &Served, what: &str) {
     let root = served.root();
     stats::read_at_random(&root, source.filesystem(), 7);
     compare::assert_same(source.filesystem(), served.tree().filesystem(), what);
@@ -76,21 +76,6 @@ fn plant_files(folder: &Path, count: u64) {
 
 fn lz4() -> lith::builder::Options {
     image::compressed(Compressor::Lz4, 16 << 10)
-}
-
-#[test]
-fn the_nasty_tree_in_many_kinds_of_images() {
-    if !fuse::is_there() {
-        return;
-    }
-    let Planted { source, image: path, folder: _folder, .. } =
-        Planted::new(|tree| nasty::plant(tree, Nasty::Whole));
-    // Each is tried by the kernel's own mount; what FUSE adds does not depend on all of it.
-    for (name, options) in matrix::all(16).into_iter().step_by(10) {
-        image::workers(2).build_at(&path, source.filesystem(), &options);
-        let served = fuse::serve(fuse::open(&path), &Options::default());
-        assert_fuse_sees(&source, &served, &name);
-    }
 }
 
 #[test]

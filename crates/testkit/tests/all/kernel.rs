@@ -22,27 +22,12 @@ use proptest::{
     test_runner::TestRunner,
 };
 
-fn assert_kernel_sees(source: &Source, path: &Path, what: &str) -> bool {
+pub(super) fn assert_kernel_sees(source: &Source, path: &Path, what: &str) -> bool {
     let Some(mounted) = kernel::mount(path) else { return false };
     mounted.read_at_random(source.filesystem(), 7);
     compare::assert_same(source.filesystem(), mounted.tree().filesystem(), what);
     mounted.assert_stats(&source.tree);
     true
-}
-
-#[test]
-fn the_nasty_tree_in_every_kind_of_image() {
-    if !kernel::is_there() {
-        return;
-    }
-    let Planted { source, image: path, folder: _folder, .. } =
-        Planted::new(|tree| nasty::plant(tree, Nasty::Whole));
-    for (name, options) in matrix::all(kernel::most_block_bits()) {
-        image::workers(2).build_at(&path, source.filesystem(), &options);
-        assert!(assert_kernel_sees(&source, &path, &name));
-        let mounted = kernel::mount(&path).unwrap();
-        assert_eq!(mounted.statistics().f_bsize, u64::from(options.layout.block.size()), "{name}");
-    }
 }
 
 /// Inodes and shared attributes are in pages with the same index, whether of the metabox or of the device.

@@ -9,6 +9,7 @@ mod determinism;
 mod devices;
 mod digests;
 mod erofs_utils;
+mod every_kind;
 mod fuse;
 mod fuzz_corpus;
 mod goldens;

@@ -189,21 +189,6 @@ fn every_kind_of_image_is_sound() {
     }
 }
 
-#[test]
-fn the_nasty_tree_comes_back_from_every_kind_of_image() {
-    let Planted { tree, source, image: path, folder: _folder } =
-        Planted::new(|tree| nasty::plant(tree, Nasty::Whole));
-    for (name, options) in matrix::all(16) {
-        let report = image::workers(2).build_directory(&tree, &path, &options);
-        assert_eq!(report.image_bytes, fs::metadata(&path).unwrap().len(), "{name}");
-        let read = image::open(&path);
-        let mut expected = source.tree.clone();
-        image::add_digests(&mut expected, &*source.contents, &options);
-        let expected = Filesystem::new(&expected, &*source.contents);
-        compare::assert_same(expected, read.filesystem(), &name);
-    }
-}
-
 /// What lies beyond 2^32 blocks needs the 48-bit layout, and a few blocks are enough to see whether it works.
 #[test]
 fn the_nasty_tree_comes_back_from_far_blocks() {
