@@ -1,6 +1,6 @@
 //! Checks that crates depend only on those further down, and each only on what it may know.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use super::{crate_names, crates_folder};
 
@@ -99,4 +99,54 @@ fn dependencies_are_found_in_every_way_of_writing_them() {
         lith-c = { workspace = true }\nlith.workspace = true\nserde = \"1\"\n[dev-dependencies]\nlith-d = \"1\"\n\
         [target.'cfg(unix)'.dependencies]\nlith-e.workspace = true\n[lints]\nlith-f = true\n";
     assert_eq!(dependencies_in(manifest), ["b", "c", "lith", "e"]);
+}
+
+/// Whether a source has an example that rustdoc would run.
+fn has_example(source: &str) -> bool {
+    let mut is_open = false;
+    source.lines().any(|line| {
+        let line = line.trim_start();
+        let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        let Some(language) = doc.and_then(|doc| doc.trim_start().strip_prefix("```")) else {
+            return false;
+        };
+        is_open = !is_open;
+        is_open && language != "text"
+    })
+}
+
+/// Whether a file below a folder has an example.
+fn have_examples(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).expect("a folder of sources");
+    let mut paths = entries.map(|entry| entry.expect("an entry of a folder of sources").path());
+    paths.any(|path| {
+        if path.is_dir() {
+            return have_examples(&path);
+        }
+        let is_source = path.extension().is_some_and(|extension| extension == "rs");
+        is_source && has_example(&fs::read_to_string(&path).expect("a source"))
+    })
+}
+
+/// Without `doctest = false`, cargo starts rustdoc for each crate, which takes seconds where there is nothing to run.
+#[test]
+fn crates_with_examples_and_no_others_run_them() {
+    for name in crate_names() {
+        let folder = crates_folder().join(&name);
+        if !folder.join("src/lib.rs").is_file() {
+            continue;
+        }
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        let runs = !manifest.contains("doctest = false");
+        assert_eq!(runs, have_examples(&folder.join("src")), "examples of {name}");
+    }
+}
+
+#[test]
+fn examples_are_found() {
+    assert!(has_example("//! ```\n//! f();\n//! ```"));
+    assert!(has_example(
+        "/// ```text\n/// a\n/// ```\n    /// ```no_run\n    /// g();\n    /// ```"
+    ));
+    assert!(!has_example("/// ```text\n/// a\n/// ```\nlet fence = \"```\";"));
 }
