@@ -31,13 +31,13 @@ fn the_nasty_tree_comes_back_from_every_kind_of_image() {
         compare::assert_same(expected, image::open(&path).filesystem(), &name);
         let block = options.layout.block;
         if has_kernel && block.bits() <= kernel::most_block_bits() {
-            assert!(assert_kernel_sees(&source, &path, &name));
+            assert!(assert_kernel_sees(expected, &path, &name));
             let size = kernel::mount(&path).unwrap().statistics().f_bsize;
             assert_eq!(size, u64::from(block.size()), "{name}");
         }
         if has_fuse && number % SHOWN_BY_FUSE == 0 {
             let served = fuse::serve(fuse::open(&path), &Options::default());
-            assert_fuse_sees(&source, &served, &name);
+            assert_fuse_sees(expected, &served, &name);
         }
     }
 }

@@ -25,6 +25,7 @@ use lith::{
     device::{MemoryDevice, OffsetDevice},
     reader::{Image, Limits},
     source::Source,
+    tree::Filesystem,
 };
 use lith_fuse::{ImageFile, Options};
 use lith_testkit::{
@@ -44,11 +45,11 @@ use rustix::{
     io::Errno,
 };
 
-pub(super) fn assert_fuse_sees(source: &Source, served: &Served, what: &str) {
+pub(super) fn assert_fuse_sees(source: Filesystem<'_>, served: &Served, what: &str) {
     let root = served.root();
-    stats::read_at_random(&root, source.filesystem(), 7);
-    compare::assert_same(source.filesystem(), served.tree().filesystem(), what);
-    stats::assert_stats(&root, &source.tree);
+    stats::read_at_random(&root, source, 7);
+    compare::assert_same(source, served.tree().filesystem(), what);
+    stats::assert_stats(&root, source.tree);
 }
 
 /// An image of a folder that `fill` fills.
@@ -389,7 +390,7 @@ fn an_image_behind_something_else() {
     bytes.extend(fs::read(folder.path().join("image")).unwrap());
     let image = Image::open(OffsetDevice::new(MemoryDevice::new(bytes), 12_345)).unwrap();
     let served = fuse::serve(Arc::new(image), &Options::default());
-    assert_fuse_sees(&source, &served, "behind something else");
+    assert_fuse_sees(source.filesystem(), &served, "behind something else");
 }
 
 #[test]
@@ -483,7 +484,7 @@ fn the_kernel_reads_plain_files_from_the_images_own_blocks() {
     }
     // But for tails, which are copied.
     assert!(image.stats().served - before < 64 << 10, "the server was asked for the bytes");
-    assert_fuse_sees(&source, &served, "passthrough");
+    assert_fuse_sees(source.filesystem(), &served, "passthrough");
 }
 
 #[test]

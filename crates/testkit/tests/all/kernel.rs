@@ -12,6 +12,7 @@ use lith::{
     codec::Compressor,
     format::{compression::AlgorithmSet, features::Incompat, kernel::KernelVersion},
     source::Source,
+    tree::Filesystem,
 };
 use lith_testkit::{
     compare, image, matrix, nasty, nasty::Nasty, noise, oracle::kernel, place, planted::Planted,
@@ -22,11 +23,11 @@ use proptest::{
     test_runner::TestRunner,
 };
 
-pub(super) fn assert_kernel_sees(source: &Source, path: &Path, what: &str) -> bool {
+pub(super) fn assert_kernel_sees(source: Filesystem<'_>, path: &Path, what: &str) -> bool {
     let Some(mounted) = kernel::mount(path) else { return false };
-    mounted.read_at_random(source.filesystem(), 7);
-    compare::assert_same(source.filesystem(), mounted.tree().filesystem(), what);
-    mounted.assert_stats(&source.tree);
+    mounted.read_at_random(source, 7);
+    compare::assert_same(source, mounted.tree().filesystem(), what);
+    mounted.assert_stats(source.tree);
     true
 }
 
@@ -41,7 +42,7 @@ fn shared_attributes_of_a_few_files_in_a_metabox() {
     for words in ["lz4", "zstd,3"] {
         let options = image::with_metabox(image::plain(), words, 4 << 10);
         image::build_at(&path, source.filesystem(), &options);
-        assert!(assert_kernel_sees(&source, &path, words));
+        assert!(assert_kernel_sees(source.filesystem(), &path, words));
     }
 }
 
@@ -67,7 +68,7 @@ fn images_without_compressed_data_need_no_algorithm() {
             let report = built.check().unwrap();
             assert!(report.findings.is_empty(), "{what}: {:?}", report.findings);
             if kernel::is_there() {
-                assert!(assert_kernel_sees(&source, &path, &what));
+                assert!(assert_kernel_sees(source.filesystem(), &path, &what));
             }
         }
     }
@@ -82,7 +83,7 @@ fn the_nasty_tree_in_far_blocks() {
         Planted::new(|tree| nasty::plant(tree, Nasty::Whole));
     for (name, options) in matrix::far() {
         image::workers(2).build_at(&path, source.filesystem(), &options);
-        assert!(assert_kernel_sees(&source, &path, &name));
+        assert!(assert_kernel_sees(source.filesystem(), &path, &name));
     }
 }
 
@@ -95,7 +96,7 @@ fn a_file_over_4_gib() {
         Planted::new(|tree| nasty::plant_huge(&tree.join("huge")));
     for options in [image::plain(), image::compressed(Compressor::Lz4, 65536)] {
         image::build_at(&path, source.filesystem(), &options);
-        assert!(assert_kernel_sees(&source, &path, "over 4 GiB"));
+        assert!(assert_kernel_sees(source.filesystem(), &path, "over 4 GiB"));
     }
 }
 
@@ -115,7 +116,7 @@ fn random_trees() {
         let (name, options) = &matrix[number * 7 % matrix.len()];
         let source = Source { tree, contents: Box::new(contents), notes: Vec::new() };
         image::build_at(&path, source.filesystem(), options);
-        assert!(assert_kernel_sees(&source, &path, name));
+        assert!(assert_kernel_sees(source.filesystem(), &path, name));
     }
 }
 
@@ -132,7 +133,7 @@ fn trees_that_are_named() {
         for compressor in [None, Some(Compressor::Lz4), Some(image::lz4hc(9))] {
             let options = compressor.map_or_else(image::plain, |it| image::compressed(it, 65536));
             image::workers(2).build_at(&path, source.filesystem(), &options);
-            if !assert_kernel_sees(&source, &path, &tree.to_string_lossy()) {
+            if !assert_kernel_sees(source.filesystem(), &path, &tree.to_string_lossy()) {
                 return;
             }
         }
