@@ -61,6 +61,8 @@ struct Begun {
     position: u64,
     /// Bytes of a part.
     part: u64,
+    /// Whether another process began it, and the registry has not said yet that it knows it.
+    is_noted: bool,
 }
 
 impl Registry {
@@ -78,13 +80,9 @@ impl Registry {
             return Ok(Upload::Present);
         }
         let note = Unfinished::of(self, digest, size > PART);
-        let noted = note.read().map(|at| Begun { at, position: 0, part: PART });
-        let (begun, is_whole, reached, blob) = (None, false, 0, (digest, size, open));
+        let begun = note.read().map(|at| Begun { at, position: 0, part: PART, is_noted: true });
+        let (is_whole, reached, blob) = (false, 0, (digest, size, open));
         let mut sender = Sender { registry: self, blob, begun, is_whole, reached, note };
-        // Some registries have no better answer for what they don't know.
-        let is_unknown =
-            |begun: &Begun| matches!(sender.status(begun), Err(RemoteError::Busy { .. }));
-        sender.begun = noted.filter(|begun| !is_unknown(begun));
         let sent = sender.send_patiently();
         if sent.as_ref().err().is_none_or(|error| !error.is_temporary()) {
             sender.note.forget();
@@ -134,7 +132,12 @@ impl Sender<'_> {
         let (digest, size, open) = self.blob;
         if let Some(begun) = &self.begun {
             // The request that failed may have done its work, or a part of it.
-            self.begun = self.status(begun)?.filter(|found| !self.is_whole || found.position == 0);
+            let found = match self.status(begun) {
+                // Some registries have no better answer for what they don't know.
+                Err(RemoteError::Busy { .. }) if begun.is_noted => None,
+                found => found?,
+            };
+            self.begun = found.filter(|found| !self.is_whole || found.position == 0);
             if self.begun.is_none() && self.registry.has(digest)? {
                 return Ok(());
             }
@@ -170,7 +173,7 @@ impl Sender<'_> {
         let nowhere = || RemoteError::wrong(from.host(), "it doesn't say where a blob is sent to");
         let at = next(&response, &from)?.ok_or_else(nowhere)?;
         let least = text(&response, LEAST).and_then(|least| least.parse().ok());
-        Ok(Begun { at, position: 0, part: least.unwrap_or(0).max(PART) })
+        Ok(Begun { at, position: 0, part: least.unwrap_or(0).max(PART), is_noted: false })
     }
 
     /// What the registry has of an upload; `None`: it knows none.
@@ -183,7 +186,7 @@ impl Sender<'_> {
         }
         let at = next(&response, &from)?.unwrap_or_else(|| begun.at.clone());
         let position = position(&response).filter(|position| *position <= self.blob.1);
-        Ok(position.map(|position| Begun { at, position, part: begun.part }))
+        Ok(position.map(|position| Begun { at, position, part: begun.part, is_noted: false }))
     }
 
     /// Sends a part. Returns how it goes on; `None`: anew, as the registry takes no parts.
@@ -202,7 +205,7 @@ impl Sender<'_> {
                     let what = "it has taken other bytes than were sent";
                     return Err(RemoteError::wrong(from.host(), what));
                 }
-                Ok(Some(Begun { at, position, part: begun.part }))
+                Ok(Some(Begun { at, position, part: begun.part, is_noted: false }))
             }
             status @ StatusCode::RANGE_NOT_SATISFIABLE => {
                 let (host, status) = (from.host().to_owned(), status.to_string());
