@@ -114,7 +114,11 @@ impl ChunkIndex {
     /// zeros: many of them are cut into equal chunks.
     #[must_use]
     pub fn written(&self) -> u64 {
-        let distinct = self.distinct();
+        self.written_of(&self.distinct())
+    }
+
+    /// The same, with what [`Self::distinct`] has returned.
+    fn written_of(&self, distinct: &[(Chunk, Vec<u64>)]) -> u64 {
         let most = distinct.iter().max_by_key(|(_, places)| places.len());
         let zeros = most.filter(|(chunk, places)| places.len() > 1 && chunk.is_zeros());
         let holes = zeros.map_or(0, |(chunk, places)| chunk.length * places.len() as u64);
@@ -123,9 +127,10 @@ impl ChunkIndex {
 
     /// Refuses an image that consists of a few chunks very often.
     pub(super) fn check_repeats(&self) -> Result<(), &'static str> {
-        let distinct: u64 = self.distinct().iter().map(|(chunk, _)| chunk.length).sum();
-        let most = distinct.saturating_mul(REPEATS).saturating_add(FREE);
-        if self.length > most && self.written() > most {
+        let distinct = self.distinct();
+        let stored: u64 = distinct.iter().map(|(chunk, _)| chunk.length).sum();
+        let most = stored.saturating_mul(REPEATS).saturating_add(FREE);
+        if self.length > most && self.written_of(&distinct) > most {
             return Err("a few chunks are repeated too often");
         }
         Ok(())
