@@ -33,8 +33,9 @@ pub struct ImageWatch<'l> {
     opened: HashSet<u32>,
     /// What was read of the packed inode: each range as it was read, by its start.
     packed: HashSet<(u64, u64)>,
-    /// What was read of the image, and when.
-    reads: Vec<(u64, Range<u64>)>,
+    /// What was read of files without an event that they were opened, as through an overlay, and when. What several files share,
+    /// as they do the packed inode, is here until all of them are open.
+    unclear: Vec<(u64, Range<u64>)>,
 }
 
 impl<'l> ImageWatch<'l> {
@@ -47,8 +48,8 @@ impl<'l> ImageWatch<'l> {
         let group = Group::new()?;
         group.watch(&image.canonicalize()?, Kind::Ranges, Scope::File)?;
         let (mount, recorder) = (PathBuf::new(), Recorder::new());
-        let (opened, packed, reads) = (HashSet::new(), HashSet::new(), Vec::new());
-        Ok(Self { group, locations, mount, recorder, opened, packed, reads })
+        let (opened, packed, unclear) = (HashSet::new(), HashSet::new(), Vec::new());
+        Ok(Self { group, locations, mount, recorder, opened, packed, unclear })
     }
 
     /// Watches the directory at which the image is mounted now.
@@ -103,7 +104,7 @@ impl<'l> ImageWatch<'l> {
 
     /// Notes what was read of files that were opened without an event.
     fn note_hidden(&mut self) {
-        let reads = mem::take(&mut self.reads);
+        let reads = mem::take(&mut self.unclear);
         let is_proof = |(_, stored): &(u64, Range<u64>)| {
             let mut files = self.locations.files_at(stored).map(|(file, _)| file);
             let only = files.next().filter(|file| files.all(|other| other == *file));
@@ -179,33 +180,36 @@ impl<'l> ImageWatch<'l> {
     }
 
     fn read(&mut self, stored: &Range<u64>) {
-        if self.reads.len() < Recorder::MOST {
-            self.reads.push((self.recorder.now(), stored.clone()));
-        }
+        let (time, mut is_clear) = (self.recorder.now(), true);
         for (file, bytes) in self.locations.files_at(stored) {
             match self.locations.name(file) {
                 Some((path, true)) => self.recorder.list(path),
                 Some((path, false)) if self.opened.contains(&file) => {
                     self.recorder.read(path, bytes);
                 }
-                _ => {}
+                Some((_, false)) => is_clear = false,
+                None => {}
             }
         }
         for range in self.locations.packed_at(stored) {
             self.packed.insert((range.start, range.end));
-            self.read_packed(&range);
+            is_clear &= self.read_packed(&range);
+        }
+        if !is_clear && self.unclear.len() < Recorder::MOST {
+            self.unclear.push((time, stored.clone()));
         }
     }
 
-    /// Notes the fragments of files that are open in a range of the packed inode.
-    fn read_packed(&mut self, range: &Range<u64>) {
+    /// Notes the fragments of files that are open in a range of the packed inode; `false`: others aren't.
+    fn read_packed(&mut self, range: &Range<u64>) -> bool {
+        let mut is_clear = true;
         for (file, bytes) in self.locations.fragments_at(range) {
-            if self.opened.contains(&file)
-                && let Some((path, _)) = self.locations.name(file)
-            {
-                self.recorder.read(path, bytes);
+            match self.locations.name(file).filter(|_| self.opened.contains(&file)) {
+                Some((path, _)) => self.recorder.read(path, bytes),
+                None => is_clear = false,
             }
         }
+        is_clear
     }
 }
 
