@@ -14,7 +14,7 @@ use lith_device::{DeviceError, ReadAt};
 
 use crate::{
     Address, Options, RemoteError,
-    cache::reopen,
+    cache::{Room, reopen},
     chunks::Chunks,
     flights::{Flight, Flights},
     origin::{Origin, inside},
@@ -63,6 +63,8 @@ struct Object {
     origin: Origin,
     version: Version,
     store: Store,
+    /// What it takes of a cache with a limit.
+    room: Option<Room>,
     /// Why the server gave no answer at first; what is here is served nevertheless.
     unreachable: Option<RemoteError>,
     state: Mutex<State>,
@@ -109,8 +111,8 @@ impl RemoteDevice {
         options: &Options,
     ) -> Result<Self, RemoteError> {
         let origin = find_again(address, version, options)?;
-        let store = store_of(origin.address(), version, options)?;
-        Ok(Self::start((origin, version.clone(), store), None, options))
+        let kept = store_of(origin.address(), version, options)?;
+        Ok(Self::start((origin, version.clone(), kept), None, options))
     }
 
     /// Opens an image or a further device of one in a registry.
@@ -125,8 +127,8 @@ impl RemoteDevice {
     pub(crate) fn at(origin: Origin, options: &Options) -> Result<Self, RemoteError> {
         let address = origin.address().clone();
         if let Some(version) = origin.pinned()? {
-            let store = store_of(&address, &version, options)?;
-            return Ok(Self::start((origin, version, store), None, options));
+            let kept = store_of(&address, &version, options)?;
+            return Ok(Self::start((origin, version, kept), None, options));
         }
         let client = origin.client();
         let latest = || options.cache.as_ref().and_then(|cache| cache.latest(&address));
@@ -144,7 +146,7 @@ impl RemoteDevice {
             (Err(error), Some(latest)) if error.is_temporary() => (latest, Vec::new(), Some(error)),
             (Err(error), _) => return Err(error),
         };
-        let store = store_of(&address, &version, options)?;
+        let (store, room) = store_of(&address, &version, options)?;
         let mut cutter = Cutter::new(0, version.length);
         cutter.push(&start, |unit, bytes| store.keep(unit, bytes))?;
         if entered.is_some() {
@@ -152,29 +154,32 @@ impl RemoteDevice {
             store.flush()?;
         }
         drop(entered);
-        Ok(Self::start((origin, version, store), unreachable, options))
+        Ok(Self::start((origin, version, (store, room)), unreachable, options))
     }
 
-    /// Opens the version that is kept in a file of a cache, as [`Self::kept`] names it. Sends no request for bytes.
+    /// Opens the version that is kept in a file of a cache, as [`Self::kept`] names it. Sends no request for bytes. The cache of the
+    /// options says how large that may become.
     ///
     /// # Errors
     /// [`RemoteError`] if it isn't there any more.
     pub fn resume(address: &str, options: &Options, file: &Path) -> Result<Self, RemoteError> {
-        let opened = reopen(file).map_err(|source| failed(file.to_owned(), source));
-        let (store, version) = opened?;
+        let failed = |source| failed(file.to_owned(), source);
+        let (store, version) = reopen(file).map_err(failed)?;
         let origin = find_again(address, &version, options)?;
-        Ok(Self::start((origin, version, store), None, options))
+        let room = options.cache.as_ref().map(|cache| cache.room(file, version.length));
+        let room = room.transpose().map_err(failed)?;
+        Ok(Self::start((origin, version, (store, room)), None, options))
     }
 
     fn start(
-        (origin, version, store): (Origin, Version, Store),
+        (origin, version, (store, room)): (Origin, Version, (Store, Option<Room>)),
         unreachable: Option<RemoteError>,
         options: &Options,
     ) -> Self {
         let (state, arrived) = (Mutex::default(), Condvar::new());
         let (flights, started) = unbounded();
         let patience = options.timeout;
-        let object = Object { origin, version, store, unreachable, state, arrived, patience };
+        let object = Object { origin, version, store, room, unreachable, state, arrived, patience };
         let object = Arc::new(object);
         let (ahead, wanted) = bounded(WAITING);
         for _ in 0..AHEAD {
@@ -301,11 +306,15 @@ impl RemoteDevice {
     }
 }
 
-/// The file that keeps a version: in the cache, or without a name.
-fn store_of(address: &Address, version: &Version, options: &Options) -> Result<Store, RemoteError> {
+/// The file that keeps a version: in the cache, with room for it, or without a name.
+fn store_of(
+    address: &Address,
+    version: &Version,
+    options: &Options,
+) -> Result<(Store, Option<Room>), RemoteError> {
     match &options.cache {
         Some(cache) => cache.open(address, version),
-        None => Store::temporary(version.length),
+        None => Ok((Store::temporary(version.length)?, None)),
     }
 }
 
@@ -504,6 +513,10 @@ impl Object {
 
     fn keep(&self, unit: u64, bytes: &[u8]) -> Result<(), RemoteError> {
         if !self.store.has(unit) {
+            if let Some(room) = &self.room {
+                let failed = |source| failed(room.folder().to_owned(), source);
+                room.take(bytes.len() as u64).map_err(failed)?;
+            }
             self.store.keep(unit, bytes)?;
             drop(self.state());
             self.arrived.notify_all();

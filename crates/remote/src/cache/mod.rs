@@ -2,6 +2,7 @@
 
 mod entry;
 mod header;
+mod room;
 
 use std::{
     fs::File,
@@ -21,6 +22,8 @@ use crate::{
 };
 use entry::Entry;
 pub(crate) use header::Header;
+pub use room::Pruned;
+pub(crate) use room::Room;
 
 /// How often it is looked whether another process has opened an object.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -48,18 +51,6 @@ pub struct CachedObject {
     pub last_used: SystemTime,
     /// Whether a process has it open.
     pub in_use: bool,
-}
-
-/// What was removed from a cache.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct Pruned {
-    /// Objects that were removed.
-    pub objects: u64,
-    /// Bytes on disk that they took.
-    pub bytes: u64,
-    /// Bytes on disk that are left.
-    pub left: u64,
 }
 
 /// What a comparison of an object with its records has found.
@@ -94,11 +85,16 @@ impl Cache {
         self.limit
     }
 
-    /// Opens what is kept of a version of an object. One that is larger than the limit isn't kept for longer than it is open.
-    pub(crate) fn open(&self, address: &Address, version: &Version) -> Result<Store, RemoteError> {
+    /// Opens what is kept of a version of an object, with what makes room for more of it. One that is larger than the limit isn't
+    /// kept for longer than it is open.
+    pub(crate) fn open(
+        &self,
+        address: &Address,
+        version: &Version,
+    ) -> Result<(Store, Option<Room>), RemoteError> {
         let length = version.length;
         if length > self.limit {
-            return Store::temporary(length);
+            return Ok((Store::temporary(length)?, None));
         }
         let failed = |source| failed(self.folder.clone(), source);
         // What users read is nobody else's business.
@@ -106,8 +102,16 @@ impl Cache {
         let header = Header { address: address.to_string(), version: version.clone() };
         let entry = Entry::new(&self.folder, &name(address, version));
         let locked = entry.share(&header).map_err(failed)?;
-        self.prune_to(self.limit - length).map_err(failed)?;
-        Ok(Store::kept((locked.data, locked.records), entry.data().to_owned(), length))
+        let room = self.room(entry.data(), length).map_err(failed)?;
+        Ok((
+            Store::kept((locked.data, locked.records), entry.data().to_owned(), length),
+            Some(room),
+        ))
+    }
+
+    /// Makes room for an object of so many bytes, whose data is in a file, as it arrives.
+    pub(crate) fn room(&self, data: &Path, length: u64) -> io::Result<Room> {
+        Room::make(&self.folder, self.limit, (Entry::of(data), length))
     }
 
     /// Lets one process at a time open an object of which nothing is kept yet, so that its first bytes are fetched once. Returns
@@ -162,24 +166,7 @@ impl Cache {
     /// # Errors
     /// The operating system's error.
     pub fn prune_to(&self, limit: u64) -> io::Result<Pruned> {
-        let mut entries = Entry::all(&self.folder, "")?;
-        entries.sort_by_key(Entry::last_used);
-        let left = entries.iter().map(Entry::disk).sum();
-        let mut pruned = Pruned { objects: 0, bytes: 0, left };
-        for entry in entries {
-            if pruned.left <= limit {
-                break;
-            }
-            let bytes = entry.disk();
-            // Another process may prune too.
-            if !matches!(entry.remove(), Ok(true)) {
-                continue;
-            }
-            pruned.objects += 1;
-            pruned.bytes += bytes;
-            pruned.left = pruned.left.saturating_sub(bytes);
-        }
-        Ok(pruned)
+        room::prune(&self.folder, limit)
     }
 
     /// Compares all bytes with what was written down when they were kept, and forgets those that have changed.

@@ -6,6 +6,7 @@ use std::{
     path::Path,
 };
 
+use lith_device::ReadAt;
 use lith_remote::{Cache, Options, RemoteDevice, RemoteError};
 use lith_testkit::web::{Reply, Web};
 
@@ -130,4 +131,32 @@ fn the_limit_removes_what_was_not_used_for_long() {
     let device = RemoteDevice::open(&web.url("e"), &small).unwrap();
     assert_eq!(read(&device, 0, MIB).unwrap(), bytes);
     assert_eq!(cache.list().unwrap(), []);
+}
+
+#[test]
+fn room_is_made_for_what_arrives() {
+    let (folder, bytes) = (tempfile::tempdir().unwrap(), object(MIB));
+    let options = keeping(folder.path(), 64 * MIB);
+    let cache = options.cache.clone().unwrap();
+    let web = Web::start(move |request| {
+        let reply = Reply::of(request, &bytes, "\"1\"");
+        match request.path.as_str() {
+            "/claim" => reply.with("content-range", &format!("bytes 0-131071/{}", 63 * MIB)),
+            _ => reply,
+        }
+    });
+    for name in ["a", "b"] {
+        let device = RemoteDevice::open(&web.url(name), &options).unwrap();
+        read(&device, 0, MIB).unwrap();
+    }
+    let claiming = RemoteDevice::open(&web.url("claim"), &options).unwrap();
+    assert_eq!(claiming.size(), 63 << 20);
+    read(&claiming, MIB, 1).unwrap_err();
+    assert_eq!(cache.list().unwrap().len(), 3, "a claim removes nothing");
+    drop(claiming);
+    // What is there already takes no further room when it is opened again.
+    let small = keeping(folder.path(), 9 * MIB / 4);
+    drop(RemoteDevice::open(&web.url("a"), &small).unwrap());
+    let present: Vec<_> = cache.list().unwrap().into_iter().map(|object| object.present).collect();
+    assert_eq!(present, [MIB as u64, 128 << 10, MIB as u64]);
 }

@@ -161,7 +161,8 @@ pub(in crate::run) fn opened(path: &Path) -> Option<Arc<RemoteDevice>> {
 pub(in crate::run) fn resume(path: &Path, file: &Path) -> anyhow::Result<Arc<RemoteDevice>> {
     let place = || Place(path).to_string();
     let address = path.to_str().with_context(|| format!("{}: is no address", place()))?;
-    let device = RemoteDevice::resume(address, &options(&Keep::Nowhere)?, file);
+    let keep = file.parent().map_or(Keep::Nowhere, |folder| Keep::Folder(folder.to_owned()));
+    let device = RemoteDevice::resume(address, &options(&keep)?, file);
     Ok(Arc::new(device.with_context(place)?))
 }
 
