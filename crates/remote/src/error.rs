@@ -88,6 +88,14 @@ pub enum RemoteError {
         /// Bytes that are missing.
         missing: u64,
     },
+    /// The body of an answer arrives too slowly.
+    #[error("{host} sends too slowly: {missing} bytes are missing")]
+    Slow {
+        /// The server.
+        host: String,
+        /// Bytes that are missing.
+        missing: u64,
+    },
     /// The server sends only whole objects.
     #[error("{host} sends no ranges of it, only the whole; download it first")]
     NoRanges {
@@ -135,7 +143,10 @@ pub enum RemoteError {
 impl RemoteError {
     /// Whether the same request may succeed later.
     pub(crate) const fn is_temporary(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Busy { .. } | Self::Cut { .. })
+        matches!(
+            self,
+            Self::Unreachable { .. } | Self::Busy { .. } | Self::Cut { .. } | Self::Slow { .. }
+        )
     }
 
     pub(crate) fn wrong(host: &str, what: &'static str) -> Self {

@@ -22,7 +22,7 @@ pub struct Options {
     pub plain_registries: Vec<String>,
     /// Where fetched bytes are kept; `None`: in a temporary file, as long as the device is open.
     pub cache: Option<Cache>,
-    /// The longest time for a connection, and without a byte on one.
+    /// The longest time for a connection, and for 16 KiB of what a server sends.
     pub timeout: Duration,
     /// Requests in a row that may fail before a read does.
     pub tries: u32,

@@ -11,7 +11,7 @@ use ureq::BodyReader;
 use crate::{
     RemoteError,
     chunks::Chunks,
-    client::{Client, patience::Patience},
+    client::{Client, failure::cut, patience::Patience},
     origin::{Origin, inside},
     version::Version,
 };
@@ -84,12 +84,12 @@ impl ObjectReader {
         let (buf, _) = buf.split_at_mut(left.min(buf.len()));
         let got = match body.read(buf) {
             Ok(got) if got > 0 => got,
-            // Whatever the reason: the rest is requested by another connection.
-            Ok(_) | Err(_) => {
-                let missing = end - self.position;
-                return Err(RemoteError::Cut { host: self.origin.host().to_owned(), missing });
+            ended => {
+                let error = ended.err().unwrap_or_else(|| io::ErrorKind::UnexpectedEof.into());
+                return Err(cut(&error, self.origin.host(), end - self.position));
             }
         };
+        self.patience.renew(got);
         self.position += got as u64;
         if self.position < end {
             self.body = Some((body, end));
@@ -105,10 +105,7 @@ impl Read for ObjectReader {
         }
         loop {
             match self.try_read(buf) {
-                Ok(got) => {
-                    self.patience = self.origin.patience();
-                    return Ok(got);
-                }
+                Ok(got) => return Ok(got),
                 Err(error) => self.patience.wait(error).map_err(io::Error::other)?,
             }
         }

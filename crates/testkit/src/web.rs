@@ -43,6 +43,8 @@ pub struct Reply {
     pub cut: Option<usize>,
     /// Wait before it is sent.
     pub delay: Duration,
+    /// Send so many bytes of the body at once, and wait after them; `None`: all of them.
+    pub drip: Option<(usize, Duration)>,
 }
 
 /// What decides about answers.
@@ -80,7 +82,8 @@ impl Reply {
     #[must_use]
     pub fn status(status: u16) -> Self {
         let headers = vec![("content-length", "0".to_owned())];
-        Self { status, headers, body: Vec::new(), cut: None, delay: Duration::ZERO }
+        let (body, delay) = (Vec::new(), Duration::ZERO);
+        Self { status, headers, body, cut: None, delay, drip: None }
     }
 
     /// A redirection.
@@ -137,7 +140,11 @@ impl Reply {
             return Ok(());
         }
         let sent = self.cut.unwrap_or(self.body.len()).min(self.body.len());
-        stream.write_all(self.body.get(..sent).unwrap_or_default())?;
+        let (step, pause) = self.drip.unwrap_or((usize::MAX, Duration::ZERO));
+        for bytes in self.body.get(..sent).unwrap_or_default().chunks(step) {
+            stream.write_all(bytes)?;
+            thread::sleep(pause);
+        }
         if self.cut.is_some() {
             stream.shutdown(Shutdown::Both)?;
             return Err(io::ErrorKind::ConnectionAborted.into());

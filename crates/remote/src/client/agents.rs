@@ -9,8 +9,13 @@ use ureq::{
     Agent,
     config::Config,
     tls::{Certificate, RootCerts, TlsConfig},
+    unversioned::{
+        resolver::DefaultResolver,
+        transport::{ConnectProxyConnector, Connector, RustlsConnector, TcpConnector},
+    },
 };
 
+use super::pace::Pacing;
 use crate::Address;
 
 /// Connections to one server that are kept while they aren't used: as many as are used at once.
@@ -65,5 +70,8 @@ fn agent(timeout: Duration, tls: TlsConfig) -> Agent {
         .timeout_recv_response(Some(timeout))
         .timeout_per_read(Some(timeout))
         .build();
-    config.new_agent()
+    // The connections that agents have otherwise, and their pace.
+    let tcp = ().chain(ConnectProxyConnector::default()).chain(TcpConnector::default());
+    let paced = tcp.chain(Pacing { time: timeout });
+    Agent::with_parts(config, paced.chain(RustlsConnector::default()), DefaultResolver::default())
 }

@@ -45,6 +45,16 @@ pub(crate) fn is_redirection(status: StatusCode) -> bool {
     [301, 302, 303, 307, 308].contains(&status.as_u16())
 }
 
+/// Why a body ends before all of it has arrived. Whatever the reason, the rest is requested by another connection.
+pub(crate) fn cut(error: &io::Error, host: &str, missing: u64) -> RemoteError {
+    let host = host.to_owned();
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    match inner {
+        Some(ureq::Error::Timeout(_)) => RemoteError::Slow { host, missing },
+        _ => RemoteError::Cut { host, missing },
+    }
+}
+
 /// Why no answer arrived. Errors that may hold an address are replaced by a fixed text.
 pub(crate) fn failure(error: ureq::Error, host: &str) -> RemoteError {
     let host = host.to_owned();

@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 mod content_range;
 pub(crate) mod failure;
+pub(crate) mod pace;
 pub(crate) mod patience;
 
 use std::{
@@ -30,7 +31,7 @@ use crate::{
 };
 use agents::Agents;
 pub(crate) use content_range::ContentRange;
-use failure::{failure, is_redirection, refusal, text};
+use failure::{cut, failure, is_redirection, refusal, text};
 use patience::Patience;
 
 /// Redirections of one request.
@@ -145,15 +146,12 @@ impl Client {
             let before = at;
             let mut count = |new: &[u8]| {
                 at += new.len() as u64;
+                patience.renew(new.len());
                 take(new)
             };
             let done = self.part(&(before..range.end), &mut version, &mut count);
-            let progress = at > before;
-            if progress {
-                patience = self.patience;
-            }
             match done {
-                Ok(()) if !progress => {
+                Ok(()) if at == before => {
                     return Err(RemoteError::wrong(self.host(), "it has no bytes"));
                 }
                 Ok(()) => {}
@@ -220,10 +218,7 @@ impl Client {
             let length = match body.read(&mut buffer) {
                 Ok(length) => length,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                // Whatever the reason: the rest is requested again, by another connection.
-                Err(_) if missing > 0 => {
-                    return Err(RemoteError::Cut { host: host.to_owned(), missing });
-                }
+                Err(error) if missing > 0 => return Err(cut(&error, host, missing)),
                 Err(_) => return Ok(()),
             };
             let bytes = buffer.get(..length).unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use std::{thread, time::Duration};
 
+use super::pace::LEAST;
 use crate::{Options, RemoteError};
 
 /// What is left of the tries of a request.
@@ -10,16 +11,31 @@ pub(crate) struct Patience {
     tries: u32,
     delay: Duration,
     longest: Duration,
+    /// Tries and delay at first.
+    whole: (u32, Duration),
+    /// Bytes that have arrived since then.
+    arrived: u64,
 }
 
 impl Patience {
     pub(crate) fn new(options: &Options) -> Self {
-        Self { tries: options.tries, delay: options.delay, longest: options.longest_delay }
+        let &Options { tries, delay, longest_delay: longest, .. } = options;
+        Self { tries, delay, longest, whole: (tries, delay), arrived: 0 }
     }
 
     /// The same for one try.
     pub(crate) const fn once(self) -> Self {
         Self { tries: 1, ..self }
+    }
+
+    /// Notes bytes that have arrived: with enough of them all tries are left again. A server that sends a few at each try would
+    /// never be left otherwise.
+    pub(crate) fn renew(&mut self, bytes: usize) {
+        self.arrived = self.arrived.saturating_add(bytes as u64);
+        if self.arrived >= LEAST {
+            self.arrived = 0;
+            (self.tries, self.delay) = self.whole;
+        }
     }
 
     /// Waits until the next try; an error that won't pass, and one after the last try, is returned.

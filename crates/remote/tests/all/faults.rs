@@ -1,6 +1,7 @@
 //! What servers and links do wrong gives no wrong byte.
 
 use std::{
+    io::Read,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -9,7 +10,7 @@ use std::{
 };
 
 use lith_device::ReadAt;
-use lith_remote::{RemoteDevice, RemoteError};
+use lith_remote::{Options, Reference, Registry, RemoteDevice, RemoteError};
 use lith_testkit::web::{Reply, Request, Web};
 
 use super::{hasty, object, read, reason};
@@ -86,6 +87,53 @@ fn a_server_that_hangs_is_left() {
     let error = reason(read(&device, MIB - 1, 1).unwrap_err());
     assert!(matches!(error, RemoteError::Unreachable { .. }), "{error}");
     assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+}
+
+/// Options that give a server 300 ms for 16 KiB, twice.
+fn impatient() -> Options {
+    let mut options = hasty();
+    (options.timeout, options.tries) = (Duration::from_millis(300), 2);
+    options
+}
+
+#[test]
+fn a_server_that_drips_is_left() {
+    let drip = |mut reply: Reply| {
+        reply.drip = Some((1, Duration::from_millis(20)));
+        reply
+    };
+    let web = changed(object(MIB), move |_number, _request, reply| drip(reply));
+    let device = RemoteDevice::open(&web.url("x"), &impatient()).unwrap();
+    let start = Instant::now();
+    let error = reason(read(&device, MIB - 1, 1).unwrap_err());
+    assert!(matches!(error, RemoteError::Slow { .. }), "{error}");
+    // A blob that is read from start to end, as pulls do.
+    let bytes = object(MIB);
+    let web = Web::start(move |request| drip(Reply::of(request, &bytes, "\"1\"")));
+    let reference = Reference::parse(&web.url("box:1").replace("http:", "oci:")).unwrap();
+    let registry = Registry::open(&reference, &impatient()).unwrap();
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let mut blob = registry.blob(&digest, MIB as u64).unwrap();
+    let error = blob.read_to_end(&mut Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("too slowly"), "{error}");
+    assert_eq!(web.requests().len(), 2, "few bytes at each try are no reason for further ones");
+    // And its manifest.
+    assert!(matches!(registry.document().unwrap_err(), RemoteError::Wrong { .. }));
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_link_that_is_slow_but_steady_is_enough() {
+    let bytes = object(2 * MIB);
+    let web = changed(bytes.clone(), |_number, _request, mut reply| {
+        reply.drip = Some((16 << 10, Duration::from_millis(10)));
+        reply
+    });
+    let device = RemoteDevice::open(&web.url("x"), &impatient()).unwrap();
+    let start = Instant::now();
+    assert_eq!(read(&device, MIB, MIB).unwrap(), bytes[MIB..]);
+    assert!(start.elapsed() > Duration::from_millis(600), "it takes several times that of 16 KiB");
+    assert_eq!(web.requests().len(), 2);
 }
 
 #[test]
