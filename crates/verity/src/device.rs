@@ -131,7 +131,8 @@ impl VerifiedDevice {
             return Ok(bytes);
         }
         let bytes = self.read_digests(block)?;
-        if !self.matches(&self.hasher.hash(&bytes), level + 1, number)? {
+        let above = self.above(level + 1, number)?;
+        if !self.matches(&self.hasher.hash(&bytes), &above, number) {
             let position = self.shape.position(block);
             return Err(self.changed("hash block", block, position));
         }
@@ -139,15 +140,18 @@ impl VerifiedDevice {
         Ok(bytes)
     }
 
-    /// Whether the tree has the digest of a block that is `number` in its level; `level` is the one above it.
-    fn matches(&self, found: &Digest, level: usize, number: u64) -> Result<bool, DeviceError> {
+    /// The block of digests, of a level, with that of the block below it that is `number` in its own level.
+    fn above(&self, level: usize, number: u64) -> Result<Arc<[u8]>, DeviceError> {
         if level == self.shape.levels.len() {
-            return Ok(*found == self.root.0);
+            return Ok(self.root.0.as_slice().into());
         }
-        let per_block = self.shape.per_block();
-        let above = self.digests(level, number / per_block)?;
-        let at = usize::try_from(number % per_block).unwrap_or(usize::MAX);
-        Ok(above.chunks_exact(DIGEST_SIZE).nth(at) == Some(&found[..]))
+        self.digests(level, number / self.shape.per_block())
+    }
+
+    /// Whether a block of digests has that of a block that is `number` in its level.
+    fn matches(&self, found: &Digest, above: &[u8], number: u64) -> bool {
+        let at = usize::try_from(number % self.shape.per_block()).unwrap_or(usize::MAX);
+        above.chunks_exact(DIGEST_SIZE).nth(at) == Some(&found[..])
     }
 
     fn changed(&self, what: &'static str, block: u64, position: u64) -> DeviceError {
@@ -158,8 +162,12 @@ impl VerifiedDevice {
     fn read_blocks(&self, buf: &mut [u8], first: u64) -> Result<(), DeviceError> {
         let size = self.shape.data_block;
         self.data.read_at(buf, first * u64::from(size))?;
+        let mut above = self.above(0, first)?;
         for (block, digest) in (first..).zip(self.hasher.hash_each(buf, size as usize)) {
-            if !self.matches(&digest, 0, block)? {
+            if block > first && block % self.shape.per_block() == 0 {
+                above = self.above(0, block)?;
+            }
+            if !self.matches(&digest, &above, block) {
                 let position = block * u64::from(size);
                 return Err(self.changed("block", block, position));
             }
