@@ -279,3 +279,37 @@ impl FolderWatch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lith_device::FileDevice;
+    use lith_reader::Image;
+
+    use super::*;
+
+    #[test]
+    fn reads_of_files_that_were_opened_are_not_kept() {
+        let image = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/01-plain.erofs");
+        let opened = Image::open(FileDevice::open(&image).unwrap()).unwrap();
+        let locations = Locations::new(&opened).unwrap();
+        let mut watch = match ImageWatch::new(&locations, &image) {
+            Ok(watch) => watch,
+            Err(error) => return eprintln!("SKIP events of reads: {error}"),
+        };
+        watch.mount = PathBuf::from("/mount");
+        let has_blocks = |path: &&[u8]| !locations.stored(path, &(0..u64::MAX)).is_empty();
+        let is_file = |path: &&[u8]| {
+            let number = locations.number(path);
+            number.and_then(|file| locations.name(file)).is_some_and(|(_, is_folder)| !is_folder)
+        };
+        let path = locations.paths().filter(is_file).find(has_blocks).unwrap();
+        let stored = locations.stored(path, &(0..1)).remove(0);
+        watch.read(&stored);
+        assert_eq!(watch.unclear.len(), 1, "no event says who reads it");
+        watch.open(&Path::new("/mount").join(lith_system::path(path)));
+        watch.read(&stored);
+        // Metadata belongs to no file.
+        watch.read(&(0..1));
+        assert_eq!(watch.unclear.len(), 1);
+    }
+}
