@@ -91,13 +91,19 @@ impl Bases {
     /// [`BaseError`] names the first file that is missing, wrong, or no image.
     pub fn open(paths: &[PathBuf], search: &Search, identity: Identity) -> Result<Self, BaseError> {
         let mut bases = Self::default();
+        let reader = lith_reader::Options::of_several(paths.len());
         for path in paths {
-            bases.add(path, search, identity)?;
+            bases.add(path, search, (identity, reader))?;
         }
         Ok(bases)
     }
 
-    fn add(&mut self, path: &Path, search: &Search, identity: Identity) -> Result<(), BaseError> {
+    fn add(
+        &mut self,
+        path: &Path,
+        search: &Search,
+        (identity, reader): (Identity, lith_reader::Options),
+    ) -> Result<(), BaseError> {
         let open = |source| BaseError::Open { path: path.to_owned(), source };
         let base_of = match identity {
             Identity::Whole => identify,
@@ -125,7 +131,7 @@ impl Bases {
             devices.push(Box::new(device));
         }
         let failed = |source| BaseError::Image { path: path.to_owned(), source };
-        let image = Image::open_with(devices, lith_reader::Options::default()).map_err(failed)?;
+        let image = Image::open_with(devices, reader).map_err(failed)?;
         if identity == Identity::Whole {
             self.list(&image).map_err(failed)?;
         }

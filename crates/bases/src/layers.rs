@@ -18,6 +18,9 @@ use crate::{
     stored::Stored,
 };
 
+/// Files of which the threads find at once how they are stored: results take several times the memory until all are there.
+const STRIDE: usize = 1 << 14;
+
 /// What becomes of the content of images of which a tree is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reuse {
@@ -62,17 +65,17 @@ impl Bases {
         let stored: Vec<_> = (0..self.images().len())
             .map(|image| Stored { addresses: &addresses, image, packed: packed.offset(image) })
             .collect();
+        let find = |origin: &Origin| match stored.get(origin.image) {
+            Some(stored) => parts_of(stored, origin.nid),
+            None => Ok(KnownParts::Extents(Vec::new())),
+        };
         let origins = origins(tree, self.images())?;
-        let parts = try_map(
-            &origins,
-            workers,
-            || (),
-            |(), origin| match stored.get(origin.image) {
-                Some(stored) => parts_of(stored, origin.nid),
-                None => Ok(KnownParts::Extents(Vec::new())),
-            },
-        )?;
-        known.own = origins.iter().map(|origin| origin.inode).zip(parts).collect();
+        let mut own = Vec::with_capacity(origins.len());
+        for origins in origins.chunks(STRIDE) {
+            let parts = try_map(origins, workers, || (), |(), origin| find(origin))?;
+            own.extend(origins.iter().map(|origin| origin.inode).zip(parts));
+        }
+        known.own = own.into_iter().collect();
         Ok(known)
     }
 

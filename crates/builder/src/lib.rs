@@ -122,8 +122,10 @@ pub fn build<'a>(
         None => (stored, None),
     };
     let stored = stored.with_duplicates(&duplicates);
-    let unread = unread.iter().filter(|(_, how)| !how.has_digest());
-    let unread = unread.map(|(inode, _)| *inode).collect();
+    let without_digest = unread.iter().filter(|(_, how)| !how.has_digest());
+    let without_digest = without_digest.map(|(inode, _)| *inode).collect();
+    // Where most files are known, this takes more memory than what follows.
+    drop(unread);
     let metadata = Content { geometry, destination, start, packing: packing.as_ref() };
     let (report, stored) = match options.compression.metabox {
         None => metadata.write(stored)?,
@@ -131,7 +133,7 @@ pub fn build<'a>(
     };
     let digests = stored.table.into_digests(input.tree.len());
     let time = options.ignores_mtime().then_some(plan.epoch);
-    Ok(Built { report, digests, unread, time })
+    Ok(Built { report, digests, unread: without_digest, time })
 }
 
 /// Scans all files. Those that are not stored count as done.

@@ -182,7 +182,7 @@ fn known_content_is_found_by_its_bytes_and_referred_to() {
         let options = Options::uncompressed();
         let plan = plan(input, &options, &context()).unwrap();
         let analysis = scanned(input, &plan);
-        let unread = Unread::Known(Cow::Borrowed(&base.files[1].stored), Some(digest));
+        let unread = Unread::Known(Cow::Borrowed(&base.files[1].stored), Some(Box::new(digest)));
         let found = files.inodes[1..].iter().map(|inode| (*inode, unread.clone()));
         assert_eq!(analysis.unread, found.collect::<Vec<_>>());
         assert_eq!(analysis.files, files.inodes[..1]);
@@ -222,7 +222,7 @@ fn files_of_layers_are_read_only_to_be_copied() {
         let options = Options::uncompressed();
         let plan = plan(input, &options, &context()).unwrap();
         let analysis = scanned(input, &plan);
-        let digest = copied.map(|_| Digest::of_content(&text(1, 9000)));
+        let digest = copied.map(|_| Box::new(Digest::of_content(&text(1, 9000))));
         let unread = Unread::Known(Cow::Borrowed(&stored), digest);
         assert_eq!(analysis.unread, [(files.inodes[0], unread)]);
         assert_eq!(analysis.files, files.inodes[1..]);

@@ -33,6 +33,9 @@ const KEEP: u64 = 64;
 /// Locks of the cache of pieces.
 const SHARDS: usize = 16;
 
+/// Bytes of pieces under one lock, at least: in small parts, the pieces in use could be more than theirs holds.
+const SHARD: usize = 512 << 10;
+
 /// The primary device and those of the device table, in the order of their slots.
 pub(crate) struct Devices {
     all: Vec<Box<dyn ReadAt>>,
@@ -97,7 +100,8 @@ impl Sequences {
 impl Devices {
     /// The devices of an image whose metadata may take `cache` bytes of memory.
     pub(crate) fn new(all: Vec<Box<dyn ReadAt>>, map: DeviceMap, cache: usize) -> Self {
-        Self { all, map, pieces: Cache::new(cache, SHARDS), sequences: Mutex::default() }
+        let pieces = Cache::new(cache, (cache / SHARD).clamp(1, SHARDS));
+        Self { all, map, pieces, sequences: Mutex::default() }
     }
 
     /// The table that resolves addresses.

@@ -45,6 +45,19 @@ pub struct Options {
 }
 
 impl Options {
+    /// Metadata in the cache of one of several images, at least.
+    const SHARE: usize = 512 << 10;
+
+    /// The default for each of several images that are open at once: their caches of metadata are together about as large as that of
+    /// one.
+    #[must_use]
+    pub fn of_several(images: usize) -> Self {
+        Self::with(|options| {
+            let cache = &mut options.limits.metadata_cache;
+            *cache = (*cache / images.max(1)).max(Self::SHARE);
+        })
+    }
+
     /// The default with changes.
     #[must_use]
     pub fn with(change: impl FnOnce(&mut Self)) -> Self {

@@ -153,8 +153,26 @@ pub trait Contents: Send + Sync {
         None
     }
 
+    /// The same contents without their tree; `None`: they need it.
+    fn by_number(&self) -> Option<&dyn ByNumber> {
+        None
+    }
+
     /// The devices that store bytes to which an image is to refer.
     fn devices(&self) -> Vec<ExtraDevice> {
         Vec::new()
     }
+}
+
+/// Contents that take nothing of their tree but the paths that errors have, so that it need not be kept for them.
+pub trait ByNumber: Send + Sync {
+    /// Opens the regular file that has a number in the tree; `path` is its path there.
+    ///
+    /// # Errors
+    /// As [`Contents::open`].
+    fn open_number(
+        &self,
+        inode: InodeIndex,
+        path: &[u8],
+    ) -> Result<Box<dyn Content + '_>, ContentError>;
 }

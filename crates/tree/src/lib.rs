@@ -16,7 +16,7 @@ mod pieces;
 mod tree;
 mod xattr;
 
-pub use content::{Content, ContentError, Contents, DataRange, Elsewhere, ExtraDevice};
+pub use content::{ByNumber, Content, ContentError, Contents, DataRange, Elsewhere, ExtraDevice};
 pub use diff::{Aspects, Change, DiffError, DiffOptions, Difference, Side, diff};
 pub use dump::{DumpError, DumpRow, dump, dump_observed, dump_rows};
 pub use filesystem::Filesystem;

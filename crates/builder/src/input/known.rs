@@ -1,6 +1,6 @@
 //! Defines [`Known`]: content that other devices hold already, to which an image can refer.
 
-use std::{collections::HashMap, io};
+use std::{collections::BTreeMap, io};
 
 use lith_format::{
     addr::Blkaddr,
@@ -34,7 +34,7 @@ pub struct Known<'a> {
     /// The files that are found by their bytes.
     pub files: Vec<KnownFile>,
     /// Files of the tree that are known, by their indices.
-    pub own: HashMap<InodeIndex, KnownParts>,
+    pub own: BTreeMap<InodeIndex, KnownParts>,
     /// What the packed inode starts with, if some file refers to that.
     pub packed: Option<KnownPacked>,
     /// The extents that are looked for in files.
@@ -70,7 +70,7 @@ impl Known<'_> {
             contents: &(),
             copied: None,
             files: Vec::new(),
-            own: HashMap::new(),
+            own: BTreeMap::new(),
             packed: None,
             extents: Vec::new(),
         }

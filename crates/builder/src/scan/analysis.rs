@@ -25,7 +25,7 @@ pub(crate) struct Fragment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Unread<'a> {
     /// Other devices hold it. With its digest, if it was read to find that out.
-    Known(Cow<'a, KnownStorage>, Option<Digest>),
+    Known(Cow<'a, KnownStorage>, Option<Box<Digest>>),
     /// It gets contiguous blocks, which others fill later.
     Reserved,
     /// It is one hole.

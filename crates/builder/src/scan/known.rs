@@ -106,7 +106,7 @@ pub(super) fn find<'a>(
     }
     for scanned in scanner.scan(Task::Digest, &candidates)? {
         if let Some(stored) = own(geometry, scanned.inode) {
-            let unread = Unread::Known(Cow::Borrowed(stored), Some(scanned.digest));
+            let unread = Unread::Known(Cow::Borrowed(stored), Some(Box::new(scanned.digest)));
             found.push((scanned.inode, unread));
             continue;
         }
@@ -116,7 +116,8 @@ pub(super) fn find<'a>(
         let content = input.open(scanned.inode)?;
         let theirs = input.known.contents.open(known.content)?;
         if have_same_bytes((&*content, 0), (&*theirs, 0), scanned.len)? {
-            let unread = Unread::Known(Cow::Borrowed(&known.stored), Some(scanned.digest));
+            let digest = Some(Box::new(scanned.digest));
+            let unread = Unread::Known(Cow::Borrowed(&known.stored), digest);
             found.push((scanned.inode, unread));
         }
     }

@@ -43,10 +43,14 @@ pub(crate) fn scan<'a>(
     let is_read: HashSet<_> = unread.iter().map(|(inode, _)| *inode).collect();
     let mut files: Vec<_> =
         order.iter().filter(|inode| !is_read.contains(inode)).copied().collect();
-    let found = known::find(geometry, &scanner, &files)?;
+    let mut found = known::find(geometry, &scanner, &files)?;
     let is_known: HashSet<_> = found.iter().map(|(inode, _)| *inode).collect();
     files.retain(|inode| !is_known.contains(inode));
-    unread.extend(found);
+    if unread.is_empty() {
+        std::mem::swap(&mut unread, &mut found);
+    }
+    unread.append(&mut found);
+    unread.shrink_to_fit();
     unread.sort_unstable_by_key(|(inode, _)| *inode);
     let duplicates = find_duplicates(geometry, &scanner, &files)?;
     files.retain(|inode| !duplicates.contains_key(inode));

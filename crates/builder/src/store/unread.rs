@@ -30,7 +30,7 @@ pub(super) fn store_unread(
     let blocks = block.blocks_for(size);
     match unread {
         Unread::Known(stored, digest) => {
-            digest.map(|digest| tables.files.set_digest(inode, digest));
+            digest.as_ref().map(|digest| tables.files.set_digest(inode, **digest));
             refer((inode, size), stored, tables, (allocator, copier))
         }
         Unread::Reserved => {

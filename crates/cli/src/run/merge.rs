@@ -36,7 +36,11 @@ pub(crate) fn run(request: &Merge, messages: MessageArgs) -> anyhow::Result<Outc
 pub(super) fn merged(layers: &[PathBuf], search: &Search) -> anyhow::Result<Builder<'static>> {
     let images = layers.iter().map(|layer| open_image(layer, search));
     let options = flatten::options_for(&images.collect::<anyhow::Result<Vec<_>>>()?)?;
-    let sources = layers.iter().map(|layer| trees::open(layer, search, &trees::everything()));
+    let (everything, reader) = (trees::everything(), reader::Options::of_several(layers.len()));
+    let source = |layer: &PathBuf| {
+        trees::open_with(&Location::new(layer, search.clone()), &everything, reader)
+    };
+    let sources = layers.iter().map(source);
     let merged = source::merge(sources.collect::<anyhow::Result<_>>()?)?;
     let builder = Builder::source(merged).options(|all| *all = options).search(search.clone());
     Ok(layers.iter().fold(builder, Builder::base))

@@ -70,14 +70,19 @@ impl Input<'_> {
 /// Reads all sources and merges them.
 fn layers(paths: &[PathBuf], search: &Search, read: &Options) -> Result<Source, Error> {
     if let [path] = paths {
-        return layer(path, search, read);
+        return layer(path, search, (read, lith_reader::Options::default()));
     }
-    let layers = paths.iter().map(|path| layer(path, search, read));
+    let reader = lith_reader::Options::of_several(paths.len());
+    let layers = paths.iter().map(|path| layer(path, search, (read, reader)));
     Ok(lith_source::merge(layers.collect::<Result<_, _>>()?)?)
 }
 
 /// Reads one source.
-fn layer(path: &Path, search: &Search, read: &Options) -> Result<Source, Error> {
-    let opened = open(path, search, read, lith_reader::Options::default())?;
+fn layer(
+    path: &Path,
+    search: &Search,
+    (read, reader): (&Options, lith_reader::Options),
+) -> Result<Source, Error> {
+    let opened = open(path, search, read, reader)?;
     opened.into_source(path, read)
 }

@@ -9,7 +9,7 @@ use std::{
 use lith_format::addr::Nid;
 use lith_reader::{File, Image};
 use lith_tree::{
-    Content, ContentError, Contents, DataRange, Elsewhere, ExtraDevice, InodeIndex, Tree,
+    ByNumber, Content, ContentError, Contents, DataRange, Elsewhere, ExtraDevice, InodeIndex, Tree,
 };
 
 use super::referred::Referred;
@@ -28,15 +28,11 @@ pub(super) struct ImageContents {
 
 impl Contents for ImageContents {
     fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
-        let path = self.path.join(lith_system::path(&tree.path(inode)));
-        let Some(nid) = self.nids.get(inode.index()) else {
-            let what = "was added after the image was read".to_owned();
-            return Err(ContentError::Changed { path, what });
-        };
-        match self.image.inode(*nid).and_then(|inode| self.image.file(&inode)) {
-            Ok(file) => Ok(Box::new(ImageFile { file, path, referred: self.referred.as_ref() })),
-            Err(error) => Err(content_error(&path, error)),
-        }
+        self.open_number(inode, &tree.path(inode))
+    }
+
+    fn by_number(&self) -> Option<&dyn ByNumber> {
+        Some(self)
     }
 
     fn reading_order(&self, files: &[InodeIndex]) -> Option<Vec<Vec<usize>>> {
@@ -46,6 +42,24 @@ impl Contents for ImageContents {
 
     fn devices(&self) -> Vec<ExtraDevice> {
         self.referred.as_ref().map(Referred::devices).unwrap_or_default()
+    }
+}
+
+impl ByNumber for ImageContents {
+    fn open_number(
+        &self,
+        inode: InodeIndex,
+        path: &[u8],
+    ) -> Result<Box<dyn Content + '_>, ContentError> {
+        let path = self.path.join(lith_system::path(path));
+        let Some(nid) = self.nids.get(inode.index()) else {
+            let what = "was added after the image was read".to_owned();
+            return Err(ContentError::Changed { path, what });
+        };
+        match self.image.inode(*nid).and_then(|inode| self.image.file(&inode)) {
+            Ok(file) => Ok(Box::new(ImageFile { file, path, referred: self.referred.as_ref() })),
+            Err(error) => Err(content_error(&path, error)),
+        }
     }
 }
 

@@ -43,8 +43,13 @@ pub(crate) fn merge_layers(layers: Vec<Layer>, options: &Options) -> Result<Sour
     let links = Links::new(&layers)?;
     let (layers, notes) = into_parts(layers);
     let all = collected(notes.into_iter().flatten());
-    let (tree, contents) = Merger::new((&layers, &links), options, None).finish()?;
-    Ok(Source { tree, contents: Box::new(contents), notes: all.into_vec() })
+    let (tree, origins) = Merger::new((&layers, &links), options, None).finish()?;
+    Ok(source(tree, (kept(layers), origins), all))
+}
+
+fn source(tree: Tree, (layers, origins): (Arc<[Kept]>, Vec<Origin>), notes: Notes) -> Source {
+    let contents = Box::new(MergedContents { layers, origins });
+    Source { tree, contents, notes: notes.into_vec() }
 }
 
 /// The layers one by one, each as it is on overlayfs: with whiteouts, and with what it takes of those below. Layers of which
@@ -62,15 +67,19 @@ pub(crate) fn separate_layers(
     let (layers, notes) = into_parts(layers);
     let separate = |((number, notes), layer): ((usize, Vec<Note>), &Part)| {
         let merger = Merger::new((&layers, &links), options, Some(number));
-        let (mut tree, contents) = merger.finish()?;
+        let (mut tree, origins) = merger.finish()?;
         mark_whiteouts(&mut tree);
         let mut all = collected(notes);
         for link in links.of_layer(number) {
             all.add(NoteKind::LinkBelow, &layer.tree.path(link));
         }
-        Ok(Source { tree, contents: Box::new(contents), notes: all.into_vec() })
+        Ok((tree, origins, all))
     };
-    notes.into_iter().enumerate().zip(&*layers).skip(first).map(separate).collect()
+    let all = notes.into_iter().enumerate().zip(&layers).skip(first).map(separate);
+    let all: Vec<_> = all.collect::<Result<_, SourceError>>()?;
+    let layers = kept(layers);
+    let source = |(tree, origins, notes)| source(tree, (Arc::clone(&layers), origins), notes);
+    Ok(all.into_iter().map(source).collect())
 }
 
 fn collected(notes: impl IntoIterator<Item = Note>) -> Notes {
@@ -82,13 +91,21 @@ fn collected(notes: impl IntoIterator<Item = Note>) -> Notes {
 }
 
 /// The layers, and the notes of each.
-fn into_parts(layers: Vec<Layer>) -> (Arc<[Part]>, Vec<Vec<Note>>) {
+fn into_parts(layers: Vec<Layer>) -> (Vec<Part>, Vec<Vec<Note>>) {
     let part = |Layer { source, borrowed, has_opaque_root, name: _ }| {
         let Source { tree, contents, notes } = source;
         (Part { tree, contents, passed: borrowed.passed, has_opaque_root }, notes)
     };
-    let (parts, notes): (Vec<_>, Vec<_>) = layers.into_iter().map(part).unzip();
-    (parts.into(), notes)
+    layers.into_iter().map(part).unzip()
+}
+
+/// What is needed of layers that are merged: no trees, which take as much memory as the merged one, if they need none.
+fn kept(layers: Vec<Part>) -> Arc<[Kept]> {
+    let kept = |Part { tree, contents, .. }| {
+        let tree = contents.by_number().is_none().then_some(tree);
+        Kept { tree, contents }
+    };
+    layers.into_iter().map(kept).collect()
 }
 
 /// A layer of the merged tree.
@@ -118,7 +135,7 @@ struct Level {
 }
 
 struct Merger<'a> {
-    layers: Arc<[Part]>,
+    layers: &'a [Part],
     /// The layer whose names are taken; `None`: those of all.
     only: Option<usize>,
     /// By layer, the merged tree's sets of attributes by the layer's own.
@@ -137,12 +154,12 @@ struct Merger<'a> {
 
 impl<'a> Merger<'a> {
     fn new(
-        (layers, links): (&Arc<[Part]>, &'a Links),
+        (layers, links): (&'a [Part], &'a Links),
         options: &'a Options,
         only: Option<usize>,
     ) -> Self {
         Self {
-            layers: Arc::clone(layers),
+            layers,
             only,
             sets: vec![HashMap::new(); layers.len()],
             tree: Tree::new(Metadata::default()),
@@ -155,10 +172,10 @@ impl<'a> Merger<'a> {
         }
     }
 
-    fn finish(mut self) -> Result<(Tree, MergedContents), SourceError> {
+    fn finish(mut self) -> Result<(Tree, Vec<Origin>), SourceError> {
         self.merge().map_err(|(path, source)| SourceError::Tree { path, source })?;
-        let Self { layers, tree, origins, .. } = self;
-        Ok((tree, MergedContents { layers, origins }))
+        self.origins.shrink_to_fit();
+        Ok((self.tree, self.origins))
     }
 
     fn merge(&mut self) -> Result<(), (PathBuf, TreeError)> {
@@ -171,7 +188,7 @@ impl<'a> Merger<'a> {
         self.tree.get_mut(InodeIndex::ROOT).metadata = self.metadata(self.described(&roots, *top));
         self.mark((InodeIndex::ROOT, false), *top);
         self.origins.push(*top);
-        self.descend((InodeIndex::ROOT, Fate::Taken), &parts(&self.layers, &roots));
+        self.descend((InodeIndex::ROOT, Fate::Taken), &parts(self.layers, &roots));
         while let Some(level) = self.stack.last_mut() {
             let at = (level.directory, level.fate);
             match level.entries.next() {
@@ -239,7 +256,7 @@ impl<'a> Merger<'a> {
         }
         if is_directory {
             self.provisional.extend((fate == Fate::Provisional).then_some(added));
-            self.descend((added, fate), &parts(&self.layers, origins));
+            self.descend((added, fate), &parts(self.layers, origins));
         }
         Ok(())
     }
@@ -293,9 +310,35 @@ fn to_path(bytes: &[u8]) -> PathBuf {
     lith_system::path(bytes).to_owned()
 }
 
+/// The bytes of the files of a layer.
+struct Kept {
+    /// `None`: they need none.
+    tree: Option<Tree>,
+    contents: Box<dyn Contents>,
+}
+
+impl Kept {
+    /// Opens a file, which has a path in the merged tree.
+    fn open(
+        &self,
+        inode: InodeIndex,
+        path: impl Fn() -> Vec<u8>,
+    ) -> Result<Box<dyn Content + '_>, ContentError> {
+        match (&self.tree, self.contents.by_number()) {
+            (Some(tree), _) => self.contents.open(tree, inode),
+            (None, Some(contents)) => contents.open_number(inode, &path()),
+            (None, None) => Err(in_no_layer(&path())),
+        }
+    }
+}
+
+fn in_no_layer(path: &[u8]) -> ContentError {
+    ContentError::Changed { path: to_path(path), what: "is in no layer".to_owned() }
+}
+
 /// The bytes of the files of all layers.
 struct MergedContents {
-    layers: Arc<[Part]>,
+    layers: Arc<[Kept]>,
     /// By inode of the merged tree.
     origins: Vec<Origin>,
 }
@@ -304,11 +347,10 @@ impl Contents for MergedContents {
     fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
         let origin = self.origins.get(inode.index());
         let found = origin.and_then(|origin| Some((origin, self.layers.get(origin.0)?)));
-        let Some(((number, inode), layer)) = found else {
-            let what = "is in no layer".to_owned();
-            return Err(ContentError::Changed { path: to_path(&tree.path(inode)), what });
+        let Some(((number, of_layer), layer)) = found else {
+            return Err(in_no_layer(&tree.path(inode)));
         };
-        let content = layer.contents.open(&layer.tree, *inode)?;
+        let content = layer.open(*of_layer, || tree.path(inode))?;
         let before = self.layers.iter().take(*number);
         let first_device = before.map(|layer| layer.contents.devices().len()).sum();
         if first_device == 0 {
@@ -352,6 +394,10 @@ impl Content for LayerContent<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
+    use lith_device::FileDevice;
+    use lith_reader::Image;
     use lith_tree::{MemoryContents, Rdev, dump};
 
     use super::*;
@@ -466,6 +512,38 @@ mod tests {
         let separate = separate_layers(hidden, &Options::default()).unwrap();
         let [upper] = &*separate else { panic!("{} layers", separate.len()) };
         assert!(!is_opaque(&upper.tree, upper.tree.get(InodeIndex::ROOT)));
+    }
+
+    #[test]
+    fn files_of_images_are_read_without_the_trees_of_these() {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden");
+        let path = golden.join("11-fragments-dedupe.erofs");
+        let open = || {
+            let image = Image::open(FileDevice::open(&path).unwrap()).unwrap();
+            crate::image(Arc::new(image), &path, &Options::default()).unwrap()
+        };
+        let layers = || vec![open().into(), layer(1, "new=1").into()];
+        let has_tree = |layers| {
+            kept(into_parts(layers).0).iter().map(|one| one.tree.is_some()).collect::<Vec<_>>()
+        };
+        assert_eq!(has_tree(layers()), [false, true]);
+        let (alone, merged) = (open(), merge_layers(layers(), &Options::default()).unwrap());
+        let bytes = |source: &Source, path: &[u8]| {
+            let inode = source.tree.find(path)?;
+            let Kind::Regular { size } = source.tree.get(inode).kind else { return None };
+            let mut bytes = vec![0; usize::try_from(size).unwrap()];
+            source.contents.open(&source.tree, inode).unwrap().read_at(&mut bytes, 0).unwrap();
+            Some(bytes)
+        };
+        let mut files = 0;
+        for visit in alone.tree.walk() {
+            let path = alone.tree.path(visit.inode);
+            let expected = bytes(&alone, &path);
+            files += usize::from(expected.is_some());
+            assert_eq!(bytes(&merged, &path), expected);
+        }
+        assert!(files > 1);
+        assert_eq!(bytes(&merged, b"new").unwrap(), b"1");
     }
 
     #[test]
