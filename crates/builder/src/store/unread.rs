@@ -30,7 +30,9 @@ pub(super) fn store_unread(
     let blocks = block.blocks_for(size);
     match unread {
         Unread::Known(stored, digest) => {
-            digest.as_ref().map(|digest| tables.files.set_digest(inode, **digest));
+            if let Some(digest) = digest {
+                tables.files.set_digest(inode, **digest);
+            }
             refer((inode, size), stored, tables, (allocator, copier))
         }
         Unread::Reserved => {
