@@ -16,6 +16,7 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod coding;
+pub mod composefs;
 mod context;
 mod digest;
 mod error;

@@ -84,6 +84,15 @@ impl Tree {
         Ok(())
     }
 
+    /// Makes one of an inode's names the first one, by which it is shown and stored. A name that it has not is ignored.
+    pub fn set_first_name(&mut self, inode: InodeIndex, parent: InodeIndex, name: &Name) {
+        let entries = self.get(parent).as_directory();
+        if entries.and_then(|entries| entries.get(name.as_bytes())) == Some(inode) {
+            let node = self.get_mut(inode);
+            (node.parent, node.name) = (parent, Some(name.clone()));
+        }
+    }
+
     /// Removes a name and returns the inode that had it, which keeps its number. `None`: there is no such name.
     pub fn remove(&mut self, parent: InodeIndex, name: &[u8]) -> Option<InodeIndex> {
         let Kind::Directory(directory) = &mut self.get_mut(parent).kind else {
@@ -295,6 +304,18 @@ mod tests {
         assert_eq!(tree.get(tree.find(b"b/f").unwrap()).nlink(), 2);
         assert_eq!(tree.find(b"/a/"), tree.find(b"b/f"));
         assert_eq!(tree.path(tree.find(b"a").unwrap()), b"b/f");
+    }
+
+    #[test]
+    fn any_name_can_be_the_first() {
+        let mut tree = sample();
+        let f = tree.find(b"a").unwrap();
+        tree.set_first_name(f, InodeIndex::ROOT, &name("a"));
+        assert_eq!(tree.path(f), b"a");
+        for other in ["b", "x"] {
+            tree.set_first_name(f, InodeIndex::ROOT, &name(other));
+            assert_eq!(tree.path(f), b"a", "it has no name {other}");
+        }
     }
 
     #[test]

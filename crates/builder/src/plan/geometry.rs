@@ -40,7 +40,8 @@ impl Geometry<'_> {
     pub(crate) fn content_size(self, index: InodeIndex) -> u64 {
         match &self.input.inode(index).kind {
             Kind::Directory(directory) => {
-                let names = entries_with_dots(self.plan, directory).map(|(name, _)| name);
+                let dot_omitted = self.plan.options.layout.dot_omitted;
+                let names = entries_with_dots(directory, dot_omitted).map(|(name, _)| name);
                 directory_size(names, self.block())
             }
             Kind::Regular { size } => *size,
@@ -71,32 +72,9 @@ impl Geometry<'_> {
     }
 
     fn compact(self, index: InodeIndex, size: u64) -> Inode {
-        let node = self.input.inode(index);
-        let metadata = node.metadata;
-        let file_type = file_type(&node.kind);
-        let icount = icount_of(self.xattr_size(index));
-        Inode {
-            form: InodeForm::Compact,
-            layout: Layout::FlatPlain,
-            file_type,
-            mode: file_type.mode_bits() | (metadata.permissions & 0o7777),
-            nlink: node.nlink(),
-            size,
-            uid: metadata.uid,
-            gid: metadata.gid,
-            mtime: metadata.mtime.sec,
-            mtime_nsec: metadata.mtime.nsec,
-            xattr_icount: icount.expect("the plan refuses attributes that no count describes"),
-            ino: 0,
-            dot_omitted: self.plan.options.layout.dot_omitted && file_type == FileType::Directory,
-            data: match node.kind {
-                Kind::CharDevice(rdev) | Kind::BlockDevice(rdev) => {
-                    InodeData::Device(Rdev { major: rdev.major, minor: rdev.minor })
-                }
-                Kind::Fifo | Kind::Socket => InodeData::None,
-                _ => InodeData::Blocks { start: None },
-            },
-        }
+        let inode = inode_of(self.input.inode(index), size, self.xattr_size(index));
+        let omits_dot = self.plan.options.layout.dot_omitted;
+        Inode { dot_omitted: omits_dot && inode.file_type == FileType::Directory, ..inode }
     }
 
     /// What compact inodes take from the superblock.
@@ -180,13 +158,24 @@ pub(crate) enum Target {
     Inode(InodeIndex),
 }
 
+impl Target {
+    /// Where an entry of the directory `own` leads.
+    pub(crate) const fn of(self, own: InodeIndex, parent: InodeIndex) -> InodeIndex {
+        match self {
+            Self::Own => own,
+            Self::Parent => parent,
+            Self::Inode(inode) => inode,
+        }
+    }
+}
+
 /// A directory's entries with `..`, and unless it is omitted `.`, among them, in ascending order of bytes.
-pub(crate) fn entries_with_dots<'a>(
-    plan: &Plan<'_>,
-    directory: &'a Directory,
-) -> impl Iterator<Item = (&'a [u8], Target)> + use<'a> {
+pub(crate) fn entries_with_dots(
+    directory: &Directory,
+    dot_omitted: bool,
+) -> impl Iterator<Item = (&[u8], Target)> {
     let dots = [(&b"."[..], Target::Own), (&b".."[..], Target::Parent)].into_iter();
-    let mut dots = dots.skip(usize::from(plan.options.layout.dot_omitted)).peekable();
+    let mut dots = dots.skip(usize::from(dot_omitted)).peekable();
     let entries = directory.entries();
     let mut entries = entries.map(|(n, i)| (n.as_bytes(), Target::Inode(i))).peekable();
     std::iter::from_fn(move || match (dots.peek(), entries.peek()) {
@@ -194,6 +183,35 @@ pub(crate) fn entries_with_dots<'a>(
         (Some(_), _) => dots.next(),
         (None, _) => entries.next(),
     })
+}
+
+/// A compact inode with content of `size` bytes that has no address yet, and a body of `xattr_size` bytes.
+pub(crate) fn inode_of(node: &lith_tree::Inode, size: u64, xattr_size: usize) -> Inode {
+    let metadata = node.metadata;
+    let file_type = file_type(&node.kind);
+    let icount = icount_of(xattr_size);
+    Inode {
+        form: InodeForm::Compact,
+        layout: Layout::FlatPlain,
+        file_type,
+        mode: file_type.mode_bits() | (metadata.permissions & 0o7777),
+        nlink: node.nlink(),
+        size,
+        uid: metadata.uid,
+        gid: metadata.gid,
+        mtime: metadata.mtime.sec,
+        mtime_nsec: metadata.mtime.nsec,
+        xattr_icount: icount.expect("the plan refuses attributes that no count describes"),
+        ino: 0,
+        dot_omitted: false,
+        data: match node.kind {
+            Kind::CharDevice(rdev) | Kind::BlockDevice(rdev) => {
+                InodeData::Device(Rdev { major: rdev.major, minor: rdev.minor })
+            }
+            Kind::Fifo | Kind::Socket => InodeData::None,
+            _ => InodeData::Blocks { start: None },
+        },
+    }
 }
 
 /// The format's file type of an inode.

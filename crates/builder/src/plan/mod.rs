@@ -22,12 +22,13 @@ use lith_format::{
 use lith_tree::InodeIndex;
 
 pub use self::geometry::file_type;
-use self::{codings::Codings, head::Head, xattrs::XattrPlan};
+use self::{codings::Codings, head::Head};
 pub(crate) use self::{
     decisions::Plan,
-    geometry::{Geometry, Target, entries_with_dots, tail_beside},
+    geometry::{Geometry, entries_with_dots, inode_of, tail_beside},
     head::{configs, configs_of},
     hot::{Hot, HotRange},
+    xattrs::XattrPlan,
 };
 use crate::{BuildError, Context, Input, Options, PIECE, limits::SEGMENT};
 

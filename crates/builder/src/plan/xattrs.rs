@@ -1,6 +1,9 @@
 //! Defines [`XattrPlan`]: which extended attributes are shared, and which are stored beside their inode.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+};
 
 use lith_format::xattr::{
     self, BODY_HEADER_SIZE, ENTRY_HEADER_SIZE, Entry, NAME_REST_MAX, XattrError,
@@ -12,6 +15,8 @@ use crate::{BuildError, Options};
 
 /// The most shared attributes that an inode can refer to.
 const MOST_SHARED: usize = 255;
+/// The most that one refers to in an image of composefs.
+const MOST_SHARED_BY_COMPOSEFS: usize = 128;
 
 /// Where the attributes of one set are stored.
 #[derive(Debug, Default)]
@@ -53,21 +58,46 @@ impl XattrPlan {
         let (asked, digest) =
             (&options.attributes.xattr_prefixes, options.attributes.digest_xattr.as_deref());
         let prefixes = Prefixes::of(asked, digest, names.map(|xattr| &*xattr.name));
-        let root_size = root_size(options.attributes.root_xattr_size);
-        let mut plan = Self { root_size, prefixes, ..Self::default() };
+        let mut plan = Self {
+            root_size: root_size(options.attributes.root_xattr_size),
+            ..Self::of_sets(tree, &users, (shared, MOST_SHARED), prefixes)?
+        };
+        if !options.attributes.xattr_filter {
+            plan.sets.iter_mut().for_each(|set| set.filter = 0);
+        }
+        Ok(plan)
+    }
+
+    /// Plans the attributes of all inodes in `order` as composefs stores them.
+    pub(crate) fn of_composefs(tree: &Tree, order: &[InodeIndex]) -> Result<Self, BuildError> {
+        let users = users_of_sets(tree, order);
+        let shared = shared_attributes(&tree.xattrs, &users, Some(1));
+        let mut shared: Vec<_> = shared.into_iter().collect();
+        // Names descend, and of one name longer values precede shorter ones.
+        shared.sort_unstable_by_key(|(xattr, _)| {
+            Reverse((&xattr.name, xattr.value.len(), &xattr.value))
+        });
+        Self::of_sets(tree, &users, (shared, MOST_SHARED_BY_COMPOSEFS), Prefixes::default())
+    }
+
+    /// Plans the attributes of all sets that have users. An inode refers to no more than `most` of the `shared` ones.
+    fn of_sets<'a>(
+        tree: &'a Tree,
+        users: &[Option<Users>],
+        (shared, most): (impl IntoIterator<Item = (&'a Xattr, InodeIndex)>, usize),
+        prefixes: Prefixes,
+    ) -> Result<Self, BuildError> {
+        let mut plan = Self { prefixes, ..Self::default() };
         let mut positions = HashMap::new();
         for (attribute, user) in shared {
             positions.insert(attribute, plan.share(tree, attribute, user)?);
         }
         for (set, user) in users.iter().enumerate() {
             plan.sets.push(match user {
-                Some(users) => plan_set(tree, users, &positions, &plan.prefixes)?,
+                Some(users) => plan_set(tree, users, (&positions, most), &plan.prefixes)?,
                 None => SetPlan::default(),
             });
             debug_assert_eq!(plan.sets.len(), set + 1, "one plan for each set");
-        }
-        if !options.attributes.xattr_filter {
-            plan.sets.iter_mut().for_each(|set| set.filter = 0);
         }
         Ok(plan)
     }
@@ -172,7 +202,7 @@ const fn root_size(requested: usize) -> usize {
 fn plan_set(
     tree: &Tree,
     users: &Users,
-    positions: &HashMap<&Xattr, u32>,
+    (positions, most): (&HashMap<&Xattr, u32>, usize),
     prefixes: &Prefixes,
 ) -> Result<SetPlan, BuildError> {
     let xattrs = tree.xattrs.get(users.set);
@@ -183,7 +213,7 @@ fn plan_set(
         let spelling = prefixes.spell(&xattr.name).ok_or_else(|| refuse(NO_FORM))?;
         plan.filter &= !spelling.name.filter_bit();
         match positions.get(xattr) {
-            Some(position) if plan.shared.len() < MOST_SHARED => plan.shared.push(*position),
+            Some(position) if plan.shared.len() < most => plan.shared.push(*position),
             _ => {
                 let entry = entry_of(xattr, prefixes).map_err(refuse)?;
                 entry.encode_into(&mut Vec::new()).map_err(|error| refuse(problem_of(error)))?;

@@ -1,15 +1,18 @@
 //! Defines [`Metadata`], which writes inodes, directories, long symlinks and shared extended attributes.
 
-use lith_format::{addr::Nid, dirent::DirPacker};
+use lith_format::addr::Nid;
 use lith_tree::{Directory, InodeIndex, Kind};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::window::{Sink, Window};
+use super::{
+    directory::pack_directory,
+    window::{Sink, Window},
+};
 use crate::{
     BuildError, Digest, Output,
     error::Unencodable,
     place::{GROUP_BLOCKS, OPEN_BLOCKS, Placement, SizedInode},
-    plan::{Geometry, Target, entries_with_dots, file_type},
+    plan::{Geometry, entries_with_dots, file_type},
     store::StoredFiles,
 };
 
@@ -119,18 +122,13 @@ impl Metadata<'_> {
 
     fn directory(&self, index: InodeIndex, directory: &Directory) -> Result<Vec<u8>, BuildError> {
         let Geometry { input, plan } = self.geometry;
-        let mut packer = DirPacker::new(plan.options.layout.block);
-        for (name, target) in entries_with_dots(plan, directory) {
-            let inode = match target {
-                Target::Own => index,
-                Target::Parent => input.inode(index).parent(),
-                Target::Inode(inode) => inode,
-            };
-            let kind = file_type(&input.inode(inode).kind).dirent_type();
-            let pushed = packer.push(name, self.placement.nid(inode), kind);
-            pushed.map_err(|error| self.unencodable(index, Unencodable::Directory(error)))?;
-        }
-        Ok(packer.finish())
+        let layout = &plan.options.layout;
+        let parent = input.inode(index).parent();
+        let entries = entries_with_dots(directory, layout.dot_omitted);
+        let entries = entries.map(|(name, target)| (name, target.of(index, parent)));
+        let of = |inode| (self.placement.nid(inode), file_type(&input.inode(inode).kind));
+        let packed = pack_directory(entries, layout.block, of);
+        packed.map_err(|error| self.unencodable(index, Unencodable::Directory(error)))
     }
 
     fn write_blocks(&self, bytes: &[u8], start: u64) -> Result<(), BuildError> {

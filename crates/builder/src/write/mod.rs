@@ -1,13 +1,19 @@
 //! How is the metadata written when every place is known? Writes inodes, directories and the superblock.
 
 mod devices;
+mod directory;
 mod hot;
 mod image;
 mod metadata;
 mod superblock;
 mod window;
 
-pub(crate) use self::{image::Image, metadata::Metadata, window::Sink};
+pub(crate) use self::{
+    directory::pack_directory,
+    image::Image,
+    metadata::Metadata,
+    window::{Sink, Window},
+};
 use crate::{BuildError, place::Placement};
 
 /// Completes an image: extends it to its size, and writes the superblock.

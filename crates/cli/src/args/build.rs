@@ -12,6 +12,7 @@ use lith::{
     bases::Search,
     builder::{Compression, ImageId, Options},
     codec::Compressor,
+    composefs,
     format::kernel::KernelVersion,
     profile::Hint,
     provenance::Recipe,
@@ -91,6 +92,8 @@ pub(crate) struct Place {
     pub(crate) offset: u64,
     /// The folder with the content of files.
     pub(crate) objects: Option<PathBuf>,
+    /// The version of an image with such a folder.
+    version: Option<composefs::Version>,
     /// The file that chunks are written to instead.
     pub(crate) blob: Option<PathBuf>,
     /// How it is protected by a hash tree.
@@ -297,7 +300,7 @@ impl Build {
             None => builder,
         };
         let builder = match &self.place.objects {
-            Some(objects) => builder.composefs(objects),
+            Some(objects) => builder.composefs(objects, self.place.version),
             None => builder,
         };
         let builder = match &self.recipe {
@@ -373,6 +376,7 @@ impl Arguments {
             place: Place {
                 offset: self.layout.offset.0,
                 objects: self.layout.composefs,
+                version: self.layout.composefs_version,
                 blob: self.layout.blob,
                 protection: self.protection.protection(None)?,
             },

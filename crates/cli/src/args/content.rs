@@ -199,7 +199,8 @@ impl Content {
         read.exclude = self.exclude;
         read.one_file_system = self.one_file_system;
         read.xattrs = self.xattrs;
-        read.dereference_hard_links = self.dereference_hard_links;
+        // An image of composefs has none either.
+        read.dereference_hard_links |= self.dereference_hard_links;
         read.aufs = self.aufs;
         read.platform = self.platform;
         read.config_copy = self.config_file;

@@ -6,6 +6,7 @@ use clap::Args;
 use lith::{
     builder::{ChunkForm, Chunks, Compression, Fragments, IndexForm, Options, Preset, Rule},
     codec::Compressor,
+    composefs,
     format::{
         addr::BlockBits,
         compression::Algorithm,
@@ -100,13 +101,22 @@ pub(super) struct LayoutArguments {
     pub(super) blob: Option<PathBuf>,
 
     /// Store the content of files of more than 64 bytes in this folder, as objects that are named by their fs-verity digests, and
-    /// make an image that refers to them, as mkcomposefs does
+    /// make the image that mkcomposefs makes, byte for byte, which refers to them. As with that, each hard link in a directory
+    /// becomes a file of its own
     #[arg(
         long,
         value_name = "OBJECTS",
-        conflicts_with_all = ["compress", "preset", "metadata", "chunk_size", "blob", "bases", "provenance"]
+        conflicts_with_all = [
+            "bases", "blob", "block_size", "chunk_size", "cold", "compress", "compress_hints", "digests", "extended", "hot", "index",
+            "kernel", "label", "metadata", "min_saving", "order", "pack_directories", "pcluster", "preset", "profiles", "provenance",
+            "rules", "sort", "target", "uuid", "xattr_prefixes",
+        ]
     )]
     pub(super) composefs: Option<PathBuf>,
+
+    /// The version of the form of that image, 0 or 1 [default: 1 if there are whiteouts, otherwise 0, as with mkcomposefs]
+    #[arg(long, value_name = "VERSION", requires = "composefs", hide_possible_values = true, value_parser = value::composefs_version())]
+    pub(super) composefs_version: Option<composefs::Version>,
 
     #[arg(long = "xattr-prefix", value_name = "PREFIX", help = format!(
         "A prefix of xattr names to store once; for Linux {}, can be repeated",

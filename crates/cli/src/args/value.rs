@@ -11,6 +11,7 @@ use jiff::{Timestamp as Time, civil};
 use lith::{
     builder::{ImageId, IndexForm, Preset},
     codec::{Compressor, ParseCompressorError},
+    composefs::Version,
     format::{
         addr::BlockBits,
         kernel::{KernelVersion, Target},
@@ -54,6 +55,14 @@ pub(crate) fn index() -> impl TypedValueParser<Value = IndexForm> {
         "compact" => IndexForm::Compact,
         "full" => IndexForm::Full,
         _ => IndexForm::Records,
+    })
+}
+
+/// Reads the version of an image of composefs.
+pub(crate) fn composefs_version() -> impl TypedValueParser<Value = Version> {
+    PossibleValuesParser::new(["0", "1"]).map(|version| match &*version {
+        "0" => Version::V0,
+        _ => Version::V1,
     })
 }
 

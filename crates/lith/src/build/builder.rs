@@ -10,7 +10,7 @@ use std::{
 };
 
 use lith_bases::{Identity, Search};
-use lith_builder::{Compression, Context, Files, Options, Preset, Rule};
+use lith_builder::{BuildError, Compression, Context, Files, Options, Preset, Rule};
 use lith_codec::Compressor;
 use lith_format::kernel::{Capability, KernelVersion};
 use lith_observer::{Observer, Phase};
@@ -74,6 +74,8 @@ pub struct Builder<'a> {
     choices: Choices<'a>,
     edits: Vec<Edit<'a>>,
     settings: Vec<Setting>,
+    /// Where the content of files is stored instead of the image.
+    store: Option<composefs::Store>,
     job: Job<'a>,
 }
 
@@ -136,7 +138,7 @@ impl<'a> Builder<'a> {
             force: false,
             on_error: OnError::default(),
             strict: false,
-            objects: None,
+            composefs: None,
             recipe: None,
             verify: true,
             workers: thread::available_parallelism().unwrap_or(NonZeroUsize::MIN),
@@ -149,7 +151,8 @@ impl<'a> Builder<'a> {
             rules: Vec::new(),
             changes: Vec::new(),
         };
-        Self { input: Input::new(from), choices, edits: Vec::new(), settings: Vec::new(), job }
+        let (input, edits, settings) = (Input::new(from), Vec::new(), Vec::new());
+        Self { input, choices, edits, settings, store: None, job }
     }
 
     /// Leaves out what matches a glob, with everything below: `*.o` anywhere, `/tmp/*` from the root.
@@ -286,9 +289,16 @@ impl<'a> Builder<'a> {
     }
 
     /// Stores the content of files in the folder `objects`, each named by its fs-verity digest, and makes an image that refers to
-    /// them, as composefs does: overlayfs of Linux puts both together.
-    pub fn composefs(mut self, objects: impl Into<PathBuf>) -> Self {
-        self.job.objects = Some(objects.into());
+    /// them: overlayfs of Linux puts both together. The image is byte for byte that of mkcomposefs, and so presets, options
+    /// and hints don't change it; as with that, each name of a directory's hard links becomes a file of its own. `version`:
+    /// `None` is the least one that can express the tree.
+    pub fn composefs(
+        mut self,
+        objects: impl Into<PathBuf>,
+        version: impl Into<Option<composefs::Version>>,
+    ) -> Self {
+        let (objects, version) = (objects.into(), version.into());
+        self.store = Some(composefs::Store { objects, version });
         self
     }
 
@@ -400,13 +410,15 @@ impl<'a> Builder<'a> {
         path: &Path,
         create: impl FnOnce(&Path) -> io::Result<Staged>,
     ) -> Result<Built, Error> {
-        let Self { input, choices, edits, settings, mut job } = self;
+        let Self { input, choices, edits, settings, store, mut job } = self;
         let options = choices.into_options()?;
+        store.as_ref().map_or(Ok(()), |_| refuse_composefs(&job, &options))?;
         let outputs = [path].into_iter().chain(job.blob.as_deref());
         let mut read = lith_source::Options::with(|read| {
             read.spool_dir = temporary_directory(path);
             (read.workers, read.on_error) = (job.workers, job.on_error);
             read.outputs = outputs.map(Path::to_owned).collect();
+            read.dereference_hard_links = store.is_some() && input.is_directory();
         });
         if input.may_spool() {
             let memory = job.memory_for(&options);
@@ -422,8 +434,9 @@ impl<'a> Builder<'a> {
         if job.strict && !unmatched.is_empty() {
             return Err(Error::Unmatched(unmatched));
         }
-        if let Some(objects) = &job.objects {
-            source = composefs::pack(source, objects, job.workers)?;
+        if let Some(store) = &store {
+            let (packed, version) = composefs::pack(source, store, job.workers)?;
+            (source, job.composefs) = (packed, Some(version));
         }
         let missing = Hot::new(&job.hints, &source.tree).missing;
         let mut notes = std::mem::take(&mut source.notes);
@@ -433,6 +446,19 @@ impl<'a> Builder<'a> {
         notes.extend(left_out);
         Ok(Built { report, notes, unmatched, hash_tree, missing, bases, base_paths, lacking })
     }
+}
+
+/// Refuses what an image of composefs can't be, as it would not be what it is without.
+fn refuse_composefs(job: &Job<'_>, options: &Options) -> Result<(), BuildError> {
+    let found = match job {
+        Job { blob: Some(_), .. } => "together with a file for chunks",
+        Job { recipe: Some(_), .. } => "together with a provenance",
+        Job { bases, .. } if !bases.is_empty() => "together with bases",
+        _ if options.attributes.digest_xattr.is_some() => "together with digests of content",
+        _ => return Ok(()),
+    };
+    let expected = "an image byte for byte as mkcomposefs makes it".into();
+    Err(BuildError::Option { option: "composefs", found: found.into(), expected })
 }
 
 fn refuse_occupied(path: &Path, offset: u64) -> Result<(), Error> {

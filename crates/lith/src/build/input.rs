@@ -46,6 +46,11 @@ impl Input<'_> {
         !matches!(self.from, From::Source(_))
     }
 
+    /// Whether all of it is directories.
+    pub(super) fn is_directory(&self) -> bool {
+        matches!(&self.from, From::Layers { paths, .. } if paths.iter().all(|path| path.is_dir()))
+    }
+
     /// Reads the source, by options that `read` is the beginning of. Also returns the patterns that matched nothing.
     pub(super) fn open(self, mut read: Options) -> Result<(Source, Vec<Unmatched>), Error> {
         read.exclude = Excludes::new(&self.excludes).map_err(Error::Pattern)?;

@@ -15,7 +15,6 @@ use lith_format::{addr::BlockBits, kernel::Capability};
 use lith_observer::Observer;
 use lith_profile::{Hint, Hot};
 use lith_source::{Note, OnError, Source};
-use lith_system::FileAt;
 use lith_transform::{Adjust, record_digests};
 use lith_tree::{ContentError, Filesystem, Kind, Tree};
 
@@ -50,8 +49,8 @@ pub(crate) struct Job<'a> {
     pub(crate) newer_bases: NewerBases,
     /// What is read first.
     pub(crate) hints: Arc<[Hint]>,
-    /// The folder of objects that hold the content of files.
-    pub(crate) objects: Option<PathBuf>,
+    /// The version of an image of composefs, if it is to be one.
+    pub(crate) composefs: Option<composefs::Version>,
     /// What the image records of how it is made, if it does.
     pub(crate) recipe: Option<Recipe>,
     /// Whether a pattern that matches nothing is an error.
@@ -275,7 +274,6 @@ impl Making<'_> {
         options: &Options,
     ) -> Result<(Made, io::Result<()>), Error> {
         let Self { job, staged, referred, .. } = self;
-        let failed = |action| move |source| target(self.path, action, source);
         let temporary = temporary_directory(self.path);
         let mut context = Context::new(&temporary);
         (context.workers, context.memory) = (job.workers, job.memory_for(options));
@@ -286,13 +284,12 @@ impl Making<'_> {
             // Indices change when files are left out.
             let order = Hot::new(&job.hints, fs.tree).order;
             let input = Input::from(fs).with_known(referred.known).with_order(&order);
-            let mut built = lith_builder::build(input, output, options, &context)?;
+            let mut built = match job.composefs {
+                Some(version) => lith_builder::composefs::build(fs, output, version, &context)?,
+                None => lith_builder::build(input, output, options, &context)?,
+            };
             self.pad(options, &mut built.report)?;
             let bytes = built.report.image_bytes;
-            if job.objects.is_some() {
-                let written = staged.file().write_all_at(&composefs::HEADER, job.offset);
-                written.map_err(failed("write"))?;
-            }
             let tree = self.protected.as_ref();
             let tree = tree.map(|tree| tree.write((staged.file(), job.offset, bytes), job.workers));
             let tree = tree.transpose()?;

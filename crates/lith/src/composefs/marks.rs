@@ -1,7 +1,8 @@
 //! Escapes what overlayfs would take as its own in the layer that it reads an image as, and the reverse.
 
+use lith_builder::composefs::Version;
 use lith_transform::is_whiteout;
-use lith_tree::{Inode, InodeIndex, Kind, Name, Rdev, Tree, Xattr};
+use lith_tree::{Inode, InodeIndex, Kind, Metadata, Name, Rdev, Tree, Visit, Xattr};
 
 use super::object::{METACOPY, REDIRECT};
 
@@ -14,15 +15,26 @@ const ESCAPED: &[u8] = b"trusted.overlay.overlay.";
 const WHITEOUT: [&[u8]; 2] = [b"trusted.overlay.overlay.whiteout", b"user.overlay.whiteout"];
 /// Attributes of a directory with such files.
 const WHITEOUTS: [&[u8]; 2] = [b"trusted.overlay.overlay.whiteouts", b"user.overlay.whiteouts"];
-/// Attributes of an opaque directory, and their value if it only has such files.
+/// Attributes of an opaque directory, and their value if it has such files, from [`Version::V1`] on.
 const OPAQUE: [&[u8]; 2] = [b"trusted.overlay.overlay.opaque", b"user.overlay.opaque"];
 const NOT_OPAQUE: &[u8] = b"x";
 
 /// The attribute of the root, which hides what is below.
 const ROOT_OPAQUE: &[u8] = b"trusted.overlay.opaque";
+/// The attribute that the whiteouts of the root have from it.
+const LABEL: &[u8] = b"security.selinux";
+
+/// The least version that can express a tree, which is the one that mkcomposefs chooses.
+pub(super) fn version_for(tree: &Tree) -> Version {
+    if whiteouts(tree).next().is_some() { Version::V1 } else { Version::V0 }
+}
+
+fn whiteouts(tree: &Tree) -> impl Iterator<Item = Visit<'_>> {
+    tree.walk().filter(|visit| is_whiteout(tree.get(visit.inode)))
+}
 
 /// Makes a tree what an image of it must hold, but for files with objects.
-pub(super) fn escape(tree: &mut Tree) {
+pub(super) fn escape(tree: &mut Tree, version: Version) {
     change_xattrs(tree, |_inode, xattrs| {
         for xattr in xattrs {
             if let Some(rest) = xattr.name.strip_prefix(OWN) {
@@ -30,9 +42,8 @@ pub(super) fn escape(tree: &mut Tree) {
             }
         }
     });
-    let whiteouts = tree.walk().filter(|visit| is_whiteout(tree.get(visit.inode)));
-    let whiteouts: Vec<_> = whiteouts.map(|visit| (visit.parent, visit.inode)).collect();
-    for (parent, inode) in whiteouts {
+    let found: Vec<_> = whiteouts(tree).map(|visit| (visit.parent, visit.inode)).collect();
+    for (parent, inode) in found {
         tree.get_mut(inode).kind = Kind::Regular { size: 0 };
         for name in &WHITEOUT {
             tree.add_xattr(inode, name, b"");
@@ -40,10 +51,9 @@ pub(super) fn escape(tree: &mut Tree) {
         for name in &WHITEOUTS {
             tree.add_xattr(parent, name, b"");
         }
-        for name in OPAQUE {
-            if !has(tree, parent, name) {
-                tree.add_xattr(parent, name, NOT_OPAQUE);
-            }
+        // A directory that was opaque no longer is, as with mkcomposefs.
+        for name in OPAQUE.iter().filter(|_| version >= Version::V1) {
+            tree.add_xattr(parent, name, NOT_OPAQUE);
         }
     }
     hide_objects(tree);
@@ -52,8 +62,9 @@ pub(super) fn escape(tree: &mut Tree) {
 /// Hides the folders of objects, for an overlay in which they are a layer as others.
 fn hide_objects(tree: &mut Tree) {
     let root = tree.get(InodeIndex::ROOT).metadata;
-    let hidden =
-        lith_tree::Metadata { permissions: 0o644, xattrs: lith_tree::XattrSet::EMPTY, ..root };
+    let label = tree.xattrs.get(root.xattrs).iter().filter(|xattr| &*xattr.name == LABEL);
+    let label = label.cloned().collect();
+    let hidden = Metadata { permissions: 0o644, xattrs: tree.xattrs.intern(label), ..root };
     for name in object_folders() {
         // A file of that name hides the folder, too.
         let _ = tree.add(InodeIndex::ROOT, name, hidden, Kind::CharDevice(Rdev::default()));
@@ -100,11 +111,6 @@ pub(super) fn unescape(tree: &mut Tree) {
     for inode in whiteouts {
         tree.get_mut(inode).kind = Kind::CharDevice(Rdev::default());
     }
-}
-
-fn has(tree: &Tree, inode: InodeIndex, name: &[u8]) -> bool {
-    let xattrs = tree.xattrs.get(tree.get(inode).metadata.xattrs);
-    xattrs.iter().any(|xattr| &*xattr.name == name)
 }
 
 /// Changes the attributes of each inode that has a name.

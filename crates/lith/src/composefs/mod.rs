@@ -4,15 +4,15 @@
 //! the object's fs-verity digest. An object is named by that digest and so is stored once for all images. The kernel's
 //! overlayfs puts both together: `lowerdir=IMAGE::OBJECTS,metacopy=on,redirect_dir=on`.
 //!
-//! Trees are as those of mkcomposefs, version 1.
+//! Trees, images and objects are byte for byte those of mkcomposefs.
 
 mod marks;
 mod object;
 mod pack;
 mod unpack;
 
+pub use lith_builder::composefs::Version;
 pub use object::INLINE;
 pub use unpack::unpack;
 
-pub(crate) use object::HEADER;
-pub(crate) use pack::pack;
+pub(crate) use pack::{Store, pack};

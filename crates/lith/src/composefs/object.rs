@@ -8,10 +8,6 @@ use std::{
 /// Files of so many bytes or fewer are in the image itself.
 pub const INLINE: u64 = 64;
 
-/// The first bytes of an image, by which programs for composefs know it: a magic number, versions 1 of the header and the form,
-/// no flags.
-pub(crate) const HEADER: [u8; 16] = [0x9a, 0x62, 0x78, 0xd0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0];
-
 /// The attribute with the object's path.
 pub(super) const REDIRECT: &[u8] = b"trusted.overlay.redirect";
 /// The attribute with the object's digest.

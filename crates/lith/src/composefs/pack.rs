@@ -3,11 +3,11 @@
 use std::{
     fs, io,
     num::NonZeroUsize,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
-use lith_builder::BuildError;
+use lith_builder::{BuildError, composefs::Version};
 use lith_device::{DeviceError, FileDevice, ReadAt};
 use lith_parallel::try_map;
 use lith_source::Source;
@@ -27,13 +27,22 @@ use crate::Error;
 /// Bytes that are copied at once.
 const STEP: usize = 1 << 20;
 
-/// Stores the content of a source's files in the folder `objects`, which is made if it is not there, and returns the source of
-/// an image that refers to them. Objects that are there already are kept.
+/// Where objects are, and the image that refers to them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Store {
+    /// The folder of objects.
+    pub(crate) objects: PathBuf,
+    /// The version of the image; `None`: the least one that can express the tree.
+    pub(crate) version: Option<Version>,
+}
+
+/// Stores the content of a source's files in a folder of objects, which is made if it is not there. Returns the source of an
+/// image that refers to them, and the version of that. Objects that are there already are kept.
 pub(crate) fn pack(
     mut source: Source,
-    objects: &Path,
+    Store { objects, version }: &Store,
     workers: NonZeroUsize,
-) -> Result<Source, Error> {
+) -> Result<(Source, Version), Error> {
     fs::create_dir_all(objects).map_err(failed(objects, "create"))?;
     let mut files: Vec<InodeIndex> = source
         .tree
@@ -51,7 +60,8 @@ pub(crate) fn pack(
         |buffer, inode| store(fs, *inode, (objects, buffer)),
     )?;
     let mut contents = MemoryContents::default();
-    marks::escape(&mut source.tree);
+    let version = version.unwrap_or_else(|| marks::version_for(&source.tree));
+    marks::escape(&mut source.tree, version);
     for (inode, stored) in files.into_iter().zip(stored) {
         match stored {
             Stored::Inline(bytes) => contents.insert(inode, bytes),
@@ -63,7 +73,7 @@ pub(crate) fn pack(
         }
     }
     let Source { tree, notes, .. } = source;
-    Ok(Source { tree, contents: Box::new(contents), notes })
+    Ok((Source { tree, contents: Box::new(contents), notes }, version))
 }
 
 /// Where the content of a file is.
@@ -218,7 +228,8 @@ mod tests {
         tree.add(InodeIndex::ROOT, name, Metadata::default(), kind).unwrap();
         let contents = Box::new(Restless::default());
         let source = Source { tree, contents, notes: Vec::new() };
-        let error = pack(source, objects.path(), NonZeroUsize::MIN).err().unwrap();
+        let store = Store { objects: objects.path().to_owned(), version: None };
+        let error = pack(source, &store, NonZeroUsize::MIN).err().unwrap();
         assert!(
             matches!(&error, Error::Build(BuildError::Content(ContentError::Changed { .. }))),
             "{error}"

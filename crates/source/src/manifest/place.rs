@@ -113,7 +113,11 @@ impl Placer<'_> {
         }
         if let Some(inode) = self.links.get(target) {
             let linked = self.tree.link(parent, name.clone(), *inode);
-            return linked.map_err(|error| failed(error.into()));
+            linked.map_err(|error| failed(error.into()))?;
+            if target == names {
+                self.tree.set_first_name(*inode, parent, name);
+            }
+            return Ok(());
         }
         let (kind, stored) = self.kind(target, file, line)?;
         let metadata = self.metadata(file);

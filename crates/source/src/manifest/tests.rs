@@ -71,6 +71,8 @@ fn a_composefs_list_has_content_of_its_own() {
     let get = |path: &str| tree.get(tree.find(path.as_bytes()).unwrap());
     assert_eq!(get("").metadata.mtime, Timestamp { sec: 1_700_000_000, nsec: 5 });
     assert_eq!(get("in line").nlink(), 2);
+    // The first name is that of the file itself, although a link precedes it.
+    assert_eq!(tree.path(tree.find(b"hard").unwrap()), b"in line");
     let Kind::BlockDevice(rdev) = get("sda").kind else { panic!("a device") };
     assert_eq!((rdev.major, rdev.minor), (8, 1));
     let mut bytes = [0; 5];
