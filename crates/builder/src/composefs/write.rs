@@ -95,8 +95,8 @@ impl Writer<'_> {
             let set = tree.get(*index).metadata.xattrs;
             bytes.extend_from_slice(bodies.get(set.index()).map_or(&[], Vec::as_slice));
             let (content, digest) = self.content(*index, place.tail)?;
-            let blocks = self.bytes_in_blocks(place.blocks).min(content.len());
-            bytes.extend_from_slice(content.get(blocks..).unwrap_or_default());
+            let (_in_blocks, inline) = split(&content, place.blocks);
+            bytes.extend_from_slice(inline);
             if let Some(slot) = digests.get_mut(index.index()) {
                 *slot = digest;
             }
@@ -115,15 +115,11 @@ impl Writer<'_> {
                 continue;
             }
             let (content, _digest) = self.content(*index, place.tail)?;
-            let end = self.bytes_in_blocks(place.blocks).min(content.len());
-            window.put(start * u64::from(BLOCK.size()), content.get(..end).unwrap_or_default())?;
+            let (in_blocks, _inline) = split(&content, place.blocks);
+            window.put(start * u64::from(BLOCK.size()), in_blocks)?;
             start += place.blocks;
         }
         Ok(())
-    }
-
-    fn bytes_in_blocks(&self, blocks: u64) -> usize {
-        usize::try_from(blocks * u64::from(BLOCK.size())).unwrap_or(usize::MAX)
     }
 
     /// What is stored of an inode: the content, or a chunk table of `tail` bytes without addresses. For a regular file also the
@@ -167,6 +163,12 @@ impl Writer<'_> {
     fn unencodable(&self, index: InodeIndex, source: Unencodable) -> BuildError {
         BuildError::Encode { path: self.fs.tree.path(index), source }
     }
+}
+
+/// The part of content that is in blocks, and the rest.
+fn split(content: &[u8], blocks: u64) -> (&[u8], &[u8]) {
+    let in_blocks = usize::try_from(blocks * u64::from(BLOCK.size())).unwrap_or(usize::MAX);
+    content.split_at(in_blocks.min(content.len()))
 }
 
 fn digest_of_zeros(size: u64) -> Digest {
