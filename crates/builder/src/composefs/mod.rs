@@ -7,32 +7,17 @@
 //! No content is compressed and only [`Version`] is to choose, so this is a small pipeline of its own: the order of inodes, their
 //! attributes, their places, the bytes.
 
+mod form;
 mod order;
 mod place;
 mod write;
 
-use lith_format::addr::BlockBits;
 use lith_observer::Phase;
-use lith_tree::{Filesystem, Inode, Kind, Tree};
+use lith_tree::{Filesystem, Kind, Tree};
 
-use self::{order::Order, place::Placement, write::Writer};
+pub use self::form::Version;
+use self::{form::is_elsewhere, order::Order, place::Placement, write::Writer};
 use crate::{BuildError, Built, Context, Output, Report, limits::SYMLINK, plan::XattrPlan};
-
-/// The block size.
-const BLOCK: BlockBits = BlockBits::DEFAULT;
-
-/// The attribute of files whose content is elsewhere.
-const ELSEWHERE: &[u8] = b"trusted.overlay.metacopy";
-
-/// The version of the form of an image, by which programs for composefs know what its marks mean.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-#[repr(u8)]
-pub enum Version {
-    /// The first one.
-    V0 = 0,
-    /// Directories with whiteouts have the marks of Linux 6.8.
-    V1 = 1,
-}
 
 /// Writes an image as mkcomposefs makes it of a tree into `image`, which is empty after its start.
 ///
@@ -57,13 +42,6 @@ pub fn build(
     let digests = writer.write(image, version)?;
     let report = report(fs.tree, order, (xattrs, placement));
     Ok(Built { report, digests, unread: Vec::new(), time: None })
-}
-
-/// Whether the content of a file is elsewhere.
-fn is_elsewhere(tree: &Tree, inode: &Inode) -> bool {
-    let xattrs = tree.xattrs.get(inode.metadata.xattrs);
-    matches!(inode.kind, Kind::Regular { size: 1.. })
-        && xattrs.iter().any(|xattr| &*xattr.name == ELSEWHERE)
 }
 
 /// Refuses the first symbolic link whose target Linux would not read.

@@ -10,7 +10,10 @@ use lith_format::{
 };
 use lith_tree::{InodeIndex, Kind, Timestamp, Tree};
 
-use super::{BLOCK, is_elsewhere, order::Order};
+use super::{
+    form::{BLOCK, is_elsewhere},
+    order::Order,
+};
 use crate::{
     BuildError,
     plan::{XattrPlan, entries_with_dots, inode_of},

@@ -3,7 +3,7 @@
 use lith_observer::Observer;
 use lith_tree::{InodeIndex, MemoryContents, Metadata, Name, Tree, Xattr};
 
-use super::*;
+use super::{form::ELSEWHERE, *};
 
 /// Builds an image of a tree with one file.
 fn build_one(

@@ -8,7 +8,11 @@ use lith_format::{
 use lith_observer::Observer;
 use lith_tree::{Filesystem, InodeIndex, Kind};
 
-use super::{BLOCK, Version, is_elsewhere, order::Order, place::Placement};
+use super::{
+    form::{BLOCK, Version, is_elsewhere},
+    order::Order,
+    place::Placement,
+};
 use crate::{
     BuildError, Digest, DigestOfPieces, Output, PIECE,
     error::Unencodable,
