@@ -9,14 +9,14 @@ use lith_format::{
     compression::{Algorithm, Configs, Lz4Config},
     kernel::Capability,
 };
-use lith_tree::ExtraDevice;
+use lith_tree::{ExtraDevice, Filesystem};
 
 use crate::{
     BaseError, Bases,
     bases::{Addresses, Role},
     identity::tag_of,
     index::index,
-    packed,
+    packed::{self, PackedExtents},
     stored::Stored,
 };
 
@@ -35,17 +35,18 @@ impl Addresses<'_> {
 }
 
 impl Bases {
-    /// What the images hold, for an image with blocks of `block` that has at most `room` blocks itself.
+    /// What the images hold, for an image of `source` with blocks of `block` that has at most `room` blocks itself.
     ///
     /// # Errors
     /// [`BaseError`] if blocks have another size, addresses are out of reach, or the images can't be read.
     pub fn known(
         &self,
+        source: Filesystem<'_>,
         (block, room): (BlockBits, u64),
         workers: NonZeroUsize,
     ) -> Result<Known<'_>, BaseError> {
         let addresses = self.addresses((block, room), Role::Devices)?;
-        self.known_at(&addresses, addresses.as_devices(), workers)
+        self.known_at(&addresses, (addresses.as_devices(), source), workers)
     }
 
     /// The same for an image that these files follow on one device, from its block `start` on: it has no others.
@@ -54,6 +55,7 @@ impl Bases {
     /// As [`Self::known`]; also if a file that others follow does not end with a block.
     pub fn known_behind(
         &self,
+        source: Filesystem<'_>,
         (block, start): (BlockBits, u64),
         workers: NonZeroUsize,
     ) -> Result<Known<'_>, BaseError> {
@@ -62,25 +64,28 @@ impl Bases {
         let count = u16::try_from(known.devices.len()).unwrap_or(u16::MAX);
         known.devices.clear();
         known.follows = Some(Following { start: Blkaddr(start), end: addresses.end(), count });
-        self.known_at(&addresses, known, workers)
+        self.known_at(&addresses, (known, source), workers)
     }
 
     fn known_at<'k>(
         &'k self,
         addresses: &Addresses<'_>,
-        mut known: Known<'k>,
+        (mut known, source): (Known<'k>, Filesystem<'_>),
         workers: NonZeroUsize,
     ) -> Result<Known<'k>, BaseError> {
         known.contents = self;
         known.configs = self.configs();
         let packed = packed::known(addresses)?;
         known.packed.clone_from(&packed.known);
-        known.extents = packed::extents(addresses, &packed)?;
+        let extents = PackedExtents::new(&packed, addresses.block);
         for (number, _) in self.images().iter().enumerate() {
             let stored = Stored { addresses, image: number, packed: packed.offset(number) };
-            let found = index(&stored, workers)?;
+            let found = index((&stored, &extents), source, workers)?;
             known.files.extend(found.files);
             known.extents.extend(found.extents);
+            for (inode, parts) in found.own {
+                known.own.entry(inode).or_insert(parts);
+            }
         }
         Ok(known)
     }

@@ -13,6 +13,7 @@ mod index;
 mod known;
 mod layers;
 mod packed;
+mod same;
 mod stored;
 
 pub use bases::{Bases, Identity};

@@ -1,6 +1,7 @@
 //! Puts the packed inodes of all bases together, since an image has only one.
 
-use lith_builder::{KnownExtent, KnownPacked, KnownPcluster};
+use lith_builder::{KnownPacked, KnownPcluster};
+use lith_format::addr::BlockBits;
 
 use crate::{
     BaseError,
@@ -62,31 +63,26 @@ pub(crate) fn known(addresses: &Addresses<'_>) -> Result<AllPacked, BaseError> {
     Ok(AllPacked { known, offsets })
 }
 
-/// The extents of the packed inodes, which hold files of any size if the bases pack all of them.
-pub(crate) fn extents(
-    addresses: &Addresses<'_>,
-    all: &AllPacked,
-) -> Result<Vec<KnownExtent>, BaseError> {
-    let (mut found, mut buf) = (Vec::new(), Vec::new());
-    let Some(known) = &all.known else { return Ok(found) };
-    for (number, Opened { path, image, .. }) in addresses.bases().images().iter().enumerate() {
-        let (Some(start), Some(inode)) = (all.offset(number), image.packed_inode()) else {
-            continue;
+/// The extents of the packed inodes that can be found elsewhere, by position: those are of use in which only bytes of one file
+/// are, as of bases that pack files of any size.
+pub(crate) struct PackedExtents(Vec<(u64, KnownPcluster)>);
+
+impl PackedExtents {
+    pub(crate) fn new(all: &AllPacked, block: BlockBits) -> Self {
+        let Some(KnownPacked { extents, interlaced, .. }) = &all.known else {
+            return Self(Vec::new());
         };
-        let failed = |source| BaseError::Image { path: path.clone(), source };
-        let file = image.file(inode).map_err(failed)?;
-        let end = start + inode.size;
         let is_rotated = |(position, pcluster): &&(u64, KnownPcluster)| {
-            let is_aligned = addresses.block.within(*position) == 0;
-            known.interlaced && pcluster.algorithm.is_none() && !is_aligned
+            *interlaced && pcluster.algorithm.is_none() && block.within(*position) != 0
         };
-        let own = known.extents.iter().filter(|(position, _)| (start..end).contains(position));
-        let own = own.filter(|extent| !is_rotated(extent));
-        for (position, pcluster) in own {
-            buf.resize(pcluster.llen as usize, 0);
-            file.read_at(&mut buf, position - start).map_err(failed)?;
-            found.extend(KnownExtent::new(&buf, *pcluster, (ALL_PACKED, *position)));
-        }
+        Self(extents.iter().filter(|extent| !is_rotated(extent)).copied().collect())
     }
-    Ok(found)
+
+    /// The first extent that is within the `len` bytes from `start` on, and how many bytes are before it.
+    pub(crate) fn next(&self, (start, len): (u64, u64)) -> Option<(u64, KnownPcluster)> {
+        let first = self.0.partition_point(|(position, _)| *position < start);
+        let (position, known) = self.0.get(first)?;
+        let before = position - start;
+        (before.saturating_add(known.llen.into()) <= len).then_some((before, *known))
+    }
 }

@@ -97,7 +97,8 @@ impl Stored<'_> {
         }
     }
 
-    fn fragment(&self, extent: &Extent) -> Option<u64> {
+    /// Where the bytes of a fragment start in the packed inodes of all images.
+    pub(crate) fn fragment(&self, extent: &Extent) -> Option<u64> {
         let Place::Packed { offset } = extent.place else { return None };
         self.packed?.checked_add(offset)
     }

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
+mod apart;
 mod coding;
 pub mod composefs;
 mod context;
@@ -73,7 +74,7 @@ use crate::{
 
 /// The version of what an image looks like, for provenance: it is raised when the same tree and options give other bytes,
 /// which the pinned digests of tests show.
-pub const LAYOUT: u32 = 3;
+pub const LAYOUT: u32 = 4;
 
 /// A finished image: facts about it, and the digests of what was read.
 #[derive(Debug)]

@@ -78,12 +78,24 @@ impl<'a, T> Piece<'a, T> {
         content: &dyn Content,
         memory: &'m mut Vec<u8>,
     ) -> Result<&'m [u8], BuildError> {
+        self.read_from(self.range.start, content, memory)
+    }
+
+    /// The same, but the bytes before a position are not read and can be any.
+    pub(crate) fn read_from<'m>(
+        &self,
+        position: u64,
+        content: &dyn Content,
+        memory: &'m mut Vec<u8>,
+    ) -> Result<&'m [u8], BuildError> {
         let len = self.len();
         if memory.len() < len {
             memory.resize(len, 0);
         }
         let bytes = memory.get_mut(..len).expect("it was made that long");
-        read_around_holes(content, bytes, self.range.start)?;
+        let unread = usize::try_from(position - self.range.start).expect("in the piece");
+        let (_, rest) = bytes.split_at_mut(unread);
+        read_around_holes(content, rest, position)?;
         Ok(bytes)
     }
 }

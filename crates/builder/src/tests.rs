@@ -6,6 +6,7 @@ use lith_codec::Compressor;
 use lith_format::{
     addr::Blkaddr,
     compression::{Algorithm, Lz4Config},
+    kernel::KernelVersion,
 };
 use lith_tree::{
     Content, ContentError, ExtraDevice, Filesystem, InodeIndex, Kind, MemoryContents,
@@ -265,6 +266,37 @@ fn extents_are_found_wherever_they_start() {
         panic!("{:?}", stored.get(files.inodes[0]).data)
     };
     assert_eq!(stored.table.digest(files.inodes[0]), Digest::of_content(&inserted));
+}
+
+#[test]
+fn the_beginning_of_an_extent_is_found_if_enough_of_it_is_there() {
+    let numbers = (0..).map(|number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44);
+    let old: Vec<u8> = numbers.flat_map(|n| n.to_string().into_bytes()).take(100_000).collect();
+    let base = files(std::slice::from_ref(&old));
+    let contents = KnownFiles(base.input(), &base.inodes);
+    let mut known = known_lz4(&contents);
+    let pcluster = KnownPcluster { blocks: 8, ..known_pcluster(100_000, 1 << 20) };
+    known.extents = vec![KnownExtent::new(&old, pcluster, (0, 0)).unwrap()];
+    // A quarter of the pcluster are two blocks.
+    for (same, new) in [(25_000, 90_000), (24_000, 90_000), (99_999, 1), (60_000, 0)] {
+        let now = [&text(8, 7), &old[..same], &text(9, new)].map(|part| part.to_vec()).concat();
+        let files = files(&[now]);
+        let input = files.input().with_known(&known);
+        let at = |kernel| {
+            let options = compressed(Fragments::None).with(|options| options.kernel = kernel);
+            let plan = plan(input, &options, &context()).unwrap();
+            let parts = scanned(input, &plan).parts.remove(&files.inodes[0]).unwrap_or_default();
+            let found = parts.extents.iter();
+            found.map(|part| (part.position, part.extent.llen, part.extent.partial)).collect()
+        };
+        let found: Vec<_> = at(KernelVersion::new(6, 1));
+        // The byte after the same ones may be the same by chance.
+        let least = u32::try_from(same).unwrap();
+        let is_there = matches!(found[..], [(7, len, true)] if (least..least + 3).contains(&len));
+        assert_eq!(is_there, same >= 25_000, "{same}: {found:?}");
+        let found: Vec<_> = at(KernelVersion::new(5, 16));
+        assert_eq!(found, [], "kernels before 6.1 read whole pclusters");
+    }
 }
 
 #[test]

@@ -1,49 +1,44 @@
-//! Hashes a window of bytes that rolls over content, by which extents are found wherever they start.
+//! Hashes a window of bytes that rolls over content: a gear hash. Extents are found by it wherever they start, and content is
+//! divided where it has a certain value.
 
-/// Bytes of the window.
+/// Bytes of the window: each of them is shifted out of the hash by as many others.
 pub(crate) const WINDOW: usize = 64;
 
-/// An odd number without pattern.
-const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// What a byte contributes when it leaves the window, by its value.
-static LEAVING: [u64; 256] = leaving();
+/// A number without pattern for each byte.
+static GEAR: [u64; 256] = gear();
 
 #[allow(clippy::indexing_slicing, reason = "evaluated by the compiler")]
-const fn leaving() -> [u64; 256] {
-    let (mut power, mut at) = (1_u64, 0);
-    while at < WINDOW {
-        power = power.wrapping_mul(FACTOR);
-        at += 1;
-    }
+const fn gear() -> [u64; 256] {
     let mut table = [0; 256];
-    let (mut at, mut sum) = (0, 0_u64);
+    let mut state = 0_u64;
+    let mut at = 0;
     while at < table.len() {
-        table[at] = sum;
-        sum = sum.wrapping_add(power);
+        // SplitMix64.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut number = state;
+        number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        table[at] = number ^ (number >> 31);
         at += 1;
     }
     table
 }
 
-/// The hash of the last [`WINDOW`] bytes, a polynomial of which the upper bits are the good ones.
+/// The hash of the last [`WINDOW`] bytes, of which the upper bits are the good ones: the lower ones depend on the last bytes
+/// alone.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Rolling(u64);
 
 impl Rolling {
-    /// The hash of the first bytes.
+    /// The hash of a window.
     pub(crate) fn of(window: &[u8]) -> Self {
         window.iter().fold(Self::default(), |hash, byte| hash.with(*byte))
     }
 
-    const fn with(self, byte: u8) -> Self {
-        Self(self.0.wrapping_mul(FACTOR).wrapping_add(byte as u64))
-    }
-
-    /// The hash after `entering` follows and `left` is no longer in the window.
-    pub(crate) fn roll(self, left: u8, entering: u8) -> Self {
-        let left = LEAVING.get(usize::from(left)).copied().unwrap_or(0);
-        Self(self.with(entering).0.wrapping_sub(left))
+    /// The hash after another byte.
+    pub(crate) fn with(self, entering: u8) -> Self {
+        let number = GEAR.get(usize::from(entering)).copied().unwrap_or(0);
+        Self((self.0 << 1).wrapping_add(number))
     }
 
     pub(crate) const fn value(self) -> u64 {
@@ -69,7 +64,7 @@ mod tests {
         let (first, rest) = bytes.split_at(WINDOW);
         let mut hash = Rolling::of(first);
         for (at, entering) in rest.iter().enumerate() {
-            hash = hash.roll(bytes[at], *entering);
+            hash = hash.with(*entering);
             assert_eq!(hash.value(), Rolling::of(&bytes[at + 1..=at + WINDOW]).value());
         }
         assert_eq!(hash_of_first(&bytes), Some(Rolling::of(first).value()));

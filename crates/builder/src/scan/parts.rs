@@ -6,7 +6,11 @@ use lith_format::{
     zmap::EncodedExtent,
 };
 
-use crate::{KnownPcluster, coding::Heads};
+use crate::{
+    KnownDevice, KnownPcluster,
+    apart::{Apart, Placed},
+    coding::Heads,
+};
 
 /// An extent of a file that is stored elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +26,16 @@ impl Part {
     /// The first byte of the file after it.
     pub(crate) fn end(&self) -> u64 {
         self.position + u64::from(self.extent.llen)
+    }
+
+    /// Where its pcluster is, if those of other devices start at their places in the unified address space.
+    pub(crate) fn placed(&self, devices: &[KnownDevice]) -> Placed {
+        let starts = devices.iter().map(|known| known.uniaddr.map_or(u64::MAX, |start| start.0));
+        let before = starts.zip(1..).filter(|(start, _)| *start <= self.address.0);
+        let (start, device) = before.max().unwrap_or((0, 0));
+        let first = self.address.0 - start;
+        let blocks = first..first + u64::from(self.extent.blocks);
+        Placed { bytes: self.position..self.end(), device, blocks }
     }
 }
 
@@ -53,6 +67,22 @@ impl Parts {
             self.extents.push(Part { position, extent, address });
             self.algorithms |= algorithm.map_or(AlgorithmSet::empty(), AlgorithmSet::from);
         }
+    }
+
+    /// Leaves out extents that seem to follow others on other devices.
+    pub(super) fn keep_apart(&mut self, devices: &[KnownDevice]) {
+        if devices.len() < 2 {
+            return;
+        }
+        let mut apart = Apart::default();
+        self.extents.retain(|part| {
+            let placed = part.placed(devices);
+            let is_allowed = apart.allows(&placed);
+            if is_allowed {
+                apart.add(&placed);
+            }
+            is_allowed
+        });
     }
 }
 

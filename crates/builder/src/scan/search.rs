@@ -1,18 +1,16 @@
 //! Finds the extents of other images in files, at any position.
 //!
-//! A hash rolls over the content. Where it equals that of the first bytes of a known extent, the hash of all bytes is
-//! compared, and then the bytes. What is inserted into a file moves the extents behind it, which are found all the same.
+//! A hash rolls over the content. Where it equals that of the first bytes of a known extent, the bytes are compared. What is
+//! inserted into a file moves the extents after it, which are found all the same. Of an extent in which something changed the
+//! bytes before that are found, since an extent of a file may be the beginning of what its pcluster holds.
 
 use std::{collections::HashMap, ops::Range};
 
-use lith_format::addr::BlockBits;
+use lith_format::{addr::BlockBits, kernel::Capability};
 use lith_tree::{Content, ContentError, InodeIndex};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{
-    duplicates::have_same_bytes,
-    parts::{Parts, is_reusable},
-};
+use super::parts::{Parts, is_reusable};
 use crate::{
     BuildError, Context, Input, Known, KnownContents, KnownExtent, KnownParts, KnownPcluster,
     coding::Heads,
@@ -26,8 +24,11 @@ const STEP: usize = 1 << 20;
 const MOST_ALIKE: usize = 8;
 /// For each byte of a file so many are compared in vain: periodic content starts as some extent does again and again.
 const MOST_WASTE: u64 = 8;
-/// Bits of the filter for each known extent, most of which are zeros.
-const FILTER_BITS: usize = 16;
+/// Blocks of a pcluster that its beginning must hold to be referred to without the rest: what follows starts a pcluster of
+/// its own, and the last one before a border is not full.
+const LEAST_BLOCKS: u64 = 2;
+/// Bits of the filter for each known extent: of other hashes so few pass it that looking them up takes little time.
+const FILTER_BITS: usize = 128;
 
 /// Known extents by the hash of their first bytes.
 struct Index<'k> {
@@ -75,7 +76,10 @@ struct Search<'a> {
     opened: Option<(u32, Box<dyn Content + 'a>)>,
     /// Bytes that may still be compared in vain.
     waste: u64,
-    buf: Vec<u8>,
+    /// Whether an extent may hold only the beginning of its pcluster.
+    may_end_early: bool,
+    block: BlockBits,
+    bytes: [Vec<u8>; 2],
 }
 
 impl Search<'_> {
@@ -113,49 +117,93 @@ impl Search<'_> {
         };
         let (first, entering) = rest.split_at(WINDOW);
         let mut hash = Rolling::of(first);
-        let mut pairs = rest.iter().zip(entering);
+        let mut entering = entering.iter();
         let mut at = from;
         loop {
-            if self.index.may_have(hash.value()) {
-                for known in self.index.get(hash.value()) {
-                    if self.is_at(known, position + at as u64, end)? {
-                        return Ok(Some((at, known.pcluster)));
-                    }
-                }
+            if self.index.may_have(hash.value())
+                && let Some(known) = self.longest_at(hash.value(), position + at as u64, end)?
+            {
+                return Ok(Some((at, known)));
             }
-            let Some((left, entering)) = pairs.next() else { return Ok(None) };
-            hash = hash.roll(*left, *entering);
+            let Some(entering) = entering.next() else { return Ok(None) };
+            hash = hash.with(*entering);
             at += 1;
         }
     }
 
-    /// Whether the file has the bytes of a known extent at `position`.
-    fn is_at(
+    /// The known extent whose first bytes have a hash and that has the most bytes of the file at `position`, with these bytes.
+    fn longest_at(
+        &mut self,
+        first: u64,
+        position: u64,
+        end: u64,
+    ) -> Result<Option<KnownPcluster>, ContentError> {
+        let mut longest: Option<KnownPcluster> = None;
+        for known in self.index.get(first) {
+            let Some(found) = self.beginning_at(known, position, end)? else { continue };
+            if found.llen == known.pcluster.llen {
+                return Ok(Some(found));
+            }
+            longest = longest.into_iter().chain([found]).max_by_key(|known| known.llen);
+        }
+        Ok(longest)
+    }
+
+    /// The beginning of a known extent that the file has at `position`, if it is all of it or enough to be referred to.
+    fn beginning_at(
         &mut self,
         known: &KnownExtent,
         position: u64,
         end: u64,
-    ) -> Result<bool, ContentError> {
-        let llen = u64::from(known.pcluster.llen);
-        if end - position < llen || self.waste < llen {
-            return Ok(false);
+    ) -> Result<Option<KnownPcluster>, ContentError> {
+        let KnownExtent { pcluster, place: (number, start), all, .. } = *known;
+        let llen = u64::from(pcluster.llen);
+        let least = if self.may_end_early { self.least(pcluster) } else { llen };
+        let most = llen.min(end - position);
+        if most < least || self.waste < llen {
+            return Ok(None);
         }
-        self.buf.resize(known.pcluster.llen as usize, 0);
-        self.content.read_at(&mut self.buf, position)?;
-        let (number, start) = known.place;
-        if xxh3_64(&self.buf) == known.all {
+        let [ours, theirs] = &mut self.bytes;
+        let len = usize::try_from(most).expect("an extent fits memory");
+        ours.resize(len, 0);
+        self.content.read_at(ours, position)?;
+        let mut common = 0;
+        // Without decoding it, only whether the file has all of it is known.
+        if least < llen || xxh3_64(ours) == all {
             if self.opened.as_ref().is_none_or(|(other, _)| *other != number) {
                 self.opened = Some((number, self.known.open(number)?));
             }
-            if let Some((_, content)) = &self.opened
-                && have_same_bytes((self.content, position), (&**content, start), llen)?
-            {
-                return Ok(true);
+            if let Some((_, content)) = &self.opened {
+                theirs.resize(len, 0);
+                content.read_at(theirs, start)?;
+                common = common_len(ours, theirs) as u64;
             }
         }
-        self.waste -= llen;
-        Ok(false)
+        self.waste -= llen - common;
+        if common < least {
+            return Ok(None);
+        }
+        let llen = u32::try_from(common).expect("at most the extent's bytes");
+        let partial = pcluster.partial || llen < pcluster.llen;
+        Ok(Some(KnownPcluster { llen, partial, ..pcluster }))
     }
+
+    /// How many bytes of an extent are worth being referred to without the others.
+    fn least(&self, pcluster: KnownPcluster) -> u64 {
+        let (llen, blocks) = (u64::from(pcluster.llen), u64::from(pcluster.blocks));
+        let share = (llen * LEAST_BLOCKS).div_ceil(blocks.max(1));
+        let reusable = 2 * u64::from(self.block.size());
+        if pcluster.algorithm.is_none() { llen } else { share.max(reusable).min(llen) }
+    }
+}
+
+/// How many of the first bytes are equal.
+fn common_len(one: &[u8], other: &[u8]) -> usize {
+    const STEP: usize = 4096;
+    let steps = one.chunks(STEP).zip(other.chunks(STEP));
+    let equal = steps.take_while(|(one, other)| one == other).count() * STEP;
+    let rest = one.iter().zip(other).skip(equal);
+    (equal + rest.take_while(|(one, other)| one == other).count()).min(one.len())
 }
 
 /// Finds the extents of files that are known.
@@ -164,7 +212,7 @@ pub(super) fn find_parts(
     files: &[InodeIndex],
     context: &Context<'_>,
 ) -> Result<HashMap<InodeIndex, Parts>, BuildError> {
-    let Known { extents, contents, packed, own, .. } = input.known;
+    let Known { devices, extents, contents, packed, own, .. } = input.known;
     let block = plan.options.layout.block;
     let mut all = HashMap::new();
     let index = &Index::new(extents, block);
@@ -194,8 +242,16 @@ pub(super) fn find_parts(
             }
         }
         let waste = size.saturating_mul(MOST_WASTE);
-        let (opened, buf) = (None, Vec::new());
-        let mut search = Search { content: &*file, index, known: *contents, opened, waste, buf };
+        let mut search = Search {
+            content: &*file,
+            index,
+            known: *contents,
+            opened: None,
+            waste,
+            may_end_early: plan.options.kernel.supports(&[Capability::PartialReferences]),
+            block,
+            bytes: Default::default(),
+        };
         for (position, known) in search.find(start..size)? {
             // A block elsewhere is not rotated.
             let is_aligned = block.within(position) == 0;
@@ -205,6 +261,7 @@ pub(super) fn find_parts(
             parts.add(position, known, &mut heads, block);
         }
         file.check_unchanged()?;
+        parts.keep_apart(devices);
         Ok(parts)
     };
     let found = lith_parallel::try_map(files, context.workers, || (), |(), inode| search(inode))?;

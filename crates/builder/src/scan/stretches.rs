@@ -5,6 +5,8 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::window::Rolling;
+
 /// A stretch has about `1 << LEAST_BITS` bytes, or more if there is very much content.
 const LEAST_BITS: u32 = 11;
 /// The most stretches of all content together, about: each takes 24 bytes of memory.
@@ -49,10 +51,10 @@ pub(super) fn stretches(bytes: &[u8], start: u64, bits: u32) -> Vec<Stretch> {
 fn first_border(bytes: &[u8], bits: u32) -> usize {
     let (least, most) = (1_usize << (bits - 2), 8_usize << bits);
     let bytes = bytes.get(..most).unwrap_or(bytes);
-    let (upper, mut hash) = (u64::MAX << (64 - bits), 0_u64);
+    let (upper, mut hash) = (u64::MAX << (64 - bits), Rolling::default());
     let mut ends_with = |byte: &u8| {
-        hash = (hash << 1).wrapping_add(GEAR.get(usize::from(*byte)).copied().unwrap_or(0));
-        hash & upper == 0
+        hash = hash.with(*byte);
+        hash.value() & upper == 0
     };
     let (fours, rest) = bytes.get(least..).unwrap_or_default().as_chunks::<4>();
     for (at, four) in fours.iter().enumerate() {
@@ -62,26 +64,6 @@ fn first_border(bytes: &[u8], bits: u32) -> usize {
     }
     let within = rest.iter().position(ends_with);
     within.map_or(bytes.len(), |within| bytes.len() - rest.len() + within + 1)
-}
-
-/// A number without pattern for each byte.
-static GEAR: [u64; 256] = gear();
-
-#[allow(clippy::indexing_slicing, reason = "evaluated by the compiler")]
-const fn gear() -> [u64; 256] {
-    let mut table = [0; 256];
-    let mut state = 0_u64;
-    let mut at = 0;
-    while at < table.len() {
-        // SplitMix64.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut number = state;
-        number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        table[at] = number ^ (number >> 31);
-        at += 1;
-    }
-    table
 }
 
 #[cfg(test)]

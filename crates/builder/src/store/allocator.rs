@@ -31,6 +31,11 @@ impl<'a> Allocator<'a> {
         self.next
     }
 
+    /// The blocks of a file start at a multiple of so many.
+    pub(super) const fn alignment(&self) -> u64 {
+        self.alignment
+    }
+
     pub(super) const fn image(&self) -> Output<'a> {
         self.image
     }

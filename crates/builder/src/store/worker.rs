@@ -163,6 +163,22 @@ impl<'a, 's> Compressor<'a, 's> {
         inside.filter_map(fitting).map(Mark::Part).collect()
     }
 
+    /// Where the first byte of a piece is that an encoder may need. Before it are nothing but extents of known packed
+    /// inodes: to read those would be to decode them once more.
+    fn first_needed(&self, piece: &Piece<'_>, marks: Option<&[Mark]>) -> u64 {
+        let known = self.input.extra(piece.inode).map_or(0, |extra| extra.known);
+        let mut first = piece.range.start;
+        for mark in marks.unwrap_or_default() {
+            match mark {
+                Mark::Part(part) if part.position == first && part.end() <= known => {
+                    first = part.end();
+                }
+                _ => break,
+            }
+        }
+        first
+    }
+
     /// Where a pcluster of an inode must start. Uncompressed bytes before it end with a block.
     fn border(&self, inode: InodeIndex) -> Option<u64> {
         let border = self.input.border(inode)?;
@@ -196,11 +212,13 @@ impl<'a, 's> Compressor<'a, 's> {
             return self.store_zeros(piece, blocks);
         }
         let is_interlaced = self.is_interlaced(piece.inode);
-        let input = piece.read(content, &mut self.memory)?;
+        let first = self.first_needed(piece, marks.as_deref());
+        let input = piece.read_from(first, content, &mut self.memory)?;
         if may_be_zero && sparse::is_zero(input) {
             return self.store_zeros(piece, blocks);
         }
-        let digests = Digest::of_pieces(input);
+        let is_read = first == piece.range.start;
+        let digests = if is_read { Digest::of_pieces(input) } else { Vec::new() };
         let start = blocks.data.len();
         blocks.data.reserve_exact(len);
         let mut around = Around::new(piece.start(), self.shared.layouts, piece.last && leaves_tail);
@@ -236,7 +254,7 @@ impl<'a, 's> Compressor<'a, 's> {
         // What is hot of it is stored already.
         let has_hot =
             self.plan.hot.has(piece.inode) && self.shared.parts.contains_key(&piece.inode);
-        if piece.is_whole() && !is_gain && !is_shared && !has_hot {
+        if piece.is_whole() && is_read && !is_gain && !is_shared && !has_hot {
             blocks.data.truncate(start);
             return Ok(uncompressed(self.plan, piece, (input, digests), blocks));
         }

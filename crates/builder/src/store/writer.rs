@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     BuildError, Chunks, Digest, DigestOfPieces, PIECE,
+    apart::{Apart, Placed},
     limits::CHUNKS,
     pieces::{Origin, Position},
     plan::Geometry,
@@ -45,6 +46,8 @@ pub(super) struct Writer<'a> {
     has_shared: bool,
     tails: Vec<Tail>,
     hot: Option<Range<u64>>,
+    /// The pclusters on other devices of the file that was written last, if it has some.
+    apart: Option<(InodeIndex, Apart)>,
 }
 
 impl<'a> Writer<'a> {
@@ -71,6 +74,7 @@ impl<'a> Writer<'a> {
             has_shared: stored.has_shared,
             tails: stored.tails,
             hot: stored.hot,
+            apart: None,
         }
     }
 
@@ -107,9 +111,10 @@ impl<'a> Writer<'a> {
         outcomes: Vec<Outcome>,
         blocks: &Blocks,
     ) -> Result<(), BuildError> {
-        // Blocks of consecutive pieces are written at once, unless each file is aligned.
-        let is_aligned = self.geometry.plan.options.layout.alignment > 1;
-        let together = if is_aligned { 1 } else { pieces.len().max(1) };
+        // Blocks of consecutive pieces are written at once, unless each file is aligned or kept apart.
+        let has_parts = |piece: &Piece<'_>| self.analysis.parts.contains_key(&piece.inode);
+        let is_alone = self.allocator.alignment() > 1 || pieces.iter().any(has_parts);
+        let together = if is_alone { 1 } else { pieces.len().max(1) };
         let (mut data, mut tails, mut chunks) = (&*blocks.data, &*blocks.tails, &*blocks.chunks);
         let mut outcomes = outcomes.into_iter();
         for pieces in pieces.chunks(together) {
@@ -119,6 +124,9 @@ impl<'a> Writer<'a> {
             let (own, more) = data.split_at(bytes * self.block().size() as usize);
             data = more;
             self.align(count);
+            if let ([piece], [outcome]) = (pieces, outcomes.as_slice()) {
+                self.keep_apart(piece, outcome)?;
+            }
             let mut start = self.allocator.next();
             self.allocator.append(own)?;
             for (piece, outcome) in pieces.iter().zip(outcomes) {
@@ -154,6 +162,32 @@ impl<'a> Writer<'a> {
         if let Some(large) = &mut self.large {
             large.start = self.allocator.next();
         }
+    }
+
+    /// Moves on to where the pclusters of a piece don't seem to follow those of its file that are on other devices.
+    fn keep_apart(&mut self, piece: &Piece<'_>, outcome: &Outcome) -> Result<(), BuildError> {
+        let devices = self.geometry.input.known.devices.as_slice();
+        let Some(parts) = self.analysis.parts.get(&piece.inode) else { return Ok(()) };
+        if devices.is_empty() {
+            return Ok(());
+        }
+        let apart = match self.apart.take().filter(|(inode, _)| *inode == piece.inode) {
+            Some((_, apart)) => apart,
+            None => {
+                let mut apart = Apart::default();
+                parts.extents.iter().for_each(|part| apart.add(&part.placed(devices)));
+                apart
+            }
+        };
+        let start = self.allocator.next();
+        let mut moved = start;
+        // Beyond the ends of all devices nothing touches anything.
+        while !own_pclusters(piece, outcome, moved).all(|placed| apart.allows(&placed)) {
+            moved += self.allocator.alignment();
+        }
+        self.apart = Some((piece.inode, apart));
+        let blocks = usize::try_from(moved - start).expect("a few blocks");
+        self.allocator.append(&vec![0; blocks * self.block().size() as usize])
     }
 
     /// The blocks of a piece's pclusters, if some are others' or others refer to them.
@@ -395,6 +429,29 @@ impl<'a> Writer<'a> {
         self.tables.files.set_digest(inode, digest.finish());
         self.tables.set_runs(inode, &runs)
     }
+}
+
+/// The pclusters of a piece that are stored from block `next` on.
+fn own_pclusters(
+    piece: &Piece<'_>,
+    outcome: &Outcome,
+    mut next: u64,
+) -> impl Iterator<Item = Placed> {
+    let extents = match &outcome.stored {
+        Stored::Pclusters(extents) => extents.as_slice(),
+        _ => &[],
+    };
+    let mut shared = outcome.shared.iter().map(|(at, _)| *at).peekable();
+    let mut position = piece.range.start;
+    (0..).zip(extents).filter_map(move |(number, extent)| {
+        let (at, first) = (position, next);
+        position += u64::from(extent.llen);
+        if shared.next_if_eq(&number).is_some() {
+            return None;
+        }
+        next += u64::from(extent.blocks);
+        Some(Placed { bytes: at..position, device: 0, blocks: first..next })
+    })
 }
 
 /// Positions and lengths of parts of at most `step` bytes.

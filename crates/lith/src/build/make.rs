@@ -146,25 +146,26 @@ pub(crate) fn make(
         let (known, start) = known_behind(&bases, (source, path), options, job)?;
         (known, Some(start))
     } else {
-        (known(&bases, &source.tree, options, job)?, None)
+        (known(&bases, source.filesystem(), options, job)?, None)
     };
     let staged = create(path).map_err(failed("create"))?;
     let blob = job.blob.as_deref().map(|blob| Companion::create(blob, path)).transpose()?;
     let protected = job.protection.as_ref().map(|protection| Protected::create(protection, path));
     let protected = protected.transpose()?;
-    let referred = Referred { bases: &bases, known: &known, start };
+    let referred = Referred { bases: &bases, known, start };
     let mut making = Making { path, job, referred, staged, blob, protected };
     let mut left_out = Vec::new();
     let (made, written) = loop {
         making.start().map_err(failed("keep the beginning of"))?;
         // The attribute with digests isn't listed, and so no part of the provenance.
-        let options = with_provenance(source.filesystem(), options, job).and_then(|options| {
+        let recorded = with_provenance(source.filesystem(), options, job).and_then(|options| {
             record(source, &options, job.workers)?;
             Ok(options)
         });
-        match options.and_then(|options| making.attempt(source.filesystem(), &options)) {
+        match recorded.and_then(|options| making.attempt(source.filesystem(), &options)) {
             Err(Error::Build(BuildError::Content(error))) => {
                 left_out.extend(without_unreadable(source, error, job)?);
+                making.referred.renew(source.filesystem(), options, job)?;
             }
             finished => break finished?,
         }
@@ -240,12 +241,22 @@ fn without_unreadable(
 }
 
 /// What bases hold for an image.
-#[derive(Clone, Copy)]
 struct Referred<'a> {
     bases: &'a Bases,
-    known: &'a Known<'a>,
+    known: Known<'a>,
     /// The block at which they start, if they follow the image.
     start: Option<u64>,
+}
+
+impl Referred<'_> {
+    /// Finds out again what is known of a source of which files were left out: its inodes have other numbers.
+    fn renew(&mut self, fs: Filesystem<'_>, options: &Options, job: &Job<'_>) -> Result<(), Error> {
+        match self.start {
+            None => self.known = known(self.bases, fs, options, job)?,
+            Some(_) => self.known.own.clear(),
+        }
+        Ok(())
+    }
 }
 
 /// What an image is made in, and how.
@@ -283,7 +294,7 @@ impl Making<'_> {
             let output = Output::new(staged.file(), job.offset);
             // Indices change when files are left out.
             let order = Hot::new(&job.hints, fs.tree).order;
-            let input = Input::from(fs).with_known(referred.known).with_order(&order);
+            let input = Input::from(fs).with_known(&referred.known).with_order(&order);
             let mut built = match job.composefs {
                 Some(version) => lith_builder::composefs::build(fs, output, version, &context)?,
                 None => lith_builder::build(input, output, options, &context)?,
@@ -306,8 +317,9 @@ impl Making<'_> {
                     is_joined: job.is_flat(),
                     fs,
                     built: &built,
-                    known: referred.known,
+                    known: &referred.known,
                     has_content: options.data == DataImport::Full,
+                    samples: job.role == Role::Searched && !job.bases.is_empty(),
                     workers: job.workers,
                     observer: job.observer,
                 };
@@ -347,10 +359,10 @@ fn refuse_base(path: &Path, bases: &Bases) -> Result<(), Error> {
     Ok(())
 }
 
-/// What bases hold for an image of a tree.
+/// What bases hold for an image of a source.
 fn known<'b>(
     bases: &'b Bases,
-    tree: &Tree,
+    fs: Filesystem<'_>,
     options: &Options,
     job: &Job<'_>,
 ) -> Result<Known<'b>, Error> {
@@ -358,9 +370,9 @@ fn known<'b>(
         return Ok(Known::new());
     }
     let block = options.layout.block;
-    let room = room(tree, block);
+    let (tree, room) = (fs.tree, room(fs.tree, block));
     Ok(match job.role {
-        Role::Searched => bases.known((block, room), job.workers)?,
+        Role::Searched => bases.known(fs, (block, room), job.workers)?,
         Role::Layers(_) => bases.layers(tree, block, Reuse::Refer { room }, job.workers)?,
         Role::Copied => bases.layers(tree, block, Reuse::Copy, job.workers)?,
     })
@@ -379,7 +391,8 @@ fn known_behind<'b>(
 ) -> Result<(Known<'b>, u64), Error> {
     refuse_flat(job)?;
     let block = options.layout.block;
-    let far = bases.known_behind((block, room(&source.tree, block)), job.workers)?;
+    let far = room(&source.tree, block);
+    let far = bases.known_behind(source.filesystem(), (block, far), job.workers)?;
     let file = tempfile::tempfile_in(temporary_directory(path));
     let file = file.map_err(|source| target(path, "measure", source))?;
     let options = with_provenance(source.filesystem(), options, job)?;
@@ -387,7 +400,7 @@ fn known_behind<'b>(
     let making = Making {
         path,
         job,
-        referred: Referred { bases, known: &far, start: None },
+        referred: Referred { bases, known: far, start: None },
         staged: Staged::in_place(file),
         blob: None,
         protected: None,
@@ -395,7 +408,7 @@ fn known_behind<'b>(
     let (made, _written) = making.attempt(source.filesystem(), &options)?;
     let slack = if options.compression.metabox.is_some() { SLACK } else { 0 };
     let start = block.blocks_for(made.report.image_bytes) + slack;
-    Ok((bases.known_behind((block, start), job.workers)?, start))
+    Ok((bases.known_behind(source.filesystem(), (block, start), job.workers)?, start))
 }
 
 /// Refuses what a patch that its bases follow can't be.

@@ -1,4 +1,5 @@
-//! Compares how files are stored that were not read, because layers hold them, with how the layers store them.
+//! Compares how files are stored that were not read for their digests, because other images hold them, with how those store
+//! them.
 //!
 //! An extent of the image is at the place that is known, or it has the same bytes.
 
@@ -43,6 +44,20 @@ pub(super) fn compare(
         content = Some(opened);
     }
     Ok(())
+}
+
+/// Compares all bytes of a file.
+pub(super) fn compare_bytes(
+    (fs, image): (Filesystem<'_>, &Image),
+    (index, nid): (InodeIndex, Nid),
+) -> Result<(), Mismatch> {
+    let unreadable = |source| Mismatch::Unreadable { path: fs.tree.path(index), source };
+    let file = image.inode(nid).and_then(|inode| image.file(&inode)).map_err(unreadable)?;
+    let content = fs.open(index)?;
+    if have_same_bytes((&file, &*content), (0, file.size()), unreadable)? {
+        return Ok(());
+    }
+    Err(Mismatch::Differs { path: fs.tree.path(index), what: "content" })
 }
 
 /// Compares the beginning of the packed inode with what it is known to hold.

@@ -14,12 +14,17 @@ use lith_builder::{Built, Known, KnownParts};
 use lith_device::{FileDevice, JoinedDevice, OffsetDevice, ReadAt};
 use lith_format::addr::Nid;
 use lith_observer::{Observer, Phase};
+use lith_parallel::try_map;
 use lith_reader::Image;
 use lith_tree::{Filesystem, InodeIndex};
 
 use crate::{Error, mismatch::Mismatch};
 use content::Content;
 use names::Names;
+
+/// Of so many files that are only compared by their places on other devices one is read, too: a device that is not where the
+/// image has it would spoil all of them.
+const SAMPLED: usize = 256;
 
 /// An image that is compared with its source.
 pub(super) struct Verification<'a> {
@@ -35,6 +40,8 @@ pub(super) struct Verification<'a> {
     pub(super) known: &'a Known<'a>,
     /// Whether the image has the content of files.
     pub(super) has_content: bool,
+    /// Whether some of the files that were not read are read on the devices that have them.
+    pub(super) samples: bool,
     pub(super) workers: NonZeroUsize,
     pub(super) observer: &'a dyn Observer,
 }
@@ -49,6 +56,7 @@ pub(super) fn verify(verification: Verification<'_>) -> Result<(), Error> {
         built,
         known,
         has_content,
+        samples,
         workers,
         observer,
     } = verification;
@@ -63,10 +71,12 @@ pub(super) fn verify(verification: Verification<'_>) -> Result<(), Error> {
             Some(KnownParts::Whole(stored)) => known::compare((fs, image), stored, *file),
             _ => places::compare(fs, image, *file),
         };
-        unread.iter().try_for_each(compare)?;
+        try_map(&unread, workers, || (), |(), file| compare(file))?;
         if !unread.is_empty() {
             known::compare_packed(image, known)?;
         }
+        let sample: Vec<_> = unread.iter().step_by(SAMPLED).filter(|_| samples).collect();
+        try_map(&sample, workers, || (), |(), file| known::compare_bytes((fs, image), **file))?;
     }
     Content { tree: fs.tree, image, digests: &built.digests, observer }.compare_all(&read, workers)
 }

@@ -23,7 +23,8 @@ use lith::{
     check,
     codec::{Compressor, LzmaEffort},
     device::FileDevice,
-    source::Source,
+    reader::{Extent, ExtentKind, Place},
+    source::{OnError, Source},
 };
 use lith_testkit::{
     chunks, compare, golden, image, nasty,
@@ -270,6 +271,73 @@ fn images_of_erofs_utils_can_be_bases() {
     }
 }
 
+#[test]
+fn files_that_are_left_out_have_no_effect_on_others() {
+    let versions = Versions::new(None);
+    let options = packed(LZ4, 16 << 10);
+    versions.build(0, &options, None);
+    versions.change(1);
+    let source = image::directory(&versions.tree());
+    // It is listed already. Inodes after it have other numbers without it.
+    fs::remove_file(versions.tree().join("changing/Mixed-70000")).unwrap();
+    let builder = image::workers(2).builder(source, &options).on_error(OnError::Skip);
+    let built = builder.base(versions.image(0)).build_to(versions.image(1)).unwrap();
+    assert_eq!(built.notes.len(), 1, "{:?}", built.notes);
+    versions.assert_holds(1, "without a file");
+}
+
+#[test]
+fn of_an_extent_that_ends_otherwise_the_beginning_is_referred_to() {
+    let folder = place::folder();
+    let (tree, options) = (folder.path().join("tree"), packed(image::lz4hc(9), 64 << 10));
+    fs::create_dir(&tree).unwrap();
+    let [base, patch, whole] = ["base", "patch", "whole"].map(|name| folder.path().join(name));
+    // Text that repeats little: words of other words, in extents of some 150 KB.
+    let bytes = noise::bytes(Texture::Mixed, 1, 1_000_000);
+    fs::write(tree.join("file"), &bytes).unwrap();
+    let build = |to: &Path, base: Option<&Path>| {
+        let builder = image::workers(2).builder(image::directory(&tree), &options);
+        let builder = match base {
+            Some(base) => builder.base(base),
+            None => builder,
+        };
+        builder.build_to(to).unwrap().report.image_bytes
+    };
+    build(&base, None);
+    let extents = |image: &Path, devices: &[PathBuf]| -> Vec<(u64, u64, bool)> {
+        let opened = lith::reader::Image::open_with(
+            image::devices(image, devices),
+            lith::reader::Options::default(),
+        );
+        let opened = opened.unwrap();
+        let inode = opened.resolve(b"file").unwrap();
+        let extents = opened.extents(&inode).unwrap().map(Result::unwrap);
+        let is_partial = |kind| matches!(kind, ExtentKind::Compressed { partial: true, .. });
+        extents.map(|extent| (extent.la, extent.len, is_partial(extent.kind))).collect()
+    };
+    // One byte is another near the end of the second extent.
+    let (start, len, _) = extents(&base, &[])[1];
+    let at = usize::try_from(start + len / 8 * 7).unwrap();
+    let mut changed = bytes.clone();
+    changed[at] ^= 1;
+    fs::write(tree.join("file"), &changed).unwrap();
+    let size = build(&patch, Some(&base));
+    let full = build(&whole, None);
+    let found = extents(&patch, std::slice::from_ref(&base));
+    assert!(found.contains(&(start, at as u64 - start, true)), "{at} is changed: {found:?}");
+    // What is new is an eighth of an extent.
+    assert!(size < full / 8, "{size} of {full}");
+    let read = image::open_with(&patch, std::slice::from_ref(&base));
+    let source = image::directory(&tree);
+    compare::assert_same(source.filesystem(), read.filesystem(), "patch");
+    if kernel::is_there() {
+        tier::ran("patches that refer to beginnings of extents");
+        let mounted = kernel::try_mount_with(&patch, std::slice::from_ref(&base)).unwrap();
+        compare::assert_same(source.filesystem(), mounted.tree().filesystem(), "mounted");
+        mounted.read_at_random(source.filesystem(), 3);
+    }
+}
+
 /// A patch and its base, each of some files.
 fn patch() -> Versions {
     let versions = Versions::new(None);
@@ -422,4 +490,45 @@ fn a_packed_inode_is_no_fragment_of_itself() {
     builder().base(&base).build_to(&patch).unwrap();
     let read = image::open_with(&patch, &[base]);
     compare::assert_same(image::directory(&tree).filesystem(), read.filesystem(), "patch");
+}
+
+#[test]
+fn pclusters_of_two_devices_never_seem_to_follow_each_other() {
+    let folder = place::folder();
+    let (tree, options) = (folder.path().join("tree"), image::compressed(LZ4, 16 << 10));
+    fs::create_dir(&tree).unwrap();
+    let [base, patch] = ["base", "patch"].map(|name| folder.path().join(name));
+    let mut bytes = noise::bytes(Texture::Text, 1, 1_000_000);
+    fs::write(tree.join("file"), &bytes).unwrap();
+    let builder = || image::workers(2).builder(image::directory(&tree), &options);
+    builder().build_to(&base).unwrap();
+    // Both images store the file from the same block on: the new first pcluster would end where the old second one starts.
+    bytes[0] ^= 1;
+    fs::write(tree.join("file"), &bytes).unwrap();
+    builder().base(&base).build_to(&patch).unwrap();
+    let devices = image::devices(&patch, std::slice::from_ref(&base));
+    let opened = lith::reader::Image::open_with(devices, lith::reader::Options::default()).unwrap();
+    let inode = opened.resolve(b"file").unwrap();
+    let places: Vec<_> = opened
+        .extents(&inode)
+        .unwrap()
+        .map(|extent| match extent.unwrap() {
+            Extent { place: Place::Device(at), plen, .. } => (at.device, at.pa.0..at.pa.0 + plen),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert!(places.iter().any(|(device, _)| *device == 0), "{places:?}");
+    assert!(places.iter().any(|(device, _)| *device == 1), "{places:?}");
+    for (device, own) in &places {
+        let touches = |(other, range): &&(u16, std::ops::Range<u64>)| {
+            other != device && (range.start == own.end || range.end == own.start)
+        };
+        assert_eq!(places.iter().find(touches), None, "{own:?} of {places:?}");
+    }
+    if kernel::is_there() {
+        tier::ran("patches of files as devices, read ahead");
+        let mounted = kernel::try_mount_with(&patch, std::slice::from_ref(&base)).unwrap();
+        let source = image::directory(&tree);
+        compare::assert_same(source.filesystem(), mounted.tree().filesystem(), "mounted");
+    }
 }
