@@ -2,12 +2,10 @@
 //!
 //! If the devices are files, Linux (seen with 6.18) reads two pclusters at once where one starts, on its device, at the block at
 //! which the other ends on another device, and takes the bytes of both from the first of the two. It compares block devices
-//! only. So no two pclusters of a file that it may read at once are at such blocks.
+//! only. These two may be neighbours in the file, or others are between them that need not be read, because another thread
+//! reads them or they are cached.
 
 use std::{collections::HashMap, ops::Range};
-
-/// Bytes of a file between two pclusters that are never read at once: Linux reads ahead at most 2 MiB with one request.
-const DISTANCE: u64 = 4 << 20;
 
 /// A pcluster, by the bytes of the file that it holds, and its blocks.
 #[derive(Clone, Debug)]
@@ -20,10 +18,11 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    fn is_near(&self, other: &Self) -> bool {
+    /// Bytes of the file between both.
+    fn distance(&self, other: &Self) -> u64 {
         let after = self.bytes.start.saturating_sub(other.bytes.end);
         let before = other.bytes.start.saturating_sub(self.bytes.end);
-        after.max(before) <= DISTANCE
+        after.max(before)
     }
 }
 
@@ -40,12 +39,13 @@ impl Apart {
         self.by_end.entry(placed.blocks.end).or_default().push(placed.clone());
     }
 
-    /// Whether a pcluster seems to follow none on another device, nor to be followed by one.
-    pub(crate) fn allows(&self, placed: &Placed) -> bool {
+    /// Whether a pcluster seems to follow none on another device, nor to be followed by one, of those with at most so many
+    /// bytes of the file between them and it.
+    pub(crate) fn allows(&self, placed: &Placed, distance: u64) -> bool {
         let before = self.by_end.get(&placed.blocks.start);
         let after = self.by_start.get(&placed.blocks.end);
         let mut touching = before.into_iter().chain(after).flatten();
-        !touching.any(|other| other.device != placed.device && other.is_near(placed))
+        !touching.any(|other| other.device != placed.device && other.distance(placed) <= distance)
     }
 }
 
@@ -65,14 +65,14 @@ mod tests {
         for (other, is_allowed) in [
             (placed(6000, 0, 14), false),
             (placed(4000, 0, 6), false),
-            (placed(6000 + DISTANCE, 0, 14), false),
-            (placed(6001 + DISTANCE, 0, 14), true),
+            (placed(6500, 0, 14), false),
+            (placed(6501, 0, 14), true),
             (placed(6000, 1, 14), true),
             (placed(6000, 0, 15), true),
             (placed(6000, 2, 6), false),
             (placed(6000, 2, 10), true),
         ] {
-            assert_eq!(apart.allows(&other), is_allowed, "{other:?}");
+            assert_eq!(apart.allows(&other, 500), is_allowed, "{other:?}");
         }
     }
 }

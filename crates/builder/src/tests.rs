@@ -279,7 +279,7 @@ fn the_beginning_of_an_extent_is_found_if_enough_of_it_is_there() {
     known.extents = vec![KnownExtent::new(&old, pcluster, (0, 0)).unwrap()];
     // A quarter of the pcluster are two blocks.
     for (same, new) in [(25_000, 90_000), (24_000, 90_000), (99_999, 1), (60_000, 0)] {
-        let now = [&text(8, 7), &old[..same], &text(9, new)].map(|part| part.to_vec()).concat();
+        let now = [&text(8, 7), &old[..same], &text(9, new)].concat();
         let files = files(&[now]);
         let input = files.input().with_known(&known);
         let at = |kernel| {

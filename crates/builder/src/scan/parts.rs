@@ -69,7 +69,7 @@ impl Parts {
         }
     }
 
-    /// Leaves out extents that seem to follow others on other devices.
+    /// Leaves out extents that seem to follow their neighbours on other devices.
     pub(super) fn keep_apart(&mut self, devices: &[KnownDevice]) {
         if devices.len() < 2 {
             return;
@@ -77,7 +77,7 @@ impl Parts {
         let mut apart = Apart::default();
         self.extents.retain(|part| {
             let placed = part.placed(devices);
-            let is_allowed = apart.allows(&placed);
+            let is_allowed = apart.allows(&placed, 0);
             if is_allowed {
                 apart.add(&placed);
             }

@@ -164,8 +164,8 @@ impl Search<'_> {
             return Ok(None);
         }
         let [ours, theirs] = &mut self.bytes;
-        let len = usize::try_from(most).expect("an extent fits memory");
-        ours.resize(len, 0);
+        let most = usize::try_from(most).expect("an extent fits memory");
+        ours.resize(most, 0);
         self.content.read_at(ours, position)?;
         let mut common = 0;
         // Without decoding it, only whether the file has all of it is known.
@@ -174,7 +174,7 @@ impl Search<'_> {
                 self.opened = Some((number, self.known.open(number)?));
             }
             if let Some((_, content)) = &self.opened {
-                theirs.resize(len, 0);
+                theirs.resize(most, 0);
                 content.read_at(theirs, start)?;
                 common = common_len(ours, theirs) as u64;
             }

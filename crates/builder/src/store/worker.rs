@@ -204,7 +204,6 @@ impl<'a, 's> Compressor<'a, 's> {
         blocks: &mut Blocks,
     ) -> Result<Outcome, BuildError> {
         let hot_end = self.hot_end(piece);
-        let len = piece.len();
         let marks = self.marks(piece).or_else(|| hot_end.map(|_| Vec::new()));
         let is_shared = self.repeats(piece.inode).is_some();
         let may_be_zero = marks.is_none() && !piece.last;
@@ -220,7 +219,7 @@ impl<'a, 's> Compressor<'a, 's> {
         let is_read = first == piece.range.start;
         let digests = if is_read { Digest::of_pieces(input) } else { Vec::new() };
         let start = blocks.data.len();
-        blocks.data.reserve_exact(len);
+        blocks.data.reserve_exact(input.len());
         let mut around = Around::new(piece.start(), self.shared.layouts, piece.last && leaves_tail);
         let mut rest = &[][..];
         let mut tail = Vec::new();
@@ -249,7 +248,7 @@ impl<'a, 's> Compressor<'a, 's> {
             }
         }
         let written = blocks.data.len() - start;
-        let (before, after) = ((len - rest.len()) as u64, (written + tail.len()) as u64);
+        let (before, after) = ((input.len() - rest.len()) as u64, (written + tail.len()) as u64);
         let is_gain = around.extents.is_empty() || is_gain(self.plan, piece.inode, before, after);
         // What is hot of it is stored already.
         let has_hot =

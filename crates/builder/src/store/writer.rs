@@ -31,6 +31,12 @@ use crate::{
     sparse::granule_for,
 };
 
+/// Bytes of a file between two pclusters on different devices that may be read at once: as many as possible of these are
+/// tried to be kept apart, and neighbours in any case. Linux reads 128 KiB ahead by default, and at most 2 MiB at once.
+const DISTANCES: [u64; 3] = [4 << 20, 512 << 10, 128 << 10];
+/// To keep pclusters apart that are no neighbours, one block of so many is left free at most.
+const TRIED_OF_BLOCKS: u32 = 16;
+
 /// Stores one batch after another.
 pub(super) struct Writer<'a> {
     geometry: Geometry<'a>,
@@ -171,22 +177,28 @@ impl<'a> Writer<'a> {
         if devices.is_empty() {
             return Ok(());
         }
-        let apart = match self.apart.take().filter(|(inode, _)| *inode == piece.inode) {
-            Some((_, apart)) => apart,
-            None => {
+        let before = self.apart.take().filter(|(inode, _)| *inode == piece.inode);
+        let apart = before.map_or_else(
+            || {
                 let mut apart = Apart::default();
                 parts.extents.iter().for_each(|part| apart.add(&part.placed(devices)));
                 apart
-            }
-        };
+            },
+            |(_, apart)| apart,
+        );
         let start = self.allocator.next();
-        let mut moved = start;
+        let moved = (0..).map(|number| start + number * self.allocator.alignment());
+        let is_clear = |at: u64, distance| {
+            own_pclusters(piece, outcome, at).all(|placed| apart.allows(&placed, distance))
+        };
+        let tried = 1 + usize::try_from(outcome.blocks / TRIED_OF_BLOCKS).expect("of a segment");
+        let far = DISTANCES
+            .into_iter()
+            .find_map(|distance| moved.clone().take(tried).find(|at| is_clear(*at, distance)));
         // Beyond the ends of all devices nothing touches anything.
-        while !own_pclusters(piece, outcome, moved).all(|placed| apart.allows(&placed)) {
-            moved += self.allocator.alignment();
-        }
+        let found = far.or_else(|| moved.clone().find(|at| is_clear(*at, 0))).unwrap_or(start);
         self.apart = Some((piece.inode, apart));
-        let blocks = usize::try_from(moved - start).expect("a few blocks");
+        let blocks = usize::try_from(found - start).expect("less than a device has");
         self.allocator.append(&vec![0; blocks * self.block().size() as usize])
     }
 
