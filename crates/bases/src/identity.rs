@@ -89,7 +89,7 @@ pub fn check_joined(image: &Image, device: &dyn ReadAt, path: &Path) -> Result<(
     Ok(())
 }
 
-/// The bytes of a device that others refer to: all but the hash tree behind an image, which can be added and removed.
+/// The bytes of a device that others refer to: all but the hash tree after an image, which can be added and removed.
 pub(crate) fn bytes_of(device: &dyn ReadAt, path: &Path) -> Result<u64, BaseError> {
     let size = device.size();
     let head = head_of(device, size, path)?;

@@ -53,7 +53,7 @@ impl Bases {
     ///
     /// # Errors
     /// As [`Self::known`]; also if a file that others follow does not end with a block.
-    pub fn known_behind(
+    pub fn known_after(
         &self,
         source: Filesystem<'_>,
         (block, start): (BlockBits, u64),

@@ -23,7 +23,7 @@ pub(crate) const GOOD_CONTENT: u64 = 64 << 20;
 pub(crate) const GOOD_PREFIX: u64 = 128 << 20;
 /// The content of one run, as it is made here.
 pub(crate) const GOOD_RUN: u64 = 2 << 20;
-/// What an encoder is shown of the content behind the last pcluster of a run.
+/// What an encoder is shown of the content after the last pcluster of a run.
 pub(crate) const LOOKAHEAD: u64 = 256 << 10;
 /// Bytes of a unit that is no pcluster.
 pub(crate) const PLAIN_UNIT: u64 = 64 << 10;

@@ -35,7 +35,7 @@ pub(crate) struct Run {
     /// Where they are in the new image, and how many bytes.
     pub(crate) position: u64,
     pub(crate) stored: u64,
-    /// Where their content is, and what the encoder looks at behind it.
+    /// Where their content is, and what the encoder looks at after it.
     pub(crate) nid: Nid,
     pub(crate) la: u64,
     pub(crate) len: u64,
@@ -336,7 +336,7 @@ impl Trying<'_> {
         content(self.image, nid, range.start, range.end.checked_sub(range.start)?)
     }
 
-    /// Where the content may end that an encoder was given to make a task's first pclusters: a little behind them, with the
+    /// Where the content may end that an encoder was given to make a task's first pclusters: a little after them, with the
     /// largest segment of builds, with them, or, at the end of a smaller segment, with the first one.
     fn ends(&self, units: &[(Unit, Origin)]) -> Vec<u64> {
         let (Some((_, first)), Some((_, last))) = (units.first(), units.last()) else {

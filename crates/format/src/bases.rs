@@ -1,4 +1,4 @@
-//! Defines the note that names the images an image refers to: the files behind its device table.
+//! Defines the note that names the images an image refers to: the files of its device table.
 //!
 //! The note follows the device table directly. Linux and other readers ignore it: they get their devices from whoever
 //! mounts the image, in the order of the table, and trust that they are the right ones.
@@ -16,7 +16,7 @@
 //! | 20 | u16 | root hashes: 0, or as many as records | | 90 | 6 | zeros |
 //! | 22 | 10 | zeros | | | | |
 //!
-//! The SHA-256 of all bytes is zeros if it is not known: then length and beginning identify the device. Behind the records are the
+//! The SHA-256 of all bytes is zeros if it is not known: then length and beginning identify the device. After the records are the
 //! root hashes of dm-verity of all devices, 32 bytes each; zeros for a device without hash tree.
 
 use alloc::vec::Vec;

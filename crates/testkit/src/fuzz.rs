@@ -232,10 +232,8 @@ pub fn zmap_tables(bytes: &[u8]) {
         Ok(MapHeader::Indexes(header)) => {
             let Ok(index) = IndexTable::new(&header, block_bits, size, header_at) else { return };
             let map = IndexMap::new(header, block_bits, size);
-            let source = SliceIndexes {
-                table: index,
-                bytes: behind_header(table, header_at, index.start()),
-            };
+            let source =
+                SliceIndexes { table: index, bytes: after_header(table, header_at, index.start()) };
             check_tiles(
                 map.extents_from(source, La(0))
                     .map(|extent| extent.ok().map(|e| (e.la.0, e.end().0))),
@@ -251,7 +249,7 @@ pub fn zmap_tables(bytes: &[u8]) {
             let Some(records) = RecordTable::new(header, block_bits, size, header_at) else {
                 return;
             };
-            let mut table = SliceRecords(behind_header(table, header_at, records.start()));
+            let mut table = SliceRecords(after_header(table, header_at, records.start()));
             let Ok(anchors) = records.anchors(&mut table) else { return };
             let mut next = 0;
             check_tiles(
@@ -306,7 +304,7 @@ impl RecordSource for SliceRecords<'_> {
 }
 
 /// The table, which begins at `start`, of the bytes that follow an 8-byte header at `header_at`.
-fn behind_header(bytes: &[u8], header_at: u64, start: u64) -> &[u8] {
+fn after_header(bytes: &[u8], header_at: u64, start: u64) -> &[u8] {
     bytes.get((start - header_at - 8) as usize..).unwrap_or_default()
 }
 

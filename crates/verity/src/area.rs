@@ -16,7 +16,7 @@ pub fn read_superblock(device: &dyn ReadAt, position: u64) -> Result<Superblock,
     }
 }
 
-/// Where the superblock of the hash tree is that follows data of so many bytes on the same device: behind them and what
+/// Where the superblock of the hash tree is that follows data of so many bytes on the same device: after them and what
 /// fills up their last block. `None`: there is none.
 ///
 /// # Errors

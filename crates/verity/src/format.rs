@@ -21,7 +21,7 @@ use crate::{
 pub type Put<'a> = dyn Fn(&[u8], u64) -> io::Result<()> + Sync + 'a;
 
 /// Makes the hash tree of the data that a superblock describes, and writes both with `put`: the superblock at byte
-/// `hash_offset`, the tree behind it.
+/// `hash_offset`, the tree after it.
 ///
 /// Each block is read once. Memory is a digest for each block of digests, a 128th of the tree.
 ///

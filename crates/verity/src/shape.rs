@@ -2,7 +2,7 @@
 
 use crate::{Superblock, VerityError, hash::DIGEST_SIZE, superblock::SUPERBLOCK_SIZE};
 
-/// Where the blocks of a hash tree are. Blocks of digests are counted from the first one behind the superblock.
+/// Where the blocks of a hash tree are. Blocks of digests are counted from the first one after the superblock.
 ///
 /// The level above the data is the last one, and the block at the top is the first.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,7 +17,7 @@ pub struct Shape {
     pub(crate) levels: Vec<Level>,
     /// Where the first block of digests is.
     start: u64,
-    /// Behind the last one.
+    /// After the last one.
     end: u64,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Level {
 }
 
 impl Shape {
-    /// The shape of the tree behind a superblock at byte `hash_offset`.
+    /// The shape of the tree after a superblock at byte `hash_offset`.
     ///
     /// # Errors
     /// [`VerityError::Size`] if it has no block, or more than 64-bit addresses reach; [`VerityError::Superblock`] if its blocks
@@ -75,7 +75,7 @@ impl Shape {
         self.data_blocks * self.data_block as u64
     }
 
-    /// The byte behind the tree.
+    /// The byte after the tree.
     #[must_use]
     pub const fn end(&self) -> u64 {
         self.end

@@ -229,7 +229,7 @@ fn plan_set(
 
 fn entry_of<'a>(xattr: &'a Xattr, prefixes: &'a Prefixes) -> Result<Entry<'a>, &'static str> {
     let Spelling { index, name } = prefixes.spell(&xattr.name).ok_or(NO_FORM)?;
-    // Behind a long prefix there would be room for a name that Linux can't ask for.
+    // After a long prefix there would be room for a name that Linux can't ask for.
     let length = name.infix.len() + name.rest.len();
     if length > NAME_REST_MAX {
         return Err(problem_of(XattrError::NameTooLong { length }));

@@ -57,8 +57,8 @@ impl Parts {
         heads: &mut Heads,
         block: BlockBits,
     ) {
-        let is_behind = self.extents.last().is_none_or(|last| last.end() <= position);
-        if !is_behind || !is_reusable(known, block) {
+        let is_after = self.extents.last().is_none_or(|last| last.end() <= position);
+        if !is_after || !is_reusable(known, block) {
             return;
         }
         let KnownPcluster { llen, blocks, algorithm, partial, address } = known;

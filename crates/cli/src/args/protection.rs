@@ -11,7 +11,7 @@ use super::value::Size;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Integrity")]
 pub(crate) struct ProtectionArgs {
-    /// Make a hash tree of dm-verity: `append` puts it behind the image (the default), FILE into a file of its own
+    /// Make a hash tree of dm-verity: `append` puts it after the image (the default), FILE into a file of its own
     #[arg(long, value_name = "append|FILE", num_args = 0..=1, require_equals = true, default_missing_value = "append", value_parser = place)]
     verity: Option<TreePlace>,
 
@@ -32,7 +32,7 @@ pub(crate) struct ProtectionArgs {
     root_hash_file: Option<PathBuf>,
 
     /// Sign the root hash with a private key (PEM, or what openssl(1) takes), into the file of --root-hash-file with `.p7s`
-    /// behind its name: detached PKCS#7, as the kernel and systemd take it
+    /// after its name: detached PKCS#7, as the kernel and systemd take it
     #[arg(long, value_name = "KEY", requires_all = ["cert", "root_hash_file"])]
     sign: Option<PathBuf>,
 

@@ -28,7 +28,7 @@ pub(crate) struct TrustArgs {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Trust {
     pub(crate) root: RootHash,
-    /// Where the tree is, if it isn't behind the image.
+    /// Where the tree is, if it isn't after the image.
     pub(crate) tree: Option<PathBuf>,
     /// Where its superblock is.
     pub(crate) hash_offset: Option<u64>,

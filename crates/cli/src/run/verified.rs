@@ -39,7 +39,7 @@ pub(crate) fn open(location: &Location<'_>, trust: &Trust) -> anyhow::Result<Ver
     VerifiedDevice::new(image()?, (tree, hash_offset), trust.root).with_context(place)
 }
 
-/// Where the tree behind an image is. The image's length is taken from its superblock, which isn't verified by then; with a
+/// Where the tree after an image is. The image's length is taken from its superblock, which isn't verified by then; with a
 /// wrong one there is no tree, or another one than that of the root hash.
 fn behind(image: &dyn ReadAt) -> anyhow::Result<u64> {
     let found = find_appended(image, image_bytes(image)?)?;

@@ -10,7 +10,7 @@ pub(super) struct Match {
     pub(super) distance: u32,
 }
 
-/// The matches at each position of a stretch: the nearest one of each length, longer ones behind shorter ones.
+/// The matches at each position of a stretch: the nearest one of each length, longer ones after shorter ones.
 #[derive(Debug, Default)]
 pub(super) struct Matches {
     all: Vec<Match>,

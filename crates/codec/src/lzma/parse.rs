@@ -97,7 +97,7 @@ impl Here<'_> {
         earlier.and_then(|earlier| self.text.get(earlier)).copied().unwrap_or(0)
     }
 
-    /// How long a match at a distance is, `after` bytes behind the position.
+    /// How long a match at a distance is, `after` bytes past the position.
     #[inline]
     fn common(&self, after: usize, distance: u32) -> usize {
         let at = self.at + after;
@@ -106,7 +106,7 @@ impl Here<'_> {
         earlier.map_or(0, |earlier| common(self.text, earlier, at, most))
     }
 
-    /// The price of a literal `after` bytes behind the position.
+    /// The price of a literal `after` bytes past the position.
     #[inline]
     fn literal(&self, after: usize, past: &Past) -> Price {
         let at = self.at + after;
@@ -120,7 +120,7 @@ impl Here<'_> {
         }
     }
 
-    /// The price of saying `after` bytes behind the position whether there is a match.
+    /// The price of saying `after` bytes past the position whether there is a match.
     #[inline]
     fn is_match(&self, after: usize, past: &Past, bit: u32) -> Price {
         let position_state = self.stream.position_state(self.at + after);
@@ -134,7 +134,7 @@ impl Here<'_> {
         bit_price(*self.stream.model.is_rep.entry(past.state.index()), bit)
     }
 
-    /// The price of a match at the last distance, `after` bytes behind the position.
+    /// The price of a match at the last distance, `after` bytes past the position.
     fn rep0(&self, after: usize, past: &Past, len: usize) -> Price {
         let position_state = self.stream.position_state(self.at + after);
         let lengths = self.prices.rep_lengths.at(position_state);
@@ -316,7 +316,7 @@ impl Parser {
         self.price_matches(here, price + here.is_rep(&here.past, 0), found, least);
     }
 
-    /// A literal, and perhaps a match at the last distance behind it.
+    /// A literal, and perhaps a match at the last distance after it.
     fn price_literal(&mut self, here: &Here<'_>, price: Price) {
         let price = price + here.is_match(0, &here.past, 0) + here.literal(0, &here.past);
         self.offer(here.node + 1, price, Step::of(1), Code::LITERAL);
@@ -356,7 +356,7 @@ impl Parser {
             let (state, code) = (here.past.state, Code::rep(index));
             let price = price + rep_price(&here.stream.model, state, here.position_state, index);
             self.offer_lengths((here.node, MIN_MATCH), price, lengths, code);
-            self.price_behind(here, price + longest, Symbol { len: narrow(len), code }, distance);
+            self.price_after(here, price + longest, Symbol { len: narrow(len), code }, distance);
             if index == 0 {
                 least = len + 1;
             }
@@ -382,14 +382,14 @@ impl Parser {
                 least = next;
             }
             if longest < UNREACHED {
-                self.price_behind(here, longest, Symbol { len, code }, distance);
+                self.price_after(here, longest, Symbol { len, code }, distance);
             }
         }
     }
 
-    /// A literal and a match at the same distance, behind a match that leads to `price`.
+    /// A literal and a match at the same distance, after a match that leads to `price`.
     #[inline]
-    fn price_behind(&mut self, here: &Here<'_>, price: Price, symbol: Symbol, distance: u32) {
+    fn price_after(&mut self, here: &Here<'_>, price: Price, symbol: Symbol, distance: u32) {
         let len = symbol.len as usize;
         let behind = here.common(len + 1, distance);
         if behind < MIN_MATCH {

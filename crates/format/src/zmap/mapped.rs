@@ -13,7 +13,7 @@ pub enum Location {
         /// Its bytes, 1 to 1 MiB.
         plen: u32,
     },
-    /// Behind the index table ([`IndexTable::inline_at`]).
+    /// After the index table ([`IndexTable::inline_at`]).
     Inline {
         /// Bytes there.
         plen: u32,

@@ -143,7 +143,7 @@ pub(crate) fn make(
     let kernel = lacking.iter().map(|need| need.since()).fold(options.kernel, Ord::max);
     let options = &options.clone().with(|options| options.kernel = kernel);
     let (known, start) = if job.is_flat() {
-        let (known, start) = known_behind(&bases, (source, path), options, job)?;
+        let (known, start) = known_after(&bases, (source, path), options, job)?;
         (known, Some(start))
     } else {
         (known(&bases, source.filesystem(), options, job)?, None)
@@ -383,7 +383,7 @@ const SLACK: u64 = 8;
 
 /// What bases hold for an image that they follow on its device, and the block at which they start. The image is made once to
 /// know how long it is, since its addresses count from its end.
-fn known_behind<'b>(
+fn known_after<'b>(
     bases: &'b Bases,
     (source, path): (&mut Source, &Path),
     options: &Options,
@@ -392,7 +392,7 @@ fn known_behind<'b>(
     refuse_flat(job)?;
     let block = options.layout.block;
     let far = room(&source.tree, block);
-    let far = bases.known_behind(source.filesystem(), (block, far), job.workers)?;
+    let far = bases.known_after(source.filesystem(), (block, far), job.workers)?;
     let file = tempfile::tempfile_in(temporary_directory(path));
     let file = file.map_err(|source| target(path, "measure", source))?;
     let options = with_provenance(source.filesystem(), options, job)?;
@@ -408,7 +408,7 @@ fn known_behind<'b>(
     let (made, _written) = making.attempt(source.filesystem(), &options)?;
     let slack = if options.compression.metabox.is_some() { SLACK } else { 0 };
     let start = block.blocks_for(made.report.image_bytes) + slack;
-    Ok((bases.known_behind(source.filesystem(), (block, start), job.workers)?, start))
+    Ok((bases.known_after(source.filesystem(), (block, start), job.workers)?, start))
 }
 
 /// Refuses what a patch that its bases follow can't be.

@@ -36,7 +36,7 @@ pub struct Protection {
 /// Where the hash tree of an image is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TreePlace {
-    /// Behind the image, in the same file.
+    /// After the image, in the same file.
     Append,
     /// In a file of its own.
     File(PathBuf),
@@ -45,7 +45,7 @@ pub enum TreePlace {
 /// The file with a root hash.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RootHashFile {
-    /// Its path. The signature is in a file of this name with `.p7s` behind.
+    /// Its path. The signature is in a file of this name with `.p7s` added.
     pub path: PathBuf,
     /// Who signs the root hash.
     pub signer: Option<Signer>,
@@ -188,7 +188,7 @@ fn fill_up(file: &File, end: u64) -> io::Result<()> {
 /// Protects the image at `path`. If that fails, the image is as before.
 ///
 /// # Errors
-/// [`Error`] if there is no image, it has a hash tree or something else behind it already, or a file can't be written.
+/// [`Error`] if there is no image, it has a hash tree or something else after it already, or a file can't be written.
 pub fn protect(
     path: &Path,
     protection: &Protection,
@@ -221,7 +221,7 @@ pub fn protect(
         file.sync_data().map_err(failed("append to")).map(|()| tree)
     });
     if written.is_err() && appends && is_regular {
-        // What failed is told; if this fails, too, the image is still as good with more behind it.
+        // The error is reported; if this fails, too, the image is as good with more after it.
         let _ = file.set_len(before);
     }
     let tree = written?;

@@ -34,7 +34,7 @@ fn plant(tree: &Path) {
             [&other[..], &between, &other, &between, &bytes(Texture::Text, 5, 70_000), &other]
                 .concat(),
         ),
-        // What doesn't compress, before and behind what does.
+        // What doesn't compress, before and after what does.
         ("f", [&noise[..], part(5, 200_000)].concat()),
         ("g", [part(200_000, 300_000), &noise, b"end"].concat()),
         ("h", [&other[..9], &noise, &text].concat()),

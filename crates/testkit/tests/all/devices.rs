@@ -28,7 +28,7 @@ use lith_testkit::{
     recipe,
 };
 
-/// Looks at an image with its devices, and with all of them put behind it.
+/// Looks at an image with its devices, and with all of them put after it.
 fn assert_holds(source: &Source, image: &Path, devices: &[PathBuf], what: &str) {
     let whole = image.with_extension("whole");
     let all: Vec<_> = [image].into_iter().chain(devices.iter().map(PathBuf::as_path)).collect();

@@ -182,7 +182,7 @@ fn scattered(bed: &Bed) -> Placed<MemoryContents> {
 }
 
 #[test]
-fn the_vmdk_descriptor_puts_image_and_devices_behind_each_other() {
+fn the_vmdk_descriptor_puts_image_and_devices_one_after_another() {
     let bed = Bed::new(&[("a", noise_of(1, 50_000)), ("b", noise_of(2, 9000))]);
     let blob = bed.folder.path().join("blob");
     let (tree, contents) = (bed.tree.clone(), Box::new(bed.contents.clone()));

@@ -330,7 +330,7 @@ fn tars_that_are_cut_short() {
     let Some(tar) = tar_of(&bed) else { return };
     let mut noise = Noise::new(8);
     let mut cuts: Vec<usize> = (0..40).map(|_| noise.below(tar.len() - 20_000)).collect();
-    // Right behind a header, and behind whole blocks.
+    // Right after a header, and after whole blocks.
     cuts.extend([1, 511, 512, 513, 1024, tar.len() / 2 / 512 * 512]);
     for cut in cuts {
         let said = try_tar(&bed, &tar[..cut]).unwrap_err();

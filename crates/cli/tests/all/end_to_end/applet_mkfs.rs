@@ -161,7 +161,7 @@ fn a_tar_is_read_from_a_pipe_and_referred_to() {
     piped("--tar=i --aufs --quiet image");
     let index = fs::metadata(&image).unwrap().size();
     assert!(index < 20_000, "{index}");
-    // Behind the index, as on a device of its own, the tar is where it is expected.
+    // After the index, as on a device of its own, the tar is where it is expected.
     let both = [fs::read(&image).unwrap(), fs::read(&tar).unwrap()].concat();
     fs::write(&image, both).unwrap();
     assert_eq!(printed(args!["diff", tar, image]), "");

@@ -15,7 +15,7 @@ use super::{
     sample::{Sample, complaint, files_in, json, lith, printed},
 };
 
-/// A sample, its image with a hash tree behind it, and the root hash.
+/// A sample, its image with a hash tree after it, and the root hash.
 fn protected(options: &[&str]) -> (Sample, PathBuf, String) {
     let sample = Sample::new();
     let image = sample.path("image.erofs");
@@ -204,7 +204,7 @@ fn bases_are_verified_by_the_digest_in_the_patch() {
     printed(build.into_iter().chain(args![sample.src(), patch]));
     let diff = args!["diff", "--root-hash-b", root_hash, sample.src(), patch];
     printed(&diff);
-    // A hash tree may be behind a base or not: the patch refers to the image.
+    // A hash tree may be after a base or not: the patch refers to the image.
     let bytes = fs::read(&base).unwrap();
     let about = json(args!["verity", "info", "--json", base]);
     let end = usize::try_from(about["hash_offset"].as_u64().unwrap()).unwrap();
