@@ -20,6 +20,7 @@ mod locations;
 mod merge;
 mod profile;
 mod reads;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing is watched there"))]
 mod recorder;
 mod sort;
 mod spans;
