@@ -162,7 +162,7 @@ fn uuid_of(head: &[u8]) -> [u8; 16] {
 }
 
 fn superblock_in(head: &[u8]) -> Option<Superblock> {
-    let start = usize::try_from(SUPERBLOCK_POSITION).unwrap_or(usize::MAX);
+    let start = usize::try_from(SUPERBLOCK_POSITION).expect("it is in the first block");
     let superblock = head.get(start..).filter(|rest| rest.len() >= SUPERBLOCK_SIZE);
     superblock.and_then(|bytes| Superblock::parse(bytes).ok())
 }

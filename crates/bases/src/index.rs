@@ -87,7 +87,7 @@ impl Reader<'_> {
             let mut done = 0;
             while done < extent.len {
                 let len = self.step(extent, done);
-                buf.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
+                buf.resize(usize::try_from(len).expect("an extent is held in memory"), 0);
                 self.file.read_at(buf, extent.la + done)?;
                 self.same.keep(buf, extent.la + done);
                 self.add(extent, (done, buf), found);
@@ -163,7 +163,7 @@ impl Reader<'_> {
 
 /// Adds bytes to a digest of pieces.
 fn push(digest: &mut DigestOfPieces, piece: &mut Vec<u8>, mut bytes: &[u8]) {
-    let size = usize::try_from(PIECE).unwrap_or(usize::MAX);
+    let size = usize::try_from(PIECE).expect("a piece is held in memory");
     while !bytes.is_empty() {
         let (now, later) = bytes.split_at((size - piece.len()).min(bytes.len()));
         piece.extend_from_slice(now);

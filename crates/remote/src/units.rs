@@ -38,7 +38,7 @@ impl Cutter {
     ) -> Result<(), E> {
         while !bytes.is_empty() {
             let unit = bytes_of(&(self.next..self.next + 1), self.length);
-            let whole = usize::try_from(unit.end - unit.start).unwrap_or(usize::MAX);
+            let whole = usize::try_from(unit.end - unit.start).expect("a unit is held in memory");
             let missing = whole.saturating_sub(self.bytes.len());
             let (now, later) = bytes.split_at(missing.min(bytes.len()));
             self.bytes.extend_from_slice(now);

@@ -94,7 +94,7 @@ impl VerifiedDevice {
         try_map(&steps, workers, Vec::new, |buffer, step| {
             let start = step * STEP;
             let len = (self.size() - start).min(STEP);
-            buffer.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
+            buffer.resize(usize::try_from(len).expect("at most a step"), 0);
             self.read_at(buffer, start)
         })?;
         Ok(())
@@ -150,7 +150,7 @@ impl VerifiedDevice {
 
     /// Whether a block of digests has that of a block that is `number` in its level.
     fn matches(&self, found: &Digest, above: &[u8], number: u64) -> bool {
-        let at = usize::try_from(number % self.shape.per_block()).unwrap_or(usize::MAX);
+        let at = usize::try_from(number % self.shape.per_block()).expect("a block has few digests");
         above.chunks_exact(DIGEST_SIZE).nth(at) == Some(&found[..])
     }
 

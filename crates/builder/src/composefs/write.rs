@@ -171,7 +171,8 @@ impl Writer<'_> {
 
 /// The part of content that is in blocks, and the rest.
 fn split(content: &[u8], blocks: u64) -> (&[u8], &[u8]) {
-    let in_blocks = usize::try_from(blocks * u64::from(BLOCK.size())).unwrap_or(usize::MAX);
+    let in_blocks =
+        usize::try_from(blocks * u64::from(BLOCK.size())).expect("content is held in memory");
     content.split_at(in_blocks.min(content.len()))
 }
 

@@ -143,8 +143,8 @@ impl ChunkIndex {
         bytes.extend(MAGIC);
         bytes.extend(PLAIN);
         bytes.extend(self.length.to_le_bytes());
-        // There are at most MOST.
-        bytes.extend(u32::try_from(self.chunks.len()).unwrap_or(u32::MAX).to_le_bytes());
+        let count = u32::try_from(self.chunks.len()).expect("there are at most `MOST`");
+        bytes.extend(count.to_le_bytes());
         bytes.extend(SHA256);
         for Entry { start, digest } in &self.chunks {
             // Where it is stored, were all of the image one blob, and where it belongs.
@@ -169,7 +169,7 @@ impl ChunkIndex {
         if take(rest) != Some(SHA256) {
             return Err("its digests are not SHA-256");
         }
-        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let count = usize::try_from(count).expect("32 bits");
         if count > MOST {
             return Err("it has too many chunks");
         }

@@ -205,7 +205,7 @@ fn have_same_bytes(
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let mut done = 0;
     while done < len {
-        let now = usize::try_from(STEP.min(len - done)).unwrap_or(usize::MAX);
+        let now = usize::try_from(STEP.min(len - done)).expect("at most a step");
         ours.resize(now, 0);
         theirs.resize(now, 0);
         file.read_at(&mut ours, start + done).map_err(&unreadable)?;
