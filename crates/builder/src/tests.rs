@@ -230,11 +230,15 @@ fn files_of_layers_are_read_only_to_be_copied() {
     }
 }
 
+/// Content that, unlike [`text`], repeats nothing.
+fn numbers() -> Vec<u8> {
+    let numbers = (0..).map(|number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44);
+    numbers.flat_map(|number| number.to_string().into_bytes()).take(100_000).collect()
+}
+
 #[test]
 fn extents_are_found_wherever_they_start() {
-    // Unlike a text of few words, this repeats nothing.
-    let numbers = (0..).map(|number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44);
-    let old: Vec<u8> = numbers.flat_map(|n| n.to_string().into_bytes()).take(100_000).collect();
+    let old = numbers();
     let base = files(std::slice::from_ref(&old));
     let contents = KnownFiles(base.input(), &base.inodes);
     let mut known = known_lz4(&contents);
@@ -270,8 +274,7 @@ fn extents_are_found_wherever_they_start() {
 
 #[test]
 fn the_beginning_of_an_extent_is_found_if_enough_of_it_is_there() {
-    let numbers = (0..).map(|number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44);
-    let old: Vec<u8> = numbers.flat_map(|n| n.to_string().into_bytes()).take(100_000).collect();
+    let old = numbers();
     let base = files(std::slice::from_ref(&old));
     let contents = KnownFiles(base.input(), &base.inodes);
     let mut known = known_lz4(&contents);
