@@ -1,6 +1,7 @@
 //! Checks the map of each inode: its extents tile the file and are stored where data can be.
 
 use lith_format::{
+    addr::Pa,
     device_table::{DeviceMap, DevicePa},
     features::Incompat,
     inode::InodeData,
@@ -38,6 +39,8 @@ struct Subject<'a, 'b> {
     interlaced: bool,
     /// Blocks of its pclusters.
     blocks: u64,
+    /// Where the last pcluster ends.
+    last: Option<DevicePa>,
     feed: Option<&'a mut Feed<'b>>,
 }
 
@@ -62,7 +65,7 @@ impl<'a> Maps<'a> {
         }
         match self.image.file(inode) {
             Ok(file) => {
-                let mut subject = Subject { inode, interlaced, blocks: 0, feed };
+                let mut subject = Subject { inode, interlaced, blocks: 0, last: None, feed };
                 if self.check_extents(&file, &mut subject) {
                     self.check_blocks(&subject);
                 } else {
@@ -141,6 +144,7 @@ impl<'a> Maps<'a> {
             Place::Device(at) => {
                 if matches!(extent.kind, ExtentKind::Plain { .. } | ExtentKind::Compressed { .. }) {
                     subject.blocks += self.image.superblock().block.blocks_for(extent.plen);
+                    self.check_neighbours(extent, at, subject);
                 }
                 self.check_place(extent, at, subject);
             }
@@ -199,6 +203,22 @@ impl<'a> Maps<'a> {
                 let detail = "extents overlap so much that no more of them are decoded";
                 self.log.is_granted(grant, nid, detail);
             }
+        }
+    }
+
+    /// Linux compares the addresses of two pclusters on their devices before it reads them at once, not which files these are.
+    fn check_neighbours(&self, extent: &Extent, at: DevicePa, subject: &mut Subject<'_, '_>) {
+        let size = u64::from(self.image.superblock().block.size());
+        let end =
+            at.pa.0.checked_add(extent.plen).and_then(|end| end.checked_next_multiple_of(size));
+        let last = subject.last.take();
+        subject.last = end.map(|end| DevicePa { device: at.device, pa: Pa(end) });
+        if last.is_some_and(|last| last.device != at.device && last.pa == at.pa) {
+            let detail = format!(
+                "the extent at {} is at {} of device {}, where that before it ends on another",
+                extent.la, at.pa, at.device
+            );
+            self.log.inode(Rule::ExtentsAdjoin, subject.inode.nid, detail);
         }
     }
 

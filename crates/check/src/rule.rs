@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Severity {
-    /// Unusual, but all readers read the image correctly.
+    /// Unusual, but all readers read the image correctly, except some kernels that the rule names.
     Warning,
     /// Undecided: the image uses a form or an algorithm that this version does not support.
     Unsupported,
@@ -175,6 +175,8 @@ rules! {
         "Data is not stored where the superblock or an inode is.";
     ExtentOverlap "extent-overlap" Error
         "Extents don't overlap, unless they are equal and share their data.";
+    ExtentsAdjoin "extents-adjoin" Warning
+        "Of two pclusters of a file that follow each other, none starts on its device at the block at which the other ends on another one: Linux (seen with 6.18) reads wrong bytes then if devices are files.";
     FragmentOutside "fragment-outside" Error
         "A fragment is within the packed inode.";
     DataUndecodable "data-undecodable" Error

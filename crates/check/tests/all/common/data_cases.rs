@@ -42,6 +42,18 @@ pub(crate) const MAPS: &[Case] = &[
         &["map-damaged"],
     ),
     (
+        "extents-adjoin",
+        "41-unpadded-1.5",
+        |p| {
+            // The second pcluster of the file is read from the copy.
+            let start = p.add_copy();
+            let next = p.next_pcluster("text");
+            let at = p.full_index("text", next);
+            p.put(at + 4, &(p.get_u32(at + 4) + start).to_le_bytes());
+        },
+        &["extents-adjoin"],
+    ),
+    (
         "index-wrong",
         FULL,
         |p| {

@@ -56,6 +56,26 @@ impl Patch {
         u32::from_le_bytes(self.get(position))
     }
 
+    /// Adds a device with a copy of the primary one, and returns the first block of its unified addresses. Its table is in a new
+    /// last block of the primary device.
+    pub(crate) fn add_copy(&mut self) -> u32 {
+        const UNIADDR: u32 = 1 << 16;
+        let copy = self.bytes.devices[0].clone();
+        let (table, block) = (copy.len() as u64, u64::from(self.superblock().block.size()));
+        let blocks = u32::try_from(table / block).unwrap();
+        let mut slot = [0; 128];
+        slot[64..68].copy_from_slice(&blocks.to_le_bytes());
+        slot[68..72].copy_from_slice(&UNIADDR.to_le_bytes());
+        self.bytes.devices[0].resize(copy.len() + usize::try_from(block).unwrap(), 0);
+        self.put(table, &slot);
+        self.sb(0x24, &(blocks + 1).to_le_bytes());
+        self.sb(0x56, &1_u16.to_le_bytes());
+        self.sb(0x58, &u16::try_from(table / 128).unwrap().to_le_bytes());
+        self.incompat(8, 0);
+        self.bytes.devices.push(copy);
+        UNIADDR
+    }
+
     /// Replaces a field of the superblock.
     pub(crate) fn sb(&mut self, at: u64, bytes: &[u8]) {
         self.put(1024 + at, bytes);
@@ -75,6 +95,13 @@ impl Patch {
     /// Where the full index of an lcluster is.
     pub(crate) fn full_index(&self, path: &str, lcn: u64) -> u64 {
         self.area(path) + 16 + 8 * lcn
+    }
+
+    /// The lcluster in which the second pcluster of a file starts.
+    pub(crate) fn next_pcluster(&self, path: &str) -> u64 {
+        let file = self.image.file(&self.inode(path)).unwrap();
+        let second = file.extents().nth(1).unwrap().unwrap();
+        second.la / u64::from(self.superblock().block.size())
     }
 
     /// Where an inode's xattr body is.
