@@ -45,16 +45,18 @@ impl Writer<'_> {
         image: Output<'_>,
         version: Version,
     ) -> Result<Vec<Digest>, BuildError> {
+        let data = self.placement.data_start * u64::from(BLOCK.size());
         let mut window = Window::new(Sink::Image(image), 0, 0);
+        let mut blocks = Window::new(Sink::Image(image), data, 0);
         let [magic, number] = MAGIC;
         let flags = if self.has_acl() { HAS_ACL } else { 0 };
         let header = [magic, number, flags, u32::from(version as u8)].map(u32::to_le_bytes);
         window.put(0, header.as_flattened())?;
         window.put(SUPERBLOCK_POSITION, &self.superblock()?)?;
-        let digests = self.inodes(&mut window)?;
+        let digests = self.inodes(&mut window, &mut blocks)?;
         window.put(self.placement.inodes_end, &self.xattrs.shared_area)?;
-        self.blocks(&mut window)?;
-        window.finish(self.placement.end())?;
+        window.finish(data)?;
+        blocks.finish(self.placement.end())?;
         Ok(digests)
     }
 
@@ -77,8 +79,13 @@ impl Writer<'_> {
         sb.encode().map_err(failed)
     }
 
-    /// Writes all inodes with their attributes and what else follows them.
-    fn inodes(&self, window: &mut Window<'_>) -> Result<Vec<Digest>, BuildError> {
+    /// Writes all inodes with their attributes and what else follows them, and their content that is in blocks: so each directory
+    /// is packed once, and none is held.
+    fn inodes(
+        &self,
+        window: &mut Window<'_>,
+        blocks: &mut Window<'_>,
+    ) -> Result<Vec<Digest>, BuildError> {
         let Self { order, placement, .. } = *self;
         let tree = self.fs.tree;
         let bodies = self.xattrs.encode(&tree.xattrs, BLOCK.within(placement.inodes_end) / 4);
@@ -99,31 +106,16 @@ impl Writer<'_> {
             let set = tree.get(*index).metadata.xattrs;
             bytes.extend_from_slice(bodies.get(set.index()).map_or(&[], Vec::as_slice));
             let (content, digest) = self.content(*index, place.tail)?;
-            let (_in_blocks, inline) = split(&content, place.blocks);
+            let (in_blocks, inline) = split(&content, place.blocks);
             bytes.extend_from_slice(inline);
             if let Some(slot) = digests.get_mut(index.index()) {
                 *slot = digest;
             }
             window.put(place.nid.0 * Nid::SLOT, &bytes)?;
+            blocks.put(start * u64::from(BLOCK.size()), in_blocks)?;
             start += place.blocks;
         }
         Ok(digests)
-    }
-
-    /// Writes the content that is in blocks.
-    fn blocks(&self, window: &mut Window<'_>) -> Result<(), BuildError> {
-        let mut start = self.placement.data_start;
-        for (rank, index) in self.order.inodes().iter().enumerate() {
-            let place = self.placement.place(rank);
-            if place.blocks == 0 {
-                continue;
-            }
-            let (content, _digest) = self.content(*index, place.tail)?;
-            let (in_blocks, _inline) = split(&content, place.blocks);
-            window.put(start * u64::from(BLOCK.size()), in_blocks)?;
-            start += place.blocks;
-        }
-        Ok(())
     }
 
     /// What is stored of an inode: the content, or a chunk table of `tail` bytes without addresses. For a regular file also the
