@@ -164,8 +164,8 @@ pub(crate) fn make(
         });
         match recorded.and_then(|options| making.attempt(source.filesystem(), &options)) {
             Err(Error::Build(BuildError::Content(error))) => {
+                // What is known of the other files stays: inodes keep their indices.
                 left_out.extend(without_unreadable(source, error, job)?);
-                making.referred.renew(source.filesystem(), options, job)?;
             }
             finished => break finished?,
         }
@@ -248,17 +248,6 @@ struct Referred<'a> {
     start: Option<u64>,
 }
 
-impl Referred<'_> {
-    /// Finds out again what is known of a source of which files were left out: its inodes have other numbers.
-    fn renew(&mut self, fs: Filesystem<'_>, options: &Options, job: &Job<'_>) -> Result<(), Error> {
-        match self.start {
-            None => self.known = known(self.bases, fs, options, job)?,
-            Some(_) => self.known.own.clear(),
-        }
-        Ok(())
-    }
-}
-
 /// What an image is made in, and how.
 struct Making<'a> {
     path: &'a Path,
@@ -292,7 +281,7 @@ impl Making<'_> {
         // Writing back to the disk overlaps with building and verifying.
         flush::beside(staged.file(), |finished| {
             let output = Output::new(staged.file(), job.offset);
-            // Indices change when files are left out.
+            // Files that are left out have no place in it.
             let order = Hot::new(&job.hints, fs.tree).order;
             let input = Input::from(fs).with_known(&referred.known).with_order(&order);
             let mut built = match job.composefs {
