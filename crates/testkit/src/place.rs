@@ -28,6 +28,14 @@ pub fn folder() -> TempDir {
         .unwrap()
 }
 
+/// A new folder, removed on drop, that is probably on a disk: Linux mounts no images that are files of a tmpfs.
+#[must_use]
+pub fn folder_on_disk() -> TempDir {
+    let chosen = std::env::var_os("LITH_TEST_DIR").map(PathBuf::from);
+    let place = chosen.unwrap_or_else(|| PathBuf::from("/var/tmp"));
+    tempfile::Builder::new().prefix("lith-test-").tempdir_in(place).unwrap()
+}
+
 /// A new folder, removed on drop, for large files: where temporary files usually are.
 #[must_use]
 pub fn large_folder() -> TempDir {

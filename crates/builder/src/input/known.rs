@@ -126,6 +126,25 @@ pub enum KnownParts {
     Extents(Vec<(u64, KnownPcluster)>),
 }
 
+impl KnownParts {
+    /// Extents by their positions; `None`: it is not in pclusters.
+    pub(crate) fn extents(&self) -> Option<Vec<(u64, KnownPcluster)>> {
+        match self {
+            Self::Extents(extents) => Some(extents.clone()),
+            Self::Whole(KnownStorage::Pclusters { extents, .. }) => {
+                let mut next = 0;
+                let position = |known: &KnownPcluster| {
+                    let position = next;
+                    next += u64::from(known.llen);
+                    (position, *known)
+                };
+                Some(extents.iter().map(position).collect())
+            }
+            Self::Whole(_) => None,
+        }
+    }
+}
+
 /// How a known file is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KnownStorage {

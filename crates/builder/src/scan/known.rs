@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     BuildError, DataImport, KnownDevice, KnownFile, KnownParts, KnownStorage, KnownStretch,
-    error::OtherDevice, plan::Geometry,
+    apart::Starts, error::OtherDevice, plan::Geometry,
 };
 
 /// The files that are stored without reading them.
@@ -87,12 +87,13 @@ pub(super) fn find<'a>(
     files: &[InodeIndex],
 ) -> Result<Vec<(InodeIndex, Unread<'a>)>, BuildError> {
     let Geometry { input, .. } = geometry;
-    let known = &input.known.files;
+    let (known, starts) = (&input.known.files, Starts::new(&input.known.devices));
+    let own = |inode| own((geometry, &starts), inode);
     let sizes: HashSet<_> = known.iter().map(|known| known.size).collect();
     let copies = input.known.copied.is_some();
     let (mut found, mut candidates) = (Vec::new(), Vec::new());
     for inode in files {
-        match own(geometry, *inode) {
+        match own(*inode) {
             Some(stored) if !copies => {
                 found.push((*inode, Unread::Known(Cow::Borrowed(stored), None)));
             }
@@ -105,13 +106,14 @@ pub(super) fn find<'a>(
         by_digest.entry((known.size, known.digest.0)).or_default().push(known);
     }
     for scanned in scanner.scan(Task::Digest, &candidates)? {
-        if let Some(stored) = own(geometry, scanned.inode) {
+        if let Some(stored) = own(scanned.inode) {
             let unread = Unread::Known(Cow::Borrowed(stored), Some(Box::new(scanned.digest)));
             found.push((scanned.inode, unread));
             continue;
         }
         let alike = by_digest.get(&(scanned.len, scanned.digest.0));
-        let is_usable = |known: &&&KnownFile| fits(geometry, scanned.inode, &known.stored);
+        let is_usable =
+            |known: &&&KnownFile| fits((geometry, &starts), scanned.inode, &known.stored);
         let Some(known) = alike.into_iter().flatten().find(is_usable) else { continue };
         let content = input.open(scanned.inode)?;
         let theirs = input.known.contents.open(known.content)?;
@@ -125,22 +127,33 @@ pub(super) fn find<'a>(
 }
 
 /// Where a file of the tree is stored, if all of it is known and can be stored so.
-fn own(geometry: Geometry<'_>, inode: InodeIndex) -> Option<&KnownStorage> {
+fn own<'a>(
+    (geometry, starts): (Geometry<'a>, &Starts),
+    inode: InodeIndex,
+) -> Option<&'a KnownStorage> {
     match geometry.input.known.own.get(&inode)? {
-        KnownParts::Whole(stored) => Some(stored).filter(|stored| fits(geometry, inode, stored)),
+        KnownParts::Whole(stored) => {
+            Some(stored).filter(|stored| fits((geometry, starts), inode, stored))
+        }
         KnownParts::Extents(_) => None,
     }
 }
 
-/// Whether a file can be stored so: a tail must fit beside its inode. The packed inode can have the bytes of a file that is
+/// Whether a file can be stored so: a tail must fit beside its inode, and its pclusters must be kept apart, which those of a
+/// patch need not be that another program made, or an earlier version. The packed inode can have the bytes of a file that is
 /// nothing but a fragment of it.
-fn fits(geometry: Geometry<'_>, inode: InodeIndex, stored: &KnownStorage) -> bool {
+fn fits(
+    (geometry, starts): (Geometry<'_>, &Starts),
+    inode: InodeIndex,
+    stored: &KnownStorage,
+) -> bool {
     match stored {
         KnownStorage::Flat { tail: tail @ 1.., .. } => {
             geometry.inline_tail(inode, geometry.input.size(inode)) == *tail
         }
-        KnownStorage::Packed(_) | KnownStorage::Pclusters { tail: Some(_), .. } => {
-            !geometry.plan.is_extra(inode)
+        KnownStorage::Packed(_) => !geometry.plan.is_extra(inode),
+        KnownStorage::Pclusters { extents, tail } => {
+            (tail.is_none() || !geometry.plan.is_extra(inode)) && starts.are_apart(extents)
         }
         _ => true,
     }

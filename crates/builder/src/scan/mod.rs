@@ -46,6 +46,7 @@ pub(crate) fn scan<'a>(
     let mut found = known::find(geometry, &scanner, &files)?;
     let is_known: HashSet<_> = found.iter().map(|(inode, _)| *inode).collect();
     files.retain(|inode| !is_known.contains(inode));
+    // In a merge that is nearly every file, and the list lives until all are stored: it is neither copied nor has it room for more.
     if unread.is_empty() {
         std::mem::swap(&mut unread, &mut found);
     }

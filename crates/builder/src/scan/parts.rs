@@ -7,8 +7,8 @@ use lith_format::{
 };
 
 use crate::{
-    KnownDevice, KnownPcluster,
-    apart::{Apart, Placed},
+    KnownPcluster,
+    apart::{Placed, Starts, touching},
     coding::Heads,
 };
 
@@ -28,14 +28,10 @@ impl Part {
         self.position + u64::from(self.extent.llen)
     }
 
-    /// Where its pcluster is, if those of other devices start at their places in the unified address space.
-    pub(crate) fn placed(&self, devices: &[KnownDevice]) -> Placed {
-        let starts = devices.iter().map(|known| known.uniaddr.map_or(u64::MAX, |start| start.0));
-        let before = starts.zip(1..).filter(|(start, _)| *start <= self.address.0);
-        let (start, device) = before.max().unwrap_or((0, 0));
-        let first = self.address.0 - start;
-        let blocks = first..first + u64::from(self.extent.blocks);
-        Placed { bytes: self.position..self.end(), device, blocks }
+    /// Where its pcluster is.
+    pub(crate) fn placed(&self, starts: &Starts) -> Placed {
+        let first = self.address.0;
+        starts.place(self.position..self.end(), first..first + u64::from(self.extent.blocks))
     }
 }
 
@@ -69,19 +65,17 @@ impl Parts {
         }
     }
 
-    /// Leaves out extents that seem to follow their neighbours on other devices.
-    pub(super) fn keep_apart(&mut self, devices: &[KnownDevice]) {
-        if devices.len() < 2 {
+    /// Leaves out extents that seem to follow others on other devices.
+    pub(super) fn keep_apart(&mut self, starts: &Starts) {
+        if !starts.are_several() {
             return;
         }
-        let mut apart = Apart::default();
-        self.extents.retain(|part| {
-            let placed = part.placed(devices);
-            let is_allowed = apart.allows(&placed, 0);
-            if is_allowed {
-                apart.add(&placed);
-            }
-            is_allowed
+        let placed: Vec<_> = self.extents.iter().map(|part| part.placed(starts)).collect();
+        let mut left_out = touching(&placed).into_iter().peekable();
+        let mut next = 0;
+        self.extents.retain(|_| {
+            next += 1;
+            left_out.next_if_eq(&(next - 1)).is_none()
         });
     }
 }

@@ -13,6 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::parts::{Parts, is_reusable};
 use crate::{
     BuildError, Context, Input, Known, KnownContents, KnownExtent, KnownParts, KnownPcluster,
+    apart::Starts,
     coding::Heads,
     plan::Plan,
     window::{Rolling, WINDOW},
@@ -215,7 +216,7 @@ pub(super) fn find_parts(
     let Known { devices, extents, contents, packed, own, .. } = input.known;
     let block = plan.options.layout.block;
     let mut all = HashMap::new();
-    let index = &Index::new(extents, block);
+    let (index, starts) = (&Index::new(extents, block), Starts::new(devices));
     if index.extents.is_empty() && packed.is_none() && own.is_empty() {
         return Ok(all);
     }
@@ -235,10 +236,10 @@ pub(super) fn find_parts(
                 parts.add(*position, *known, &mut heads, block);
             }
         }
-        if let Some(KnownParts::Extents(known)) = own.get(inode) {
+        if let Some(known) = own.get(inode).and_then(KnownParts::extents) {
             start = size;
             for (position, known) in known {
-                parts.add(*position, *known, &mut heads, block);
+                parts.add(position, known, &mut heads, block);
             }
         }
         let waste = size.saturating_mul(MOST_WASTE);
@@ -261,7 +262,7 @@ pub(super) fn find_parts(
             parts.add(position, known, &mut heads, block);
         }
         file.check_unchanged()?;
-        parts.keep_apart(devices);
+        parts.keep_apart(&starts);
         Ok(parts)
     };
     let found = lith_parallel::try_map(files, context.workers, || (), |(), inode| search(inode))?;

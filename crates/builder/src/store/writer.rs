@@ -23,19 +23,13 @@ use super::{
 };
 use crate::{
     BuildError, Chunks, Digest, DigestOfPieces, PIECE,
-    apart::{Apart, Placed},
+    apart::{Apart, DISTANCES, ONE_OF, Placed, Starts},
     limits::CHUNKS,
     pieces::{Origin, Position},
     plan::Geometry,
     scan::{Analysis, Fragment},
     sparse::granule_for,
 };
-
-/// Bytes of a file between two pclusters on different devices that may be read at once: as many as possible of these are
-/// tried to be kept apart, and neighbours in any case. Linux reads 128 KiB ahead by default, and at most 2 MiB at once.
-const DISTANCES: [u64; 3] = [4 << 20, 512 << 10, 128 << 10];
-/// To keep pclusters apart that are no neighbours, one block of so many is left free at most.
-const TRIED_OF_BLOCKS: u32 = 16;
 
 /// Stores one batch after another.
 pub(super) struct Writer<'a> {
@@ -180,8 +174,8 @@ impl<'a> Writer<'a> {
         let before = self.apart.take().filter(|(inode, _)| *inode == piece.inode);
         let apart = before.map_or_else(
             || {
-                let mut apart = Apart::default();
-                parts.extents.iter().for_each(|part| apart.add(&part.placed(devices)));
+                let (mut apart, starts) = (Apart::default(), Starts::new(devices));
+                parts.extents.iter().for_each(|part| apart.add(&part.placed(&starts)));
                 apart
             },
             |(_, apart)| apart,
@@ -191,7 +185,7 @@ impl<'a> Writer<'a> {
         let is_clear = |at: u64, distance| {
             own_pclusters(piece, outcome, at).all(|placed| apart.allows(&placed, distance))
         };
-        let tried = 1 + usize::try_from(outcome.blocks / TRIED_OF_BLOCKS).expect("of a segment");
+        let tried = 1 + usize::try_from(outcome.blocks / ONE_OF).expect("of a segment");
         let far = DISTANCES
             .into_iter()
             .find_map(|distance| moved.clone().take(tried).find(|at| is_clear(*at, distance)));

@@ -70,12 +70,23 @@ pub fn try_mount(image: &Path) -> io::Result<Mounted> {
 /// # Errors
 /// The error of the kernel.
 pub fn try_mount_with(image: &Path, devices: &[PathBuf]) -> io::Result<Mounted> {
+    match try_mount_files(image, devices)? {
+        Some(mounted) => Ok(mounted),
+        None => try_mount_by_loop(image, devices),
+    }
+}
+
+/// The same of files that are no block devices; `None`: the kernel mounts only these, or none of the filesystem that the files
+/// are on, as of a tmpfs.
+///
+/// # Errors
+/// The error of the kernel.
+pub fn try_mount_files(image: &Path, devices: &[PathBuf]) -> io::Result<Option<Mounted>> {
     match mount_source(image, devices) {
-        // Older kernels mount only block devices.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NOTBLK.raw_os_error()) => {
-            try_mount_by_loop(image, devices)
+            Ok(None)
         }
-        mounted => mounted.map(|mount| Mounted { mount, _loop_devices: Vec::new() }),
+        mounted => mounted.map(|mount| Some(Mounted { mount, _loop_devices: Vec::new() })),
     }
 }
 

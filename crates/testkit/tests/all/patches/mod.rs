@@ -6,6 +6,7 @@
 )]
 
 mod flat;
+mod joints;
 mod layers;
 mod wrong;
 
@@ -25,6 +26,7 @@ use lith::{
     device::FileDevice,
     reader::{Extent, ExtentKind, Place},
     source::{OnError, Source},
+    tree::{Content, ContentError, Contents, InodeIndex, Tree},
 };
 use lith_testkit::{
     chunks, compare, golden, image, nasty,
@@ -84,7 +86,15 @@ struct Versions {
 impl Versions {
     /// The nasty tree is large, so few tests have all of it.
     fn new(what: Option<Nasty>) -> Self {
-        let folder = place::folder();
+        Self::in_folder(place::folder(), what)
+    }
+
+    /// Where Linux mounts images that are files.
+    fn on_disk() -> Self {
+        Self::in_folder(place::folder_on_disk(), None)
+    }
+
+    fn in_folder(folder: tempfile::TempDir, what: Option<Nasty>) -> Self {
         let tree = folder.path().join("tree");
         fs::create_dir(&tree).unwrap();
         if let Some(what) = what {
@@ -278,7 +288,7 @@ fn files_that_are_left_out_have_no_effect_on_others() {
     versions.build(0, &options, None);
     versions.change(1);
     let source = image::directory(&versions.tree());
-    // It is listed already. Inodes after it have other numbers without it.
+    // It is listed already.
     let changing = versions.tree().join("changing");
     let time = fs::metadata(&changing).unwrap().modified().unwrap();
     fs::remove_file(changing.join("Mixed-70000")).unwrap();
@@ -287,6 +297,59 @@ fn files_that_are_left_out_have_no_effect_on_others() {
     let built = builder.base(versions.image(0)).build_to(versions.image(1)).unwrap();
     assert_eq!(built.notes.len(), 1, "{:?}", built.notes);
     versions.assert_holds(1, "without a file");
+}
+
+/// Contents of which one is missing; when that is found out, an image is damaged.
+struct Damaging {
+    contents: Box<dyn Contents>,
+    image: PathBuf,
+    /// Where.
+    range: std::ops::Range<u64>,
+}
+
+impl Contents for Damaging {
+    fn open(&self, tree: &Tree, inode: InodeIndex) -> Result<Box<dyn Content + '_>, ContentError> {
+        self.contents.open(tree, inode).inspect_err(|_| {
+            let image = fs::File::options().write(true).open(&self.image).unwrap();
+            let zeros = vec![0; usize::try_from(self.range.end - self.range.start).unwrap()];
+            image.write_all_at(&zeros, self.range.start).unwrap();
+        })
+    }
+}
+
+#[test]
+fn bases_are_read_once_though_files_are_left_out() {
+    let versions = Versions::new(None);
+    let options = image::compressed(LZ4, 16 << 10);
+    let gone = versions.tree().join("gone");
+    fs::write(&gone, noise::bytes(Texture::Text, 9, 300_000)).unwrap();
+    versions.build(0, &options, None);
+    let base = lith::reader::Image::open(FileDevice::open(versions.image(0)).unwrap()).unwrap();
+    let inode = base.resolve(b"gone").unwrap();
+    let first = base.extents(&inode).unwrap().next().unwrap().unwrap();
+    let Place::Device(at) = first.place else { panic!("{first:?}") };
+    fs::remove_file(gone).unwrap();
+    versions.change(1);
+    let Source { tree, contents, notes } = image::directory(&versions.tree());
+    let changing = versions.tree().join("changing");
+    let time = fs::metadata(&changing).unwrap().modified().unwrap();
+    fs::remove_file(changing.join("new")).unwrap();
+    fs::File::open(&changing).unwrap().set_modified(time).unwrap();
+    // To read the base again would fail: what the image doesn't refer to is damaged.
+    let range = at.pa.0..at.pa.0 + first.plen;
+    let contents = Box::new(Damaging { contents, image: versions.image(0), range });
+    let builder = image::workers(2).builder(Source { tree, contents, notes }, &options);
+    let builder = builder.on_error(OnError::Skip).base(versions.image(0));
+    let built = builder.build_to(versions.image(1)).unwrap();
+    assert_eq!(built.notes.len(), 1, "{:?}", built.notes);
+    let damaged = base.file(&inode).unwrap().read_at(&mut [0; 4096], 0);
+    assert!(damaged.is_err(), "it would not have been noticed");
+    let patch = fs::metadata(versions.image(1)).unwrap().len();
+    let whole = fs::metadata(versions.image(0)).unwrap().len();
+    assert!(patch < whole / 4, "{patch} of {whole}");
+    let read = image::open_with(&versions.image(1), &[versions.image(0)]);
+    let now = image::directory(&versions.tree());
+    compare::assert_same(now.filesystem(), read.filesystem(), "without a file");
 }
 
 #[test]
@@ -497,7 +560,7 @@ fn a_packed_inode_is_no_fragment_of_itself() {
 
 #[test]
 fn pclusters_of_two_devices_never_seem_to_follow_each_other() {
-    let folder = place::folder();
+    let folder = place::folder_on_disk();
     let (tree, options) = (folder.path().join("tree"), image::compressed(LZ4, 16 << 10));
     fs::create_dir(&tree).unwrap();
     let [base, patch] = ["base", "patch"].map(|name| folder.path().join(name));
@@ -527,10 +590,6 @@ fn pclusters_of_two_devices_never_seem_to_follow_each_other() {
         let touch = one.end == next.start || next.end == one.start;
         assert!(device == other || !touch, "{pair:?} of {places:?}");
     }
-    if kernel::is_there() {
-        tier::ran("patches of files as devices, read ahead");
-        let mounted = kernel::try_mount_with(&patch, std::slice::from_ref(&base)).unwrap();
-        let source = image::directory(&tree);
-        compare::assert_same(source.filesystem(), mounted.tree().filesystem(), "mounted");
-    }
+    let source = image::directory(&tree);
+    joints::assert_mounted_files(&source, &patch, std::slice::from_ref(&base), "mounted");
 }
