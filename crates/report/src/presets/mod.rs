@@ -1,7 +1,8 @@
 //! How large would an image be with other options?
 //!
-//! Defines [`estimate()`], which builds a sample of the image's content.
+//! Defines [`estimate()`], which builds samples of the image's content.
 
+mod quick;
 mod sample;
 mod trial;
 
@@ -23,15 +24,23 @@ use crate::{
     walk::Walk,
 };
 
-/// Bytes of file content that are built for an estimate.
-const SAMPLE: u64 = 8 << 20;
+/// Bytes of file content that are built with the options themselves.
+const SAMPLE: u64 = 16 << 20;
+/// Runs of neighbouring files in that: enough to meet most kinds of files, and long, as an encoder of long reach gains
+/// less in short ones than in the image.
+const RUNS: u64 = 8;
+/// Bytes of file content that are built with quick encoders. What files have in common shows only in many of them.
+const WIDE: u64 = 256 << 20;
+/// Runs of neighbouring files in that.
+const WIDE_RUNS: u64 = 16;
 
-/// Builds a sample of the content of `image`, whose facts are `facts`, with the options of each
-/// candidate, which has a name, into temporary files in `folder`.
+/// Estimates the size of `image`, whose facts are `facts`, with the options of each candidate, which has a name. Temporary
+/// files are in `folder`.
 ///
-/// More data have more in common, so an image is smaller than its sample promises. How much two halves of the sample gain
-/// from being one is taken for what each doubling up to all data gains. If the image itself seems to be made with the
-/// options of a candidate, all estimates are scaled so that this one's is the true size.
+/// Two phases: all content, or [`WIDE`] bytes of it, is built with the options of each candidate, but with a quick encoder of
+/// like reach. So duplicates, fragments and their order, tails and metadata are as in the image. A sample of [`SAMPLE`]
+/// bytes is built with the quick encoder and with the candidate's own, and the ratio of both is taken for that of the
+/// whole.
 ///
 /// # Errors
 /// [`EstimateError`] if the image is corrupt, or temporary files can't be written.
@@ -50,10 +59,9 @@ pub fn estimate(
         image,
         ratio: number::ratio(image, now),
     };
-    let samples = Sample::new(&source.tree, SAMPLE).zip(Sample::halves(&source.tree, SAMPLE));
-    let Some((sample, halves)) = samples else {
+    let Some(sample) = Sample::new(&source.tree, SAMPLE, RUNS) else {
         let built = candidates.iter().map(|(name, options)| {
-            let (size, _) = trial::build(source.filesystem(), options, folder)?;
+            let size = trial::build(source.filesystem(), options, folder)?.bytes;
             Ok(estimate(name, size, size))
         });
         let presets = built.collect::<Result<_, EstimateError>>()?;
@@ -68,20 +76,20 @@ pub fn estimate(
             own: None,
         });
     };
-    let samples = Samples { source: &source, whole: &sample, halves: &halves, folder };
+    let wide = Sample::new(&source.tree, WIDE, WIDE_RUNS);
+    let samples = Samples { source: &source, narrow: &sample, wide: wide.as_ref(), folder };
     let trials = candidates.iter().map(|(_, options)| Trial::new(&samples, options));
     let trials = trials.collect::<Result<Vec<_>, EstimateError>>()?;
-    let sample_stored = measure(image, facts, &source, &sample)?;
-    let all = facts.contents.as_ref().map_or(0, |contents| contents.bytes);
-    let scale = Scale::new(&trials, image, [sample_stored, sample.bytes(), all]);
-    let presets = candidates
-        .iter()
-        .zip(&trials)
-        .map(|((name, _), trial)| estimate(name, trial.bytes, scale.image(trial, now)));
+    let wide_stored = wide.as_ref().map(|wide| measure(image, facts, &source, wide));
+    let scale = Scale::new(&trials, image, [now, wide_stored.transpose()?.unwrap_or(now)]);
+    let presets =
+        candidates.iter().zip(trials.iter().enumerate()).map(|((name, _), (number, trial))| {
+            estimate(name, trial.bytes, scale.image(number, trial))
+        });
     let own = scale.own.and_then(|own| candidates.get(own)).map(|(name, _)| (*name).to_owned());
     Ok(Estimates {
         sample_bytes: sample.bytes(),
-        sample_stored,
+        sample_stored: measure(image, facts, &source, &sample)?,
         is_whole: false,
         now,
         presets: presets.collect(),

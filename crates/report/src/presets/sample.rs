@@ -10,9 +10,6 @@ use lith_tree::{
     Content, ContentError, Contents, DataRange, InodeIndex, Kind, Metadata, Name, Tree,
 };
 
-/// Runs of neighbouring files in a sample: an even number.
-const RUNS: u64 = 16;
-
 /// A tree of excerpts from the files of another one: runs at even distances of the content of all files, concatenated in
 /// the order of the tree.
 #[derive(Debug)]
@@ -42,18 +39,8 @@ impl Excerpt {
 }
 
 impl Sample {
-    /// A sample of `bytes` bytes; `None` if the tree has no more than that.
-    pub(crate) fn new(tree: &Tree, bytes: u64) -> Option<Self> {
-        Self::of_runs(tree, bytes, 0..RUNS)
-    }
-
-    /// The halves of [`Self::new`], each with every other run.
-    pub(crate) fn halves(tree: &Tree, bytes: u64) -> Option<[Self; 2]> {
-        let half = |first: u64| Self::of_runs(tree, bytes, (first..RUNS).step_by(2));
-        Some([half(0)?, half(1)?])
-    }
-
-    fn of_runs(tree: &Tree, bytes: u64, runs: impl Iterator<Item = u64>) -> Option<Self> {
+    /// A sample of `bytes` bytes in `runs` runs of neighbouring files; `None` if the tree has no more than that.
+    pub(crate) fn new(tree: &Tree, bytes: u64, runs: u64) -> Option<Self> {
         let files = files(tree);
         let total = files.iter().fold(0, |sum: u64, (_, size)| sum.saturating_add(*size));
         if total <= bytes {
@@ -65,9 +52,9 @@ impl Sample {
             numbers: HashMap::new(),
         };
         sample.tree.xattrs = tree.xattrs.clone();
-        for number in runs {
-            let start = total / RUNS * number;
-            sample.add_run(tree, &files, number, start..start + bytes / RUNS)?;
+        for number in 0..runs {
+            let start = total / runs * number;
+            sample.add_run(tree, &files, number, start..start + bytes / runs)?;
         }
         Some(sample)
     }
@@ -206,8 +193,8 @@ mod tests {
     #[test]
     fn a_sample_has_runs_from_everywhere() {
         let source = source();
-        assert!(Sample::new(&source.tree, 5100).is_none());
-        let sample = Sample::new(&source.tree, 800).unwrap();
+        assert!(Sample::new(&source.tree, 5100, 16).is_none());
+        let sample = Sample::new(&source.tree, 800, 16).unwrap();
         assert_eq!(sample.bytes(), 800);
         let ranges: Vec<_> = sample.excerpts.iter().map(Excerpt::range).collect();
         assert_eq!((ranges.len(), ranges[1].clone()), (16, 318..368));
@@ -218,9 +205,6 @@ mod tests {
         content.read_at(&mut bytes, 0).unwrap();
         assert_eq!(usize::from(bytes[1]), (318 * 15 + 1) % 256);
         assert_eq!(content.range_at(3).unwrap(), DataRange::Data { end: 50 });
-        let halves = Sample::halves(&source.tree, 800).unwrap();
-        assert_eq!(halves.each_ref().map(Sample::bytes), [400, 400]);
-        assert!(halves[1].excerpts.iter().any(|excerpt| excerpt.range() == (318..368)));
     }
 
     #[test]
@@ -231,7 +215,7 @@ mod tests {
             let name = name(&number.to_string());
             tree.add(InodeIndex::ROOT, name, Metadata::default(), kind).unwrap();
         }
-        let sample = Sample::new(&tree, 800).unwrap();
+        let sample = Sample::new(&tree, 800, 16).unwrap();
         assert_eq!(sample.bytes(), 800);
     }
 }

@@ -6,32 +6,43 @@ use lith_builder::{Context, Options, Output};
 use lith_device::FileDevice;
 use lith_reader::Image;
 use lith_source::Source;
-use lith_tree::{Filesystem, InodeIndex, MemoryContents, Tree};
+use lith_tree::Filesystem;
 
-use super::sample::{Sample, SampleContents};
+use super::{
+    quick::quick,
+    sample::{Sample, SampleContents},
+};
 use crate::{error::EstimateError, facts::Summary};
 
 /// By how much the estimate for the image's own settings may differ from the truth, in parts of it. If it differs by more, the
 /// image was made with other settings that its superblock doesn't tell, such as another level.
 const OWN: f64 = 0.05;
-/// A smaller gain is noise.
-const LEAST_GAIN: f64 = 0.002;
 
 /// What is built for trials, and where.
 pub(super) struct Samples<'a> {
     pub(super) source: &'a Source,
-    pub(super) whole: &'a Sample,
-    pub(super) halves: &'a [Sample; 2],
+    /// What is built with the options themselves.
+    pub(super) narrow: &'a Sample,
+    /// What is built with quick encoders; `None` is everything.
+    pub(super) wide: Option<&'a Sample>,
     /// The folder for temporary files.
     pub(super) folder: &'a Path,
 }
 
-/// A sample built with some options.
+/// Samples built with some options.
 pub(super) struct Trial {
-    /// Bytes of its image.
+    /// Bytes of the image of the narrow sample.
     pub(super) bytes: u64,
-    /// The size of that image divided by the sum of those of its halves.
-    gain: f64,
+    /// Bytes that an image of the wide sample would have.
+    wide: f64,
+    /// Whether that is the size of an image of everything that was built.
+    is_exact: bool,
+    settings: Settings,
+}
+
+/// An image that was built.
+pub(super) struct Built {
+    pub(super) bytes: u64,
     settings: Settings,
 }
 
@@ -57,71 +68,70 @@ impl Settings {
 
 impl Trial {
     pub(super) fn new(samples: &Samples<'_>, options: &Options) -> Result<Self, EstimateError> {
-        let Samples { source, folder, .. } = *samples;
-        let built = |sample: &Sample| {
+        let Samples { source, narrow, wide, folder } = *samples;
+        let of_sample = |sample: &Sample, options: &Options| {
             let contents = SampleContents { sample, source };
             build(Filesystem::new(&sample.tree, &contents), options, folder)
         };
-        let tree = Tree::new(source.tree.get(InodeIndex::ROOT).metadata);
-        let nothing = MemoryContents::default();
-        let (least, _) = build(Filesystem::new(&tree, &nothing), options, folder)?;
-        let (bytes, settings) = built(samples.whole)?;
-        let [(one, _), (other, _)] = [built(&samples.halves[0])?, built(&samples.halves[1])?];
-        let rest = |bytes: u64| float(bytes.saturating_sub(least).max(1));
-        let gain = (rest(bytes) / (rest(one) + rest(other))).clamp(0.5, 1.0);
-        Ok(Self { bytes, gain: if gain > 1.0 - LEAST_GAIN { 1.0 } else { gain }, settings })
-    }
-
-    /// What the sample takes in an image of `2^doublings` times as much data.
-    fn within(&self, doublings: f64) -> f64 {
-        float(self.bytes) * self.gain.powf(doublings)
+        let of_wide = |options: &Options| match wide {
+            Some(wide) => of_sample(wide, options),
+            None => build(source.filesystem(), options, folder),
+        };
+        let Built { bytes, settings } = of_sample(narrow, options)?;
+        let Some(quick) = quick(options) else {
+            let (wide, is_exact) = (float(of_wide(options)?.bytes), wide.is_none());
+            return Ok(Self { bytes, wide, is_exact, settings });
+        };
+        let ratio = float(bytes) / float(of_sample(narrow, &quick)?.bytes);
+        let wide = float(of_wide(&quick)?.bytes) * ratio;
+        Ok(Self { bytes, wide, is_exact: false, settings })
     }
 }
 
 /// What sizes of samples mean for the whole image.
 pub(super) struct Scale {
-    doublings: f64,
-    /// What the sample takes in the image as it is.
-    stored: f64,
+    /// Bytes of the image divided by those of the wide sample in it.
+    factor: f64,
+    now: u64,
     /// The trial with the image's own settings.
     pub(super) own: Option<usize>,
 }
 
 impl Scale {
-    /// From the sample's stored bytes in the image, its bytes and those of all content.
-    pub(super) fn new(trials: &[Trial], image: &Image, [stored, part, all]: [u64; 3]) -> Self {
+    /// From the bytes of the image now, and those of the wide sample in it.
+    pub(super) fn new(trials: &[Trial], image: &Image, [now, stored]: [u64; 2]) -> Self {
         let settings = Settings::of(image);
-        let stored = float(stored.max(1));
-        let doublings = (float(all) / float(part.max(1))).max(1.0).log2();
-        let distance = |trial: &Trial| (trial.within(doublings) / stored - 1.0).abs();
+        let distance = |trial: &Trial| (trial.wide / float(stored.max(1)) - 1.0).abs();
         let alike = trials.iter().enumerate().filter(|(_, trial)| trial.settings == settings);
         let near = alike.map(|(number, trial)| (number, trial, distance(trial)));
         let nearest = near.filter(|near| near.2 <= OWN).min_by(|a, b| a.2.total_cmp(&b.2));
-        let Some((number, own, _)) = nearest else { return Self { doublings, stored, own: None } };
-        // How often its own gain came true.
-        let known = (stored / float(own.bytes)).ln() / own.gain.ln();
-        let known = if known.is_finite() { known.clamp(0.0, 2.0 * doublings) } else { doublings };
-        Self { doublings: known, stored: own.within(known), own: Some(number) }
+        let own = nearest.map(|(number, ..)| number);
+        let part = nearest.map_or(float(stored), |(_, own, _)| own.wide);
+        Self { factor: float(now) / part.max(1.0), now, own }
     }
 
-    /// Bytes of an image of everything with the options of a trial, if it has `now` bytes as it is.
-    pub(super) fn image(&self, trial: &Trial, now: u64) -> u64 {
-        rounded(float(now) * (trial.within(self.doublings) / self.stored))
+    /// Bytes of an image of everything with the options of a trial.
+    pub(super) fn image(&self, number: usize, trial: &Trial) -> u64 {
+        match trial {
+            _ if self.own == Some(number) => self.now,
+            Trial { is_exact: true, wide, .. } => rounded(*wide),
+            Trial { wide, .. } => rounded(wide * self.factor),
+        }
     }
 }
 
-/// Bytes of an image of a tree, and its settings.
+/// Builds an image of a tree.
 pub(super) fn build(
     fs: Filesystem<'_>,
     options: &Options,
     folder: &Path,
-) -> Result<(u64, Settings), EstimateError> {
+) -> Result<Built, EstimateError> {
     let failed = |source| EstimateError::Temporary { folder: folder.to_owned(), source };
     let file = tempfile::tempfile_in(folder).map_err(failed)?;
     let output = Output::new(&file, 0);
     let built = lith_builder::build(fs, output, options, &Context::new(folder))?;
     let image = Image::open(FileDevice::new(file).map_err(failed)?)?;
-    Ok((built.report.image_bytes, Settings::of(&image)))
+    Ok(Built { bytes: built.report.image_bytes, settings: Settings::of(&image) })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an estimate needs no more digits than a float has")]
@@ -136,21 +146,4 @@ fn float(number: u64) -> f64 {
 )]
 fn rounded(number: f64) -> u64 {
     number.round() as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn trial(bytes: u64, gain: f64) -> Trial {
-        let settings = Settings { algorithms: Vec::new(), features: Vec::new() };
-        Trial { bytes, gain, settings }
-    }
-
-    #[test]
-    fn each_doubling_gains_as_much() {
-        let scale = Scale { doublings: 2.0, stored: 100.0, own: None };
-        assert_eq!(scale.image(&trial(100, 1.0), 4000), 4000);
-        assert_eq!(scale.image(&trial(100, 0.5), 4000), 1000);
-    }
 }

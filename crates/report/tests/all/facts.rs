@@ -9,7 +9,9 @@
 use std::{fs, path::Path};
 
 use lith::{
+    builder::{Options, Preset},
     device::MemoryDevice,
+    format::kernel::KernelVersion,
     reader::{self, Image},
     tree::{Filesystem, InodeIndex, MemoryContents, Metadata, Name, Tree},
 };
@@ -220,26 +222,73 @@ fn an_estimate_of_a_small_image_is_no_estimate() {
     assert!(page.contains("What another preset would save"));
 }
 
-#[test]
-fn an_estimate_by_a_sample_comes_near() {
-    let (mut tree, mut contents) = (Tree::new(Metadata::default()), MemoryContents::default());
-    for number in 0..600_u64 {
-        let (words, noise) = (format!("number {number} ").repeat(1300), noise(number, 13_000));
-        let name = Name::new(format!("{number}").as_bytes()).unwrap();
-        let bytes = [words.as_bytes(), &noise].concat();
-        contents.add(&mut tree, (InodeIndex::ROOT, name), Metadata::default(), bytes).unwrap();
+/// Text of words, of which neighbours have more in common.
+fn words(seed: u64, bytes: usize) -> Vec<u8> {
+    let mut text = Vec::with_capacity(bytes + 32);
+    let choices = noise(seed, bytes / 4 + 1);
+    for choice in choices {
+        let word = (u64::from(choice) * 0x9e37 + seed / 16 * u64::from(choice % 4)) % 0xf_ffff;
+        text.extend_from_slice(format!("word{word:x} ").as_bytes());
+        if text.len() >= bytes {
+            break;
+        }
     }
-    let plain = image::build(Filesystem::new(&tree, &contents), &image::plain());
-    let options = image::compressed(image::lz4hc(5), 64 << 10);
-    let expected = image::build(Filesystem::new(&tree, &contents), &options).len() as u64;
-    let image = std::sync::Arc::new(Image::open(MemoryDevice::new(plain)).unwrap());
-    let facts = gather(&image, whole()).unwrap();
-    let candidates = [("lz4hc", options)];
+    text.truncate(bytes);
+    text
+}
+
+/// Texts, tables of numbers, what cannot be compressed, and copies: small files and large ones.
+fn mixed_tree() -> (Tree, MemoryContents) {
+    let (mut tree, mut contents) = (Tree::new(Metadata::default()), MemoryContents::default());
+    let mut bytes = 0;
+    for number in 0.. {
+        let size = [700, 6_000, 90_000, 1_500, 30_000, 900_000, 3_000][number as usize % 7];
+        let content = match number % 5 {
+            0 | 3 => words(number, size),
+            1 => noise(number, size / 8)
+                .into_iter()
+                .flat_map(|byte| [byte, 0, byte >> 6, 0, 0, 1, 0, 0])
+                .collect(),
+            2 => noise(number, size),
+            _ => words(number / 40, size),
+        };
+        let name = Name::new(format!("{number}").as_bytes()).unwrap();
+        bytes += content.len();
+        contents.add(&mut tree, (InodeIndex::ROOT, name), Metadata::default(), content).unwrap();
+        if bytes > 36 << 20 {
+            break;
+        }
+    }
+    (tree, contents)
+}
+
+#[test]
+fn estimates_by_samples_are_within_three_percent() {
+    let (tree, contents) = mixed_tree();
+    let candidates =
+        Preset::ALL.map(|preset| (preset.name(), preset.options(KernelVersion::DEFAULT)));
+    let [_, (_, balanced), (_, small), _] = &candidates;
+    let built = |options: &Options| image::build(Filesystem::new(&tree, &contents), options);
+    let plain = built(&image::plain());
     let folder = place::folder();
-    let estimates = lith_report::estimate(&image, &facts, &candidates, folder.path()).unwrap();
-    assert!(!estimates.is_whole && estimates.sample_bytes == 8 << 20);
-    let found = estimates.presets[0].image;
-    assert!(found.abs_diff(expected) < expected / 10, "{found}, but it is {expected}");
+    let expected = [built(balanced), built(small)];
+    for of in [&plain, &expected[0]] {
+        let image = std::sync::Arc::new(Image::open(MemoryDevice::new(of.clone())).unwrap());
+        let facts = gather(&image, whole()).unwrap();
+        let estimates =
+            lith_report::estimate(&image, &facts, &candidates[1..3], folder.path()).unwrap();
+        assert!(!estimates.is_whole && estimates.sample_bytes == 16 << 20);
+        assert_eq!(estimates.own.is_some(), of == &expected[0]);
+        for (estimate, expected) in estimates.presets.iter().zip(&expected) {
+            let (found, expected) = (estimate.image, expected.len() as u64);
+            let name = &estimate.name;
+            assert!(
+                found.abs_diff(expected) * 100 <= expected * 3,
+                "{name}: {found}, but it is {expected}"
+            );
+        }
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]
