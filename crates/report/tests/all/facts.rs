@@ -241,8 +241,8 @@ fn words(seed: u64, bytes: usize) -> Vec<u8> {
 fn mixed_tree() -> (Tree, MemoryContents) {
     let (mut tree, mut contents) = (Tree::new(Metadata::default()), MemoryContents::default());
     let mut bytes = 0;
-    for number in 0.. {
-        let size = [700, 6_000, 90_000, 1_500, 30_000, 900_000, 3_000][number as usize % 7];
+    let sizes = [700, 6_000, 90_000, 1_500, 30_000, 900_000, 3_000];
+    for (number, size) in (0_u64..).zip(sizes.into_iter().cycle()) {
         let content = match number % 5 {
             0 | 3 => words(number, size),
             1 => noise(number, size / 8)
