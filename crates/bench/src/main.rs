@@ -119,7 +119,7 @@ fn write(folder: &Path, json: &str, results: &Results) -> anyhow::Result<()> {
     let files = [
         ("results.json", json.to_owned()),
         ("results.md", render::markdown(results)),
-        ("results.html", render::html(results)?),
+        ("results.html", render::page(results)),
     ];
     for (name, text) in files {
         let path = folder.join(name);

@@ -84,12 +84,3 @@ pub enum EstimateError {
         source: io::Error,
     },
 }
-
-/// Why no page could be made.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PageError {
-    /// The template does not fit the facts.
-    #[error("the page cannot be made")]
-    Template(#[from] minijinja::Error),
-}

@@ -32,7 +32,7 @@ mod walk;
 
 pub use comparison::{Named as NamedImage, compare};
 pub use details::Options;
-pub use error::{ComparisonError, EstimateError, FactsError, PageError};
+pub use error::{ComparisonError, EstimateError, FactsError};
 pub use facts::{
     Algorithm, Changes, Class, ClassSums, Compared, Comparison, Contents, Details, Device,
     DeviceSlot, Duplicates, EqualFiles, EqualGroup, Estimate, Estimates, Facts, Features,

@@ -11,7 +11,7 @@ mod prose;
 mod tests;
 mod units;
 
-pub(crate) use html::html;
+pub(crate) use html::page;
 pub(crate) use json::json;
 pub(crate) use markdown::markdown;
 #[cfg(test)]

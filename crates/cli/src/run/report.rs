@@ -60,10 +60,10 @@ pub(crate) fn run(request: &Report, messages: MessageArgs) -> anyhow::Result<Out
         let found = comparison(request, &new, messages)?;
         let names = [name_of(&request.image.image), name_of(&new.image)];
         let names = names.each_ref().map(|name| name.as_encoded_bytes());
-        (comparison_page(names, &found)?, Some(found))
+        (comparison_page(names, &found), Some(found))
     } else {
         let facts = facts(request, messages, output.as_deref())?;
-        (page(name_of(&request.image.image).as_encoded_bytes(), &facts)?, None)
+        (page(name_of(&request.image.image).as_encoded_bytes(), &facts), None)
     };
     let Some(path) = output else {
         let mut output = output::stdout()?;

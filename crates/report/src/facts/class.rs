@@ -1,5 +1,7 @@
 //! Defines [`Class`]: what bytes of a device hold.
 
+use std::fmt;
+
 use serde::Serialize;
 
 /// What bytes of a device hold.
@@ -66,5 +68,12 @@ impl Class {
             Self::Metabox => "metabox (compressed inodes)",
             Self::Unused => "unused",
         }
+    }
+}
+
+/// Its name in JSON, and of its style on a page.
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }

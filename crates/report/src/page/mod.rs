@@ -4,65 +4,63 @@
 //! that only the browser knows.
 
 mod comparison;
-mod context;
+mod details;
+mod image;
+mod parts;
+mod presets;
 mod reads;
 mod strip;
 mod text;
 mod treemap;
 
-use minijinja::{
-    AutoEscape, Environment, UndefinedBehavior, Value, context, filters, functions, tests,
-};
+use lith_markup::{Html, html};
 
-use crate::{
-    error::PageError,
-    facts::{Comparison, Facts},
-    number::{Bytes, Share},
-};
+use crate::facts::{Comparison, Facts};
 
 /// The generator that each page names near its beginning; a version follows.
 pub const GENERATOR: &str = "lith report";
 
-const TEMPLATE: &str = include_str!("template.html");
-const COMPARISON: &str = include_str!("comparison.html");
-const STYLE: &str = include_str!("style.css");
-
 /// Makes a web page about the image `name`.
-///
-/// # Errors
-/// [`PageError`] if the template does not fit the facts, which no image should cause.
-pub fn page(name: &[u8], facts: &Facts) -> Result<String, PageError> {
-    render(TEMPLATE, &context::page(name, facts))
+#[must_use]
+pub fn page(name: &[u8], facts: &Facts) -> String {
+    let mut page = begin(&image::title(name));
+    image::header(&mut page, name);
+    html!(page, "</header>\n<main>\n");
+    image::main(&mut page, facts);
+    end(page)
 }
 
 /// Makes a web page about what differs between two images of these names.
-///
-/// # Errors
-/// As [`page()`].
-pub fn comparison_page(names: [&[u8]; 2], found: &Comparison) -> Result<String, PageError> {
-    render(COMPARISON, &comparison::comparison(names, found))
+#[must_use]
+pub fn comparison_page(names: [&[u8]; 2], found: &Comparison) -> String {
+    let mut page = begin(&comparison::title(names));
+    comparison::header(&mut page, names);
+    html!(page, "</header>\n<main>\n");
+    comparison::main(&mut page, found);
+    end(page)
 }
 
-fn render(template: &str, page: &Value) -> Result<String, PageError> {
-    // With all of its own filters the program would be larger by what no template here uses.
-    let mut environment = Environment::empty();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_auto_escape_callback(|_| AutoEscape::Html);
-    environment.set_trim_blocks(true);
-    environment.set_lstrip_blocks(true);
-    let style = Value::from_safe_string(STYLE.to_owned());
-    environment.add_filter("default", filters::default);
-    environment.add_filter("items", filters::items);
-    environment.add_function("range", functions::range);
-    environment.add_test("none", tests::is_none);
-    environment.add_filter("bytes", |number: u64| Bytes(number).to_string());
-    environment.add_filter("grouped", text::grouped);
-    environment.add_function("share", |part: u64, whole: u64| Share(part, whole).to_string());
-    environment.add_function("percent", text::percent);
-    environment.add_function("change", text::change);
-    environment.add_function("delta", text::delta);
-    let template = environment.template_from_named_str("page.html", template)?;
-    Ok(template.render(
-        context! { style, page, generator => GENERATOR, version => env!("CARGO_PKG_VERSION") },
-    )?)
+fn begin(title: &str) -> Html {
+    let mut page = Html::default();
+    html!(
+        page,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"generator\" content=\"",
+        GENERATOR,
+        " ",
+        env!("CARGO_PKG_VERSION"),
+        "\">\n<title>",
+        title,
+        "</title>\n<style>\n",
+    );
+    page.markup(include_str!("style.css"));
+    html!(page, "</style>\n</head>\n<body>\n<header>\n");
+    page
+}
+
+fn end(mut page: Html) -> String {
+    html!(page, "</main>\n<footer>Made by ", GENERATOR, ", version ", env!("CARGO_PKG_VERSION"));
+    html!(page, ".</footer>\n</body>\n</html>");
+    page.into_string()
 }

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
+use lith_markup::{Html, html};
 use lith_survey::FirstReads;
-use minijinja::{Value, context};
-use serde::Serialize;
 
 use super::{
-    strip::{CELLS, ROW, ROWS, boundary},
+    parts,
+    strip::{CELLS, ROW, ROWS, boundary, end_row, start_row},
     text::{grouped, percent},
 };
 use crate::number::{Bytes, Share};
@@ -21,7 +21,7 @@ const HEIGHT: u64 = 240;
 const CORNERS: usize = 4000;
 
 /// Contiguous cells that are read at about the same time.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 struct Run {
     x: String,
     width: String,
@@ -29,9 +29,45 @@ struct Run {
 }
 
 /// What is read first of an image of so many bytes.
-pub(super) fn drawn(reads: &FirstReads, size: u64) -> Value {
+pub(super) fn section(page: &mut Html, reads: &FirstReads, size: u64) {
+    html!(
+        page,
+        "<section id=\"reads\">\n<h2>What is read first</h2>\n\
+         <p>By a profile: what a program reads of the image, and in which order.</p>\n<dl class=\"about\">\n",
+    );
+    for (name, value) in figures(reads, size) {
+        html!(page, "<div><dt>", name, "</dt><dd>", value, "</dd></div>\n");
+    }
+    html!(page, "</dl>\n<h3>Where it is</h3>\n<p>All bytes of the image from first to last, ");
+    html!(page, Bytes(size.div_ceil(ROWS)), " per row, coloured by when they are read.</p>\n");
+    html!(page, "<div class=\"map\" role=\"img\" aria-label=\"Map of what is read first\">\n");
+    for (cells, number) in cells(&reads.ranges, size).chunks(ROW).zip(0..) {
+        start_row(page, boundary(size, number * CELLS));
+        for Run { x, width, class } in runs(cells) {
+            html!(page, "<rect class=\"", class, "\" x=\"", x, "\" width=\"", width);
+            html!(page, "\" height=\"18\"/>");
+        }
+        end_row(page);
+    }
+    html!(page, "</div>\n<div class=\"scale\"><span>first</span>");
+    parts::scale(page);
+    html!(
+        page,
+        "<span>last</span></div>\n<h3>The way through the image</h3>\n\
+         <p>To the right what is read so far, downwards the position in the image. A straight line is one contiguous read; each \
+         upright line is a seek.</p>\n<svg class=\"way\" viewBox=\"0 0 ",
+        WIDTH,
+        " ",
+        HEIGHT,
+        "\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"Positions in the order of reading\"><polyline points=\"",
+        path(&reads.ranges, size),
+        "\"/></svg>\n</section>\n",
+    );
+}
+
+fn figures(reads: &FirstReads, size: u64) -> [(&'static str, String); 6] {
     let stored = reads.stored();
-    let figures = [
+    [
         ("Read of files", Bytes(reads.used).to_string()),
         ("Stored of that", format!("{}, {} of the image", Bytes(stored), Share(stored, size))),
         ("Contiguous reads", grouped(reads.requests())),
@@ -41,18 +77,7 @@ pub(super) fn drawn(reads: &FirstReads, size: u64) -> Value {
             format!("{} in {} reads", Bytes(reads.ahead_bytes), grouped(reads.ahead_requests)),
         ),
         ("Not in the image", grouped(reads.missing)),
-    ];
-    let cells = cells(&reads.ranges, size);
-    let rows = cells.chunks(ROW).zip(0..);
-    let rows = rows.map(|(cells, number)| (boundary(size, number * CELLS), runs(cells)));
-    context! {
-        figures,
-        rows => rows.collect::<Vec<_>>(),
-        row_bytes => size.div_ceil(ROWS),
-        path => path(&reads.ranges, size),
-        width => WIDTH,
-        height => HEIGHT,
-    }
+    ]
 }
 
 /// When something of each cell is read first, as a step; `None`: never.

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use minijinja::{Value, context};
-use serde::Serialize;
+use lith_markup::{Html, html};
 
 use super::text::percent;
-use crate::facts::{Class, Device, Region};
+use crate::{
+    facts::{Class, ClassSums, Device, Region},
+    number::{Bytes, Share},
+};
 
 /// Rows of a map, and cells of a row.
 pub(super) const ROWS: u64 = 16;
@@ -14,34 +16,71 @@ pub(super) const CELLS: u64 = 160;
 pub(super) const ROW: usize = 160;
 
 /// Contiguous cells of one class.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 struct Run {
     x: String,
     width: String,
     class: Class,
-    title: &'static str,
 }
 
-/// The map of a device; `None` for an empty one.
-pub(super) fn map(device: &Device) -> Option<Value> {
-    let Device { number, size, .. } = *device;
-    let name = match number {
+/// The maps of all devices that have bytes.
+pub(super) fn maps(page: &mut Html, devices: &[Device]) {
+    let devices: Vec<_> = devices.iter().filter(|device| device.size > 0).collect();
+    for device in &devices {
+        if devices.len() > 1 {
+            html!(page, "<h3>", name(device.number), "</h3>");
+        }
+        map(page, device);
+    }
+}
+
+fn name(number: u16) -> String {
+    match number {
         0 => "The image".to_owned(),
         number => format!("Device {number}"),
-    };
-    let cells = cells(device);
-    let rows = cells.chunks(ROW).zip(0..);
-    let rows = rows.map(|(cells, number)| (boundary(size, number * CELLS), runs(cells)));
-    let legend = device.classes.iter().map(|sums| (sums.class, sums.class.name(), sums.bytes));
-    (size > 0).then(|| {
-        context! {
-            name,
-            size,
-            rows => rows.collect::<Vec<_>>(),
-            row_bytes => size.div_ceil(ROWS),
-            legend => legend.collect::<Vec<_>>(),
+    }
+}
+
+fn map(page: &mut Html, device: &Device) {
+    html!(page, "<p>All bytes from first to last, ", Bytes(device.size.div_ceil(ROWS)));
+    html!(
+        page,
+        " per row. The colour of a cell shows what most of its bytes hold.</p>\n\
+         <div class=\"map\" role=\"img\" aria-label=\"Map of the bytes\">\n",
+    );
+    for (cells, number) in cells(device).chunks(ROW).zip(0..) {
+        start_row(page, boundary(device.size, number * CELLS));
+        for Run { x, width, class } in runs(cells) {
+            html!(page, "<rect class=\"c-", class, "\" x=\"", x, "\" width=\"", width);
+            html!(page, "\" height=\"18\"><title>", class.name(), "</title></rect>");
         }
-    })
+        end_row(page);
+    }
+    html!(page, "</div>\n");
+    key(page, device);
+}
+
+pub(super) fn start_row(page: &mut Html, first_byte: u64) {
+    html!(page, "<div><span>", Bytes(first_byte), "</span><svg height=\"18\">");
+}
+
+pub(super) fn end_row(page: &mut Html) {
+    html!(page, "</svg></div>\n");
+}
+
+/// What the colours of a map mean, and how many bytes have each.
+fn key(page: &mut Html, device: &Device) {
+    html!(
+        page,
+        "<div class=\"table\"><table>\n<thead><tr><th>Holds</th><th class=\"number\">Bytes</th>\
+         <th class=\"number\">Share</th></tr></thead>\n<tbody>\n",
+    );
+    for ClassSums { class, bytes, .. } in &device.classes {
+        html!(page, "<tr><td><span class=\"swatch c-", class, "\"></span>", class.name());
+        html!(page, "</td><td class=\"number\">", Bytes(*bytes), "</td><td class=\"number\">");
+        html!(page, Share(*bytes, device.size), "</td></tr>\n");
+    }
+    html!(page, "</tbody></table></div>\n");
 }
 
 /// The position of a cell's first byte.
@@ -83,7 +122,7 @@ fn runs(cells: &[Class]) -> Vec<Run> {
         at += count;
         let class = cells.first().copied().unwrap_or(Class::Unused);
         let (x, width) = (percent(first, CELLS), percent(count, CELLS));
-        Run { x, width, class, title: class.name() }
+        Run { x, width, class }
     };
     cells.chunk_by(|one, next| one == next).map(run).collect()
 }
@@ -116,8 +155,13 @@ mod tests {
 
     #[test]
     fn tiny_devices_have_maps_too() {
-        assert!(map(&device(0, &[])).is_none());
-        let map = map(&device(3, &[(0, 1, Class::Inodes), (1, 2, Class::Plain)])).unwrap();
-        assert_eq!(map.get_attr("rows").unwrap().len(), usize::try_from(ROWS).ok());
+        let rows = |device: Device| {
+            let mut page = Html::default();
+            maps(&mut page, &[device]);
+            page.into_string().matches("<svg").count()
+        };
+        assert_eq!(rows(device(0, &[])), 0);
+        let tiny = device(3, &[(0, 1, Class::Inodes), (1, 2, Class::Plain)]);
+        assert_eq!(rows(tiny), usize::try_from(ROWS).unwrap());
     }
 }

@@ -3,8 +3,6 @@
 //! The width of a treemap is known to the browser only: horizontal positions are percent of it, vertical ones pixels.
 //! Labels are shown where they fit for certain: in any treemap, or only in wide ones.
 
-use serde::Serialize;
-
 use crate::{
     facts::{Folder, FolderFile, Sums, TypeSums},
     number::ratio,
@@ -48,26 +46,26 @@ impl By {
 }
 
 /// An area of a treemap.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Tile {
     /// Percent of the width.
-    x: String,
-    width: String,
+    pub(super) x: String,
+    pub(super) width: String,
     /// Pixels.
-    y: String,
-    height: String,
+    pub(super) y: String,
+    pub(super) height: String,
     /// The baseline of the label.
-    baseline: String,
+    pub(super) baseline: String,
     /// How well it is compressed, from 0 to 9.
-    step: u8,
+    pub(super) step: u8,
     /// The label, if one fits.
-    label: Option<String>,
+    pub(super) label: Option<String>,
     /// Whether the label fits only in wide treemaps.
-    wide_only: bool,
+    pub(super) wide_only: bool,
     /// The tooltip.
-    title: String,
+    pub(super) title: String,
     /// The id of what the page says of it, or of the folder that contains it.
-    target: String,
+    pub(super) target: String,
 }
 
 #[derive(Clone, Copy, Debug)]

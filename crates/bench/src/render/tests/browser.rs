@@ -6,7 +6,7 @@ use lith_testkit::oracle::browser::Browser;
 use serde::Deserialize;
 
 use super::{
-    super::{html, plot::svg},
+    super::{page, plot::svg},
     samples,
 };
 use crate::results::{Metric, Plot, Results, Table};
@@ -73,7 +73,7 @@ fn measure(browser: &Browser, page: &str, width: u32) -> Measured {
 fn a_page_fits_any_window_and_its_plots_are_readable() {
     let Some(browser) = Browser::find() else { return };
     for results in [samples::results(), crowded()] {
-        let page = html(&results).unwrap();
+        let page = page(&results);
         let tables: Vec<_> = results.suites.iter().flat_map(|suite| &suite.tables).collect();
         for width in [360, 1280] {
             let found = measure(&browser, &page, width);
@@ -106,7 +106,7 @@ fn a_page_breaks_no_policy_of_its_own() {
     let Some(browser) = Browser::find() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page.html");
-    fs::write(&path, html(&samples::results()).unwrap()).unwrap();
+    fs::write(&path, page(&samples::results())).unwrap();
     let seen = browser.look(&path, (360, 800));
     assert_eq!(seen.console, Vec::<String>::new());
     assert!(seen.dom.contains("Results of lith bench"));

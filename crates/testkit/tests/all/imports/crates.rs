@@ -5,9 +5,10 @@ use std::{fs, path::Path};
 use super::{crate_names, crates_folder};
 
 /// All crates, each above those that it may depend on.
-const ORDER: [&str; 28] = [
+const ORDER: [&str; 29] = [
     "system",
     "observer",
+    "markup",
     "parallel",
     "beneath",
     "fanotify",
