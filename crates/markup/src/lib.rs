@@ -90,7 +90,7 @@ mod tests {
             raw.len()
         );
         let text = "&lt;&#x2f;a&gt; &amp; &quot;&#x27;&lt;\u{e9}\u{2192}";
-        let expected = format!("<a title=\"{text}\">{text}7</a>{text}16");
+        let expected = format!("<a title=\"{text}\">{text}7</a>{text}15");
         assert_eq!(page.into_string(), expected);
     }
 }
