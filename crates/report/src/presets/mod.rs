@@ -25,14 +25,14 @@ use crate::{
 };
 
 /// Bytes of file content that are built with the options themselves.
-const SAMPLE: u64 = 16 << 20;
+const SAMPLE: u64 = 32 << 20;
 /// Runs of neighbouring files in that: enough to meet most kinds of files, and long, as an encoder of long reach gains
 /// less in short ones than in the image.
-const RUNS: u64 = 8;
+const RUNS: u64 = 16;
 /// Bytes of file content that are built with quick encoders. What files have in common shows only in many of them.
-const WIDE: u64 = 256 << 20;
+const WIDE: u64 = 1 << 30;
 /// Runs of neighbouring files in that.
-const WIDE_RUNS: u64 = 16;
+const WIDE_RUNS: u64 = 64;
 
 /// Estimates the size of `image`, whose facts are `facts`, with the options of each candidate, which has a name. Temporary
 /// files are in `folder`.

@@ -255,7 +255,7 @@ fn mixed_tree() -> (Tree, MemoryContents) {
         let name = Name::new(format!("{number}").as_bytes()).unwrap();
         bytes += content.len();
         contents.add(&mut tree, (InodeIndex::ROOT, name), Metadata::default(), content).unwrap();
-        if bytes > 36 << 20 {
+        if bytes > 48 << 20 {
             break;
         }
     }
@@ -277,7 +277,7 @@ fn estimates_by_samples_are_within_three_percent() {
         let facts = gather(&image, whole()).unwrap();
         let estimates =
             lith_report::estimate(&image, &facts, &candidates[1..3], folder.path()).unwrap();
-        assert!(!estimates.is_whole && estimates.sample_bytes == 16 << 20);
+        assert!(!estimates.is_whole && estimates.sample_bytes == 32 << 20);
         assert_eq!(estimates.own.is_some(), of == &expected[0]);
         for (estimate, expected) in estimates.presets.iter().zip(&expected) {
             let (found, expected) = (estimate.image, expected.len() as u64);
