@@ -58,7 +58,7 @@ impl Candidates {
             let equal = known.chunk_by(|one, next| one.0 == next.0).filter(|equal| equal.len() > 1);
             groups.extend(equal.map(|equal| group(equal, folders)));
         }
-        groups.sort_by_key(|group| Reverse(group.stored));
+        groups.sort_by_cached_key(|group| Reverse(group.stored));
         for EqualGroup { bytes, files, stored, .. } in &groups {
             found.groups += 1;
             let copies = files.saturating_sub(1);

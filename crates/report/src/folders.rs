@@ -182,8 +182,8 @@ impl Folder {
     }
 
     fn sort(&mut self) {
-        self.folders.sort_by_key(|folder| Reverse(folder.all.stored));
-        self.large_files.sort_by_key(|file| Reverse(file.stored));
+        self.folders.sort_by_cached_key(|folder| Reverse(folder.all.stored));
+        self.large_files.sort_by_cached_key(|file| Reverse(file.stored));
     }
 }
 

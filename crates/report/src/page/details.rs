@@ -164,7 +164,7 @@ fn files(largest: &Largest) -> Vec<&LargeFile> {
     let others =
         by_stored.iter().filter(|file| by_bytes.iter().all(|known| known.path != file.path));
     let mut files: Vec<_> = by_bytes.iter().chain(others).collect();
-    files.sort_by_key(|file| Reverse(file.bytes));
+    files.sort_by_cached_key(|file| Reverse(file.bytes));
     files
 }
 

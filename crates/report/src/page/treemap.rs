@@ -119,7 +119,7 @@ pub(super) fn of_folders(root: &Folder, by: By) -> Vec<Tile> {
 /// The treemap of types of files.
 pub(super) fn of_types(types: &[TypeSums], by: By) -> Vec<Tile> {
     let mut types: Vec<_> = types.iter().collect();
-    types.sort_by_key(|sums| std::cmp::Reverse(by.of(&sums.all)));
+    types.sort_by_cached_key(|sums| std::cmp::Reverse(by.of(&sums.all)));
     let weights: Vec<_> = types.iter().map(|sums| by.of(&sums.all)).collect();
     let areas = squarify(&weights, Area::WHOLE);
     let drawn = types.iter().zip(areas).filter(|(_, area)| area.size() >= SMALLEST);
@@ -141,7 +141,7 @@ fn draw_inside(
     let mut parts: Vec<_> = folder.folders.iter().map(Part::Folder).collect();
     parts.extend(folder.large_files.iter().map(Part::File));
     parts.push(Part::Rest(&folder.rest));
-    parts.sort_by_key(|part| std::cmp::Reverse(by.of(&part.sums())));
+    parts.sort_by_cached_key(|part| std::cmp::Reverse(by.of(&part.sums())));
     let weights: Vec<_> = parts.iter().map(|part| by.of(&part.sums())).collect();
     for (part, area) in parts.into_iter().zip(squarify(&weights, area)) {
         if area.size() < SMALLEST {
