@@ -85,6 +85,11 @@ impl Options {
         Some(Coding { pcluster, ..coding })
     }
 
+    /// Whether the kernels for which the image is made accept several references to a pcluster anyway.
+    pub(crate) fn has_fragments(&self) -> bool {
+        self.compression.fragments != Fragments::None
+    }
+
     /// The most bytes of a file's end that become a fragment.
     pub(crate) fn longest_fragment(&self) -> u64 {
         let Some(compression) = &self.compression.files else { return 0 };

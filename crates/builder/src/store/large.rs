@@ -7,6 +7,7 @@ use lith_tree::Content;
 
 use super::{
     chunks::{Granules, Runs},
+    equal::PclusterDigest,
     piece::{Form, Outcome, Piece, Rest, Stored},
 };
 use crate::{DigestOfPieces, PIECE};
@@ -20,6 +21,7 @@ pub(super) struct Large<'a> {
     pub(super) extents: Vec<EncodedExtent>,
     /// The blocks of the extents, if they are not contiguous.
     pub(super) addresses: Option<Vec<Blkaddr>>,
+    pub(super) pclusters: Vec<PclusterDigest>,
     pub(super) holes: Granules,
     granule: u32,
     /// Where its chunks are.
@@ -42,6 +44,7 @@ impl<'a> Large<'a> {
             digest: DigestOfPieces::default(),
             extents: Vec::new(),
             addresses: None,
+            pclusters: Vec::new(),
             holes: Granules::default(),
             granule,
             runs: Runs::default(),
@@ -55,13 +58,18 @@ impl<'a> Large<'a> {
         &mut self,
         piece: &Piece<'_>,
         outcome: Outcome,
-        addresses: Option<Vec<Blkaddr>>,
+        (start, addresses): (u64, Option<Vec<Blkaddr>>),
         tail: &[u8],
     ) -> Stored {
         self.digest.extend(outcome.digests);
-        if let Some(addresses) = addresses {
-            self.addresses.get_or_insert_default().extend(addresses);
+        if let Stored::Pclusters(extents) = &outcome.stored
+            && (addresses.is_some() || self.addresses.is_some())
+        {
+            // Those before the first that is shared follow each other.
+            let all = self.addresses.get_or_insert_with(|| contiguous(self.start, &self.extents));
+            all.extend(addresses.unwrap_or_else(|| contiguous(start, extents)));
         }
+        self.pclusters.extend(outcome.pclusters);
         self.tail.extend_from_slice(tail);
         match &outcome.stored {
             Stored::Pclusters(extents) => {
@@ -82,4 +90,14 @@ impl<'a> Large<'a> {
     fn granules(&self, piece: &Piece<'_>) -> u64 {
         (piece.range.end - piece.range.start).div_ceil(self.granule.into())
     }
+}
+
+/// The blocks of extents that are stored one after another.
+fn contiguous(start: u64, extents: &[EncodedExtent]) -> Vec<Blkaddr> {
+    let address = |next: &mut u64, extent: &EncodedExtent| {
+        let address = *next;
+        *next += u64::from(extent.blocks);
+        Some(Blkaddr(address))
+    };
+    extents.iter().scan(start, address).collect()
 }

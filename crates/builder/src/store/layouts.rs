@@ -41,6 +41,8 @@ pub(super) enum Shared {
     },
     /// Another device holds it.
     At(Blkaddr),
+    /// The image has one that is equal.
+    Equal(Blkaddr),
 }
 
 /// A layout, which is set when its segment is compressed.

@@ -6,6 +6,7 @@ mod around;
 mod chunks;
 mod copier;
 mod encoders;
+mod equal;
 mod files;
 mod fragments;
 mod hot;

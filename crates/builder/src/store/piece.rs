@@ -2,10 +2,17 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lith_format::{addr::BlockBits, zmap::EncodedExtent};
+use lith_format::{
+    addr::{Blkaddr, BlockBits},
+    zmap::EncodedExtent,
+};
 use lith_tree::InodeIndex;
 
-use super::{chunks::HashedChunk, layouts::Shared};
+use super::{
+    chunks::HashedChunk,
+    equal::{OwnPcluster, PclusterDigest},
+    layouts::Shared,
+};
 use crate::{
     Chunks, Digest, PIECE,
     pieces::{Cut, Piece as CutPiece},
@@ -120,11 +127,51 @@ pub(super) struct Outcome {
     pub(super) rest: Option<Rest>,
     /// The extents that refer to pclusters of others, by their numbers in the piece.
     pub(super) shared: Vec<(u32, Shared)>,
+    /// The digest of each pcluster of its own in blocks; none where nobody looks for equal ones.
+    pub(super) pclusters: Vec<PclusterDigest>,
 }
 
 impl Outcome {
     pub(super) const fn new(stored: Stored, digests: Vec<Digest>) -> Self {
-        Self { stored, digests, blocks: 0, tail: 0, rest: None, shared: Vec::new() }
+        Self {
+            stored,
+            digests,
+            blocks: 0,
+            tail: 0,
+            rest: None,
+            shared: Vec::new(),
+            pclusters: Vec::new(),
+        }
+    }
+
+    /// Takes the digests of its pclusters in blocks, which an encoder of a coding made.
+    pub(super) fn hash_pclusters(&mut self, mut blocks: &[u8], block: BlockBits, coding: usize) {
+        let Stored::Pclusters(extents) = &self.stored else { return };
+        let one = |(_, extent): (u32, &EncodedExtent)| {
+            let len = usize::from(extent.blocks) * block.size() as usize;
+            let (own, rest) = blocks.split_at_checked(len)?;
+            blocks = rest;
+            Some(PclusterDigest::of(own, *extent, coding))
+        };
+        self.pclusters = own_extents(extents, &self.shared).map_while(one).collect();
+    }
+
+    /// Those of its pclusters of which there are digests.
+    pub(super) fn own_pclusters(&self) -> Vec<OwnPcluster> {
+        let Stored::Pclusters(extents) = &self.stored else { return Vec::new() };
+        let own = own_extents(extents, &self.shared).zip(&self.pclusters);
+        own.map(|((number, extent), digest)| OwnPcluster {
+            number,
+            blocks: extent.blocks.into(),
+            digest: *digest,
+        })
+        .collect()
+    }
+
+    /// Replaces a pcluster by an equal one.
+    pub(super) fn share(&mut self, pcluster: &OwnPcluster, address: Blkaddr) {
+        self.shared.push((pcluster.number, Shared::Equal(address)));
+        self.blocks -= pcluster.blocks;
     }
 }
 
@@ -189,6 +236,15 @@ impl Spare {
         // No thread that panics leaves a half-made change.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The extents that have pclusters of their own, with their numbers.
+fn own_extents<'e>(
+    extents: &'e [EncodedExtent],
+    shared: &'e [(u32, Shared)],
+) -> impl Iterator<Item = (u32, &'e EncodedExtent)> {
+    let mut shared = shared.iter().map(|(at, _)| *at).peekable();
+    (0..).zip(extents).filter(move |(number, _)| shared.next_if_eq(number).is_none())
 }
 
 /// Blocks that hold so many bytes of a piece.

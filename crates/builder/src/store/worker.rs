@@ -94,7 +94,8 @@ impl<'a, 's> Compressor<'a, 's> {
             return Ok(Outcome::new(Stored::Hole, Vec::new()));
         }
         let _published = Publisher { layouts: self.shared.layouts, segment: piece.start() };
-        let outcome = piece.with_content(self.input, |content| match piece.task.form {
+        let start = blocks.data.len();
+        let mut outcome = piece.with_content(self.input, |content| match piece.task.form {
             Form::Compressed { leaves_tail } => {
                 self.store_compressed(piece, leaves_tail, content, blocks)
             }
@@ -106,6 +107,10 @@ impl<'a, 's> Compressor<'a, 's> {
                 Ok(Outcome::new(Stored::Chunks(chunks), digests))
             }
         })?;
+        if self.may_have_equal(piece.inode) {
+            let own = blocks.data.get(start..).unwrap_or_default();
+            outcome.hash_pclusters(own, self.block, self.plan.coding_number(piece.inode));
+        }
         // The memory for one large segment is kept for the next, unless all workers together have too little.
         let kept = self.shared.context.memory / 4 / self.shared.context.workers;
         self.memory.truncate(kept);
@@ -265,6 +270,12 @@ impl<'a, 's> Compressor<'a, 's> {
             rest: Rest::of(rest),
             ..Outcome::new(Stored::Pclusters(around.extents), digests)
         })
+    }
+
+    /// Whether pclusters of a file may be stored already. Those between others' keep their distance from these.
+    fn may_have_equal(&self, inode: InodeIndex) -> bool {
+        let has_parts = self.shared.parts.contains_key(&inode);
+        self.plan.options.has_fragments() && !has_parts && self.input.extra(inode).is_none()
     }
 
     fn is_interlaced(&self, inode: InodeIndex) -> bool {

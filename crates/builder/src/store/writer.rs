@@ -12,6 +12,7 @@ use super::{
     allocator::Allocator,
     chunks::{Blob, ChunkWriter, Granules, HashedChunk, Runs, cut},
     copier::Copier,
+    equal::EqualPclusters,
     large::Large,
     layouts::{Layouts, Shared},
     piece::{Blocks, Form, Outcome, Piece, Rest, Stored},
@@ -43,6 +44,7 @@ pub(super) struct Writer<'a> {
     layouts: &'a Layouts<'a>,
     /// The blocks of the pclusters of segments to which others refer.
     segments: HashMap<Position, Vec<Blkaddr>>,
+    equal: EqualPclusters,
     has_shared: bool,
     tails: Vec<Tail>,
     hot: Option<Range<u64>>,
@@ -71,6 +73,7 @@ impl<'a> Writer<'a> {
             large: None,
             layouts,
             segments: HashMap::new(),
+            equal: EqualPclusters::default(),
             has_shared: stored.has_shared,
             tails: stored.tails,
             hot: stored.hot,
@@ -118,7 +121,7 @@ impl<'a> Writer<'a> {
         let (mut data, mut tails, mut chunks) = (&*blocks.data, &*blocks.tails, &*blocks.chunks);
         let mut outcomes = outcomes.into_iter();
         for pieces in pieces.chunks(together) {
-            let outcomes: Vec<_> = outcomes.by_ref().take(pieces.len()).collect();
+            let mut outcomes: Vec<_> = outcomes.by_ref().take(pieces.len()).collect();
             let count: u64 = outcomes.iter().map(|outcome| u64::from(outcome.blocks)).sum();
             let bytes = usize::try_from(count).expect("blocks are in memory");
             let (own, more) = data.split_at(bytes * self.block().size() as usize);
@@ -128,7 +131,9 @@ impl<'a> Writer<'a> {
                 self.keep_apart(piece, outcome)?;
             }
             let mut start = self.allocator.next();
-            self.allocator.append(own)?;
+            for new in self.share_equal(pieces, &mut outcomes) {
+                self.allocator.append(own.get(new).unwrap_or_default())?;
+            }
             for (piece, outcome) in pieces.iter().zip(outcomes) {
                 let (tail, more) = tails.split_at(outcome.tail as usize);
                 tails = more;
@@ -196,6 +201,56 @@ impl<'a> Writer<'a> {
         self.allocator.append(&vec![0; blocks * self.block().size() as usize])
     }
 
+    /// Refers to pclusters that the image has in place of equal ones, where that saves more than the index takes which can
+    /// refer to them. Returns which bytes of all blocks of the pieces are new.
+    fn share_equal(&mut self, pieces: &[Piece<'_>], outcomes: &mut [Outcome]) -> Vec<Range<usize>> {
+        let size = self.block().size() as usize;
+        let mut next = self.allocator.next();
+        let (mut done, mut new) = (0, Vec::new());
+        let mut keep = |bytes: Range<usize>| match new.last_mut() {
+            Some(Range { end, .. }) if *end == bytes.start => *end = bytes.end,
+            _ => new.push(bytes),
+        };
+        for (piece, outcome) in pieces.iter().zip(outcomes) {
+            let end = done + outcome.blocks as usize * size;
+            let own = outcome.own_pclusters();
+            if !own.is_empty() {
+                let is_gain = self.has_addresses(piece, outcome)
+                    || self.equal.is_gain(&own, self.lclusters(piece), self.block());
+                for pcluster in own {
+                    let bytes = done..done + pcluster.blocks as usize * size;
+                    done = bytes.end;
+                    if let Some(address) = self.equal.find(&pcluster).filter(|_| is_gain) {
+                        outcome.share(&pcluster, address);
+                    } else {
+                        self.equal.insert(&pcluster, Blkaddr(next));
+                        next += u64::from(pcluster.blocks);
+                        keep(bytes);
+                    }
+                }
+                outcome.shared.sort_unstable_by_key(|(number, _)| *number);
+            }
+            if done < end {
+                next += ((end - done) / size) as u64;
+                keep(done..end);
+            }
+            done = end;
+        }
+        new
+    }
+
+    /// Whether the index of a piece's file holds the address of each pcluster in any case.
+    fn has_addresses(&self, piece: &Piece<'_>, outcome: &Outcome) -> bool {
+        let large = self.large.as_ref().filter(|_| piece.range.start > 0);
+        !outcome.shared.is_empty()
+            || self.analysis.repeats.has(piece.inode)
+            || large.is_some_and(|large| large.addresses.is_some())
+    }
+
+    fn lclusters(&self, piece: &Piece<'_>) -> u64 {
+        self.block().blocks_for(self.geometry.input.size(piece.inode))
+    }
+
     /// The blocks of a piece's pclusters, if some are others' or others refer to them.
     fn addresses(
         &mut self,
@@ -205,7 +260,8 @@ impl<'a> Writer<'a> {
     ) -> Result<Option<Vec<Blkaddr>>, BuildError> {
         let repeats = &self.analysis.repeats;
         let Stored::Pclusters(extents) = &outcome.stored else { return Ok(None) };
-        if !repeats.has(piece.inode) && !self.analysis.parts.contains_key(&piece.inode) {
+        let is_apart = repeats.has(piece.inode) || self.analysis.parts.contains_key(&piece.inode);
+        if !is_apart && outcome.shared.is_empty() {
             return Ok(None);
         }
         let own = piece.start();
@@ -225,6 +281,10 @@ impl<'a> Writer<'a> {
                     let all = if *segment == own { Some(&addresses) } else { all };
                     let known = all.and_then(|all: &Vec<_>| all.get(*number as usize)).copied();
                     known.expect("pclusters are written before those that refer to them")
+                }
+                Some(Shared::Equal(address)) => {
+                    self.has_shared = true;
+                    *address
                 }
                 None => Blkaddr(next),
             };
@@ -282,7 +342,7 @@ impl<'a> Writer<'a> {
         }
         let large = self.large.take();
         let mut large = large.unwrap_or_else(|| Large::new(piece, content, start));
-        if let Stored::Chunks(chunks) = large.add(piece, outcome, addresses, tail) {
+        if let Stored::Chunks(chunks) = large.add(piece, outcome, (start, addresses), tail) {
             self.put_chunks(&chunks, chunk_bytes, &mut large.runs)?;
         }
         if piece.last {
@@ -328,6 +388,7 @@ impl<'a> Writer<'a> {
                 let file = Pclusters { inode, size, start, extents, addresses, tail, known };
                 self.enter_pclusters(&file, rest)?;
             } else {
+                self.equal.forget(&large.pclusters, start);
                 self.rewrite_raw(piece, &large)?;
             }
         } else if !large.runs.is_empty() {

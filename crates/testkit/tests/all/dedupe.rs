@@ -87,3 +87,59 @@ fn repeats_are_stored_once_and_come_back() {
         assert!(fs::read(&path).unwrap() == bytes, "{name}: it depends on the number of workers");
     }
 }
+
+/// Files of which many begin alike, and two of more than one segment, which is 1 MiB here, of which the second are equal.
+fn plant_alike(tree: &Path) {
+    let text = |seed, len| noise::bytes(Texture::Text, seed, len);
+    let (beginning, shared) = (text(1, 70_001), text(2, 1 << 20));
+    for number in 0..12 {
+        let end = text(100 + number, 3000 * usize::try_from(number).unwrap());
+        fs::write(tree.join(format!("alike{number}")), [&beginning[..], &end].concat()).unwrap();
+    }
+    for number in 0..2 {
+        let long = [&text(200 + number, 1 << 20)[..], &shared, b"end"].concat();
+        fs::write(tree.join(format!("long{number}")), long).unwrap();
+    }
+    // It saves too little, so its pclusters don't stay, to which the next file would refer.
+    let raw = [&text(5, 40_000)[..], &noise::bytes(Texture::Noise, 6, 1_100_000)].concat();
+    fs::write(tree.join("raw"), raw).unwrap();
+    fs::write(tree.join("rawer"), [text(5, 40_000), text(7, 9000)].concat()).unwrap();
+    let zeros = [text(8, 100_000), vec![0; 1 << 20], text(9, 100_000)].concat();
+    fs::write(tree.join("zeros"), zeros).unwrap();
+}
+
+#[test]
+fn equal_pclusters_are_stored_once_beside_fragments() {
+    let Planted { tree, source, image: path, folder: _folder } = Planted::new(plant_alike);
+    let has_kernel = kernel::is_there();
+    for (words, pcluster, most) in
+        [("lz4", 4096, 80), ("lz4hc,9", 16384, 92), ("lzma,1", 4096, 88), ("zstd,3", 4096, 88)]
+    {
+        let plain = image::compressed(words.parse().unwrap(), pcluster);
+        let plain = plain.with(|o| {
+            o.compression.files.as_mut().unwrap().min_saving = 20;
+        });
+        let each = image::build_directory(&tree, &path, &plain).image_bytes;
+        for tail_packing in [false, true] {
+            let options = image::with_packing(plain.clone(), Fragments::Tails, tail_packing);
+            let name = format!("{words} {pcluster} {tail_packing}");
+            for (name, options) in [
+                (format!("{name}, 48 bits"), image::with_48_bits(options.clone())),
+                (name, options),
+            ] {
+                let report = image::workers(3).build_directory(&tree, &path, &options);
+                let bytes = fs::read(&path).unwrap();
+                compare::assert_same(source.filesystem(), image::open(&path).filesystem(), &name);
+                if has_kernel {
+                    let mounted = kernel::mount(&path).unwrap();
+                    compare::assert_same(source.filesystem(), mounted.tree().filesystem(), &name);
+                }
+                let once = report.image_bytes;
+                assert!(once * 100 < each * most, "{name}: {once} bytes, without {each}");
+                let again = image::workers(1).build_directory(&tree, &path, &options);
+                assert_eq!(again.image_bytes, once);
+                assert!(fs::read(&path).unwrap() == bytes, "{name}: it depends on the workers");
+            }
+        }
+    }
+}
