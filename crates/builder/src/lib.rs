@@ -39,6 +39,7 @@ mod temporary;
 mod tests;
 mod window;
 mod write;
+mod written;
 mod xattr_name;
 
 use lith_format::addr::Nid;
@@ -70,6 +71,7 @@ use crate::{
     store::{Destination, FileData, StoredFiles, refer_to_fragments, store, store_hot},
     temporary::Temporary,
     write::{Image, Metadata, Sink, complete},
+    written::Written,
 };
 
 /// The version of what an image looks like, for provenance: it is raised when the same tree and options give other bytes,
@@ -108,6 +110,9 @@ pub fn build<'a>(
     context.observer.begin(Phase::Storing);
     let plan = plan(input, options, context)?;
     let geometry = Geometry { input, plan: &plan };
+    let written = Written::default();
+    let image = image.noting(&written);
+    let image = image.map_err(|source| BuildError::Output { action: "open", source })?;
     let destination = Destination { image, context };
     let analysis = scan_files(geometry, context)?;
     let start = options.layout.block.blocks_for(plan.head.end).max(options.layout.data_start);

@@ -27,8 +27,12 @@ impl FileDevice {
     /// Reads from an open file. Its size is taken now; a block device's is its end.
     ///
     /// # Errors
-    /// The operating system's error when the file can't be measured (a pipe, for one).
+    /// The operating system's error when the file can't be measured (a pipe, for one). A directory is refused: the end of some
+    /// is the largest position that there is.
     pub fn new(mut file: File) -> io::Result<Self> {
+        if file.metadata()?.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
         let size = file.seek(SeekFrom::End(0))?;
         Ok(Self { file, size })
     }
@@ -92,6 +96,14 @@ mod tests {
         }
         assert!(device.copy_to(8, 5, (&to, 0)) <= 2);
         assert_eq!(device.copy_to(20, 5, (&to, 0)), 0);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_directory_is_no_device() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = FileDevice::open(folder.path()).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::IsADirectory);
     }
 
     #[test]

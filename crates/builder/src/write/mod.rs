@@ -22,10 +22,13 @@ use crate::{BuildError, place::Placement};
 /// [`BuildError`] if it can't be written.
 pub(crate) fn complete(image: &Image<'_>) -> Result<(), BuildError> {
     let Placement { end, image_end, .. } = *image.placement;
+    let output = image.destination.image;
+    let failed = |source| BuildError::Output { action: "write", source };
     if image_end > end {
         // Writing the last byte works with files and devices alike.
-        let written = image.destination.image.write_all_at(&[0], image_end - 1);
-        written.map_err(|source| BuildError::Output { action: "write", source })?;
+        output.write_all_at(&[0], image_end - 1).map_err(failed)?;
     }
+    // Before the checksum of the first block is taken.
+    output.fill_gaps(image_end).map_err(failed)?;
     superblock::write(image)
 }

@@ -4,6 +4,7 @@ use std::{
     fs::File,
     io::{self, Write},
     num::NonZeroUsize,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
@@ -115,7 +116,7 @@ impl<'a> Protected<'a> {
         let block = self.protection.block.into();
         let end = bytes.checked_next_multiple_of(block).and_then(|end| end.checked_add(start));
         let end = end.ok_or_else(|| Error::Output(io::ErrorKind::FileTooLarge.into()))?;
-        fill_up(image, end).map_err(Error::Output)?;
+        fill_up(image, start + bytes..end).map_err(Error::Output)?;
         let data = OffsetDevice::new(open(image).map_err(Error::Output)?, start);
         let (output, first, hash_offset) = match &self.tree {
             Some(tree) => (tree.file(), 0, 0),
@@ -177,12 +178,10 @@ fn open(file: &File) -> io::Result<FileDevice> {
     FileDevice::new(file.try_clone()?)
 }
 
-/// Extends a regular file to `end`; a device stays as it is.
-fn fill_up(file: &File, end: u64) -> io::Result<()> {
-    match file.metadata()? {
-        metadata if metadata.is_file() && metadata.len() < end => file.set_len(end),
-        _ => Ok(()),
-    }
+/// Writes zeros between the end of an image and its hash tree.
+fn fill_up(file: &File, gap: Range<u64>) -> io::Result<()> {
+    let len = usize::try_from(gap.end - gap.start).map_err(|_large| io::ErrorKind::FileTooLarge)?;
+    file.write_all_at(&vec![0; len], gap.start)
 }
 
 /// Protects the image at `path`. If that fails, the image is as before.

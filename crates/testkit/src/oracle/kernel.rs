@@ -167,14 +167,30 @@ impl Mounted {
 
 /// A block device on a file.
 #[derive(Debug)]
-struct LoopDevice(PathBuf);
+pub struct LoopDevice(PathBuf);
 
 impl LoopDevice {
     fn new(image: &Path) -> io::Result<Self> {
-        let output = Command::new("losetup")
-            .args(["--find", "--show", "--read-only"])
-            .arg(image)
-            .output()?;
+        Self::with(&["--read-only"], image)
+    }
+
+    /// A device that can be written, with the bytes of a file.
+    ///
+    /// # Errors
+    /// The reason why there is none.
+    pub fn writable(file: &Path) -> io::Result<Self> {
+        Self::with(&[], file)
+    }
+
+    /// The path of the device.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn with(options: &[&str], file: &Path) -> io::Result<Self> {
+        let mut command = Command::new("losetup");
+        let output = command.args(["--find", "--show"]).args(options).arg(file).output()?;
         if !output.status.success() {
             return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
         }

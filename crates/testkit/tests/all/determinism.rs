@@ -17,7 +17,11 @@ use lith::{
     source::{self, Source},
 };
 use lith_testkit::{
-    compare, image, nasty, nasty::Nasty, oracle::tools::is_in_path, place, rules, tarball, tier,
+    compare, image, nasty,
+    nasty::Nasty,
+    noise::{self, Texture},
+    oracle::{kernel::LoopDevice, tools::is_in_path},
+    place, rules, tarball, tier,
 };
 use tempfile::TempDir;
 
@@ -181,5 +185,34 @@ fn locale_time_zone_and_place_change_nothing() {
         [("LC_ALL", "tr_TR"), ("TZ", "America/St_Johns")],
     ] {
         assert_eq!(expected, build("another", &variables), "{variables:?}");
+    }
+}
+
+#[test]
+fn a_block_device_gets_the_same_bytes_as_a_file() {
+    let bed = Bed::new(Nasty::Whole);
+    // Over half of it saves too little, so its pclusters are replaced by raw blocks; a hole precedes it in some images.
+    let noise = noise::bytes(Texture::Noise, 1, 3 << 20);
+    fs::write(bed.tree().join("raw"), [vec![b'a'; 200_000], noise].concat()).unwrap();
+    let disk = bed.path("disk");
+    fs::write(&disk, vec![0xa5; 64 << 20]).unwrap();
+    let device = match LoopDevice::writable(&disk) {
+        Ok(device) => device,
+        Err(error) => return tier::skip("loop devices", error),
+    };
+    let aligned = image::plain().with(|o| {
+        o.layout.alignment = 16;
+        o.compression.files = image::compressed(image::lz4hc(5), 16 << 10).compression.files;
+        o.compression.files.as_mut().unwrap().min_saving = 20;
+    });
+    let long = image::plain().with(|o| o.layout.size_alignment = 1000);
+    for (name, options) in kinds().into_iter().chain([("aligned", aligned), ("long", long)]) {
+        let made = image::build_directory(&bed.tree(), &bed.path("image"), &options);
+        let again = image::build_directory(&bed.tree(), device.path(), &options);
+        assert_eq!(again.image_bytes, made.image_bytes, "{name}");
+        let expected = fs::read(bed.path("image")).unwrap();
+        let found = fs::read(device.path()).unwrap();
+        let first = expected.iter().zip(&found).position(|(one, other)| one != other);
+        assert_eq!(first, None, "{name}");
     }
 }
