@@ -1,15 +1,12 @@
 //! Tells how the files of a tree are stored that is made of images: of one image, or of several as layers.
 
-use std::{collections::HashMap, num::NonZeroUsize};
+use std::num::NonZeroUsize;
 
 use lith_builder::{Known, KnownParts, KnownPcluster};
-use lith_format::{
-    addr::{BlockBits, Nid},
-    file_type::FileType,
-};
+use lith_format::addr::{BlockBits, Nid};
 use lith_parallel::try_map;
-use lith_reader::{Extent, Inode};
-use lith_tree::{InodeIndex, Kind, Tree};
+use lith_reader::Extent;
+use lith_tree::{Filesystem, InodeIndex, Kind, Visit};
 
 use crate::{
     BaseError, Bases,
@@ -34,14 +31,13 @@ pub enum Reuse {
 }
 
 impl Bases {
-    /// How the files of `tree` are stored in the images, of which the last one is on top: the tree is theirs, or they are
-    /// merged to it as overlayfs does. Blocks of the new image have the size `block`.
+    /// How the files of a tree are stored in the images that were merged to it, of which the last one is on top. Blocks of the new image have the size `block`.
     ///
     /// # Errors
     /// [`BaseError`] if blocks have another size, addresses are out of reach, or a file can't be found in the images.
     pub fn layers(
         &self,
-        tree: &Tree,
+        fs: Filesystem<'_>,
         block: BlockBits,
         reuse: Reuse,
         workers: NonZeroUsize,
@@ -69,7 +65,7 @@ impl Bases {
             Some(stored) => parts_of(stored, origin.nid),
             None => Ok(KnownParts::Extents(Vec::new())),
         };
-        let origins = origins(tree, self.images())?;
+        let origins = origins(fs);
         let mut own = Vec::with_capacity(origins.len());
         for origins in origins.chunks(STRIDE) {
             let parts = try_map(origins, workers, || (), |(), origin| find(origin))?;
@@ -93,76 +89,17 @@ struct Origin {
     nid: Nid,
 }
 
-/// A directory of the tree, and the directories of images that it is made of, the topmost first.
-type Level = (InodeIndex, Vec<(usize, Inode)>);
-
-/// Where the regular files come from that have content: each from the topmost image that has its path, since that hides all
-/// others.
-fn origins(tree: &Tree, images: &[Opened]) -> Result<Vec<Origin>, BaseError> {
-    let (mut origins, mut is_found) = (Vec::new(), vec![false; tree.len()]);
-    let mut roots = Vec::new();
-    for (number, Opened { path, image, .. }) in images.iter().enumerate().rev() {
-        let root = image.inode(image.superblock().root_nid);
-        let failed = |source| BaseError::Image { path: path.clone(), source };
-        roots.push((number, root.map_err(failed)?));
-    }
-    let mut stack: Vec<Level> = vec![(InodeIndex::ROOT, roots)];
-    while let Some((inode, directories)) = stack.pop() {
-        let Some(directory) = tree.get(inode).as_directory() else { continue };
-        let found = entries(&directories, images)?;
-        for (name, child) in directory.entries() {
-            let Some(found) = found.get(name.as_bytes()) else { continue };
-            match tree.get(child).kind {
-                Kind::Directory(_) => stack.push((child, only_directories(found, images)?)),
-                Kind::Regular { size: 1.. } => {
-                    let is_new = |done: &mut bool| !std::mem::replace(done, true);
-                    if let Some((image, nid)) = found.first()
-                        && is_found.get_mut(child.index()).is_some_and(is_new)
-                    {
-                        origins.push(Origin { inode: child, image: *image, nid: *nid });
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-    Ok(origins)
-}
-
-/// The inodes of images that a name leads to, the topmost first.
-type Inodes = Vec<(usize, Nid)>;
-
-/// The names in directories of images.
-fn entries(
-    directories: &[(usize, Inode)],
-    images: &[Opened],
-) -> Result<HashMap<Vec<u8>, Inodes>, BaseError> {
-    let mut names: HashMap<_, Inodes> = HashMap::new();
-    for (number, inode) in directories {
-        let Some(Opened { path, image, .. }) = images.get(*number) else { continue };
-        let failed = |source| BaseError::Image { path: path.clone(), source };
-        for entry in image.read_dir(inode).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            names.entry(entry.name).or_default().push((*number, entry.nid));
-        }
-    }
-    Ok(names)
-}
-
-fn only_directories(
-    found: &[(usize, Nid)],
-    images: &[Opened],
-) -> Result<Vec<(usize, Inode)>, BaseError> {
-    let mut directories = Vec::new();
-    for (number, nid) in found {
-        let Some(Opened { path, image, .. }) = images.get(*number) else { continue };
-        let failed = |source| BaseError::Image { path: path.clone(), source };
-        let inode = image.inode(*nid).map_err(failed)?;
-        if inode.file_type == FileType::Directory {
-            directories.push((*number, inode));
-        }
-    }
-    Ok(directories)
+/// Where the regular files come from that have content.
+fn origins(Filesystem { tree, contents }: Filesystem<'_>) -> Vec<Origin> {
+    let mut is_found = vec![false; tree.len()];
+    let origin = |visit: Visit<'_>| {
+        let inode = visit.inode;
+        let is_new = !std::mem::replace(is_found.get_mut(inode.index())?, true);
+        let Kind::Regular { size: 1.. } = tree.get(inode).kind else { return None };
+        let (image, nid) = contents.stored_in(inode).filter(|_| is_new)?;
+        Some(Origin { inode, image, nid: Nid(nid) })
+    };
+    tree.walk().filter_map(origin).collect()
 }
 
 /// How a file of an image is stored.

@@ -45,6 +45,9 @@ pub enum SourceError {
         /// Why.
         source: TreeError,
     },
+    /// The data of a file is in a layer below it that is not there.
+    #[error("{}: its data is in a layer below that is not there (overlayfs: metacopy)", .0.display())]
+    NoData(PathBuf),
     /// A line of a list of files can't be used.
     #[error("{}:{line}", path.display())]
     Manifest {
@@ -130,6 +133,7 @@ impl SourceError {
         match self {
             Self::Io { path, .. }
             | Self::Vanished(path)
+            | Self::NoData(path)
             | Self::Name { path, .. }
             | Self::Tree { path, .. }
             | Self::Unknown { path, .. }

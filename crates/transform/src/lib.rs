@@ -27,7 +27,8 @@ pub use extglob::GroupError;
 pub use fs_config::{FsConfig, FsConfigError};
 pub use labels::{FileContexts, LabelError, LabelProblem};
 pub use overlay::{
-    is_opaque, is_whiteout, make_opaque, mark_whiteouts, strip_overlay, without_opaque,
+    is_metacopy, is_opaque, is_whiteout, make_opaque, mark_whiteouts, redirect, strip_overlay,
+    without_metacopy, without_opaque,
 };
 pub use patterns::{ExcludeError, PatternError};
 pub use settings::{Setting, SettingError};

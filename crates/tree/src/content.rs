@@ -158,6 +158,12 @@ pub trait Contents: Send + Sync {
         None
     }
 
+    /// The image that holds a file, of those that were merged to the tree, from 0, the lowest, on, and the file's NID there.
+    /// `None`: no image holds it.
+    fn stored_in(&self, _inode: InodeIndex) -> Option<(usize, u64)> {
+        None
+    }
+
     /// The devices that store bytes to which an image is to refer.
     fn devices(&self) -> Vec<ExtraDevice> {
         Vec::new()

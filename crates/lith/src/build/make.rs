@@ -359,11 +359,11 @@ fn known<'b>(
         return Ok(Known::new());
     }
     let block = options.layout.block;
-    let (tree, room) = (fs.tree, room(fs.tree, block));
+    let room = room(fs.tree, block);
     Ok(match job.role {
         Role::Searched => bases.known(fs, (block, room), job.workers)?,
-        Role::Layers(_) => bases.layers(tree, block, Reuse::Refer { room }, job.workers)?,
-        Role::Copied => bases.layers(tree, block, Reuse::Copy, job.workers)?,
+        Role::Layers(_) => bases.layers(fs, block, Reuse::Refer { room }, job.workers)?,
+        Role::Copied => bases.layers(fs, block, Reuse::Copy, job.workers)?,
     })
 }
 

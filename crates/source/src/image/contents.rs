@@ -40,6 +40,10 @@ impl Contents for ImageContents {
         self.image.reading_order(&files.iter().map(nid).collect::<Vec<_>>())
     }
 
+    fn stored_in(&self, inode: InodeIndex) -> Option<(usize, u64)> {
+        self.nids.get(inode.index()).map(|nid| (0, nid.0))
+    }
+
     fn devices(&self) -> Vec<ExtraDevice> {
         self.referred.as_ref().map(Referred::devices).unwrap_or_default()
     }

@@ -1,11 +1,13 @@
 //! Merges several sources into one, as overlayfs does.
 //!
 //! Of two layers the later one is on top. A name has the inode of the topmost layer with that name. Directories are merged down
-//! to the first layer in which the name is not a directory, or an opaque one. Attributes are those of the topmost layer. Whiteouts
-//! of all layers stay, because there may be further layers below.
+//! to the first layer in which the name is not a directory, or an opaque one. Attributes are those of the topmost layer. A
+//! directory that was renamed is merged with what has its old name below, and a file of which only attributes were changed has
+//! the data of the one below. Whiteouts of all layers stay, because there may be further layers below.
 
 mod links;
 mod parts;
+mod redirects;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -14,11 +16,13 @@ use std::{
     vec,
 };
 
-use lith_transform::{is_opaque, make_opaque, mark_whiteouts, without_opaque};
+use lith_transform::{
+    is_metacopy, is_opaque, make_opaque, mark_whiteouts, without_metacopy, without_opaque,
+};
 
 use lith_tree::{
-    Content, ContentError, Contents, DataRange, Directory, Elsewhere, ExtraDevice, InodeIndex,
-    Kind, Metadata, Name, Tree, TreeError, XattrSet,
+    Content, ContentError, Contents, DataRange, Directory, Elsewhere, ExtraDevice, Inode,
+    InodeIndex, Kind, Metadata, Name, Tree, TreeError, XattrSet,
 };
 
 use crate::{
@@ -29,6 +33,7 @@ use crate::{
 };
 use links::Links;
 use parts::{LayerTree, Origin, parts};
+use redirects::{leads_below, lookup};
 
 /// Merges layers, the last on top.
 ///
@@ -173,12 +178,12 @@ impl<'a> Merger<'a> {
     }
 
     fn finish(mut self) -> Result<(Tree, Vec<Origin>), SourceError> {
-        self.merge().map_err(|(path, source)| SourceError::Tree { path, source })?;
+        self.merge()?;
         self.origins.shrink_to_fit();
         Ok((self.tree, self.origins))
     }
 
-    fn merge(&mut self) -> Result<(), (PathBuf, TreeError)> {
+    fn merge(&mut self) -> Result<(), SourceError> {
         let end = self.only.map_or(self.layers.len(), |only| only + 1);
         let roots: Vec<Origin> = (0..end).rev().map(|layer| (layer, InodeIndex::ROOT)).collect();
         let Some(top) = roots.first() else {
@@ -192,9 +197,7 @@ impl<'a> Merger<'a> {
         while let Some(level) = self.stack.last_mut() {
             let at = (level.directory, level.fate);
             match level.entries.next() {
-                Some((name, origins)) => self
-                    .add(at, name, &origins)
-                    .map_err(|error| (to_path(&self.tree.path(at.0)), error))?,
+                Some((name, origins)) => self.add(at, name, &origins)?,
                 None => drop(self.stack.pop()),
             }
         }
@@ -216,7 +219,16 @@ impl<'a> Merger<'a> {
             let top = origins.first().map(|(layer, _)| *layer);
             self.only.is_none_or(|only| top == Some(only))
         };
-        let entries: Vec<_> = entries.into_iter().filter(|(_, all)| is_taken(all)).collect();
+        let leads_below = |(layer, inode): &Origin| {
+            self.layers.get(*layer).is_some_and(|layer| leads_below(&layer.tree, *inode))
+        };
+        let resolved = |(name, origins): (Name, Vec<Origin>)| {
+            let is_elsewhere = self.only.is_none() && origins.iter().any(leads_below);
+            let origins = if is_elsewhere { lookup(self.layers, parts, &name) } else { origins };
+            (name, origins)
+        };
+        let entries = entries.into_iter().filter(|(_, all)| is_taken(all));
+        let entries: Vec<_> = entries.map(resolved).collect();
         self.stack.push(Level { directory, fate, entries: entries.into_iter() });
     }
 
@@ -226,7 +238,7 @@ impl<'a> Merger<'a> {
         (parent, above): (InodeIndex, Fate),
         name: Name,
         origins: &[Origin],
-    ) -> Result<(), TreeError> {
+    ) -> Result<(), SourceError> {
         let Some(top) = origins.first().map(|top| self.links.follow(*top)) else {
             return Ok(());
         };
@@ -239,18 +251,21 @@ impl<'a> Merger<'a> {
             return Ok(());
         }
         if let Some(known) = self.known.get(&top) {
-            return self.tree.link(parent, name, *known);
+            let linked = self.tree.link(parent, name, *known);
+            return linked.map_err(|source| self.unaddable(parent, source));
         }
         let has_links = !is_directory && (inode.nlink() > 1 || self.links.lead_to(top));
         let kind = if is_directory { Kind::directory() } else { inode.kind.clone() };
         let metadata = self.metadata(self.described(origins, top));
-        let added = self.tree.add(parent, name, metadata, kind)?;
+        let added = self.tree.add(parent, name, metadata, kind);
+        let added = added.map_err(|source| self.unaddable(parent, source))?;
         if is_directory {
             let inode = self.layers.get(top.0).map(|layer| (layer, layer.tree.get(top.1)));
             let hides = inode.is_some_and(|(layer, inode)| is_opaque(&layer.tree, inode));
             self.mark((added, hides), top);
         }
-        self.origins.push(top);
+        let data = self.data((added, top), origins)?;
+        self.origins.push(data);
         if has_links && !self.options.dereference_hard_links {
             self.known.insert(top, added);
         }
@@ -259,6 +274,40 @@ impl<'a> Merger<'a> {
             self.descend((added, fate), &parts(self.layers, origins));
         }
         Ok(())
+    }
+
+    /// The file that has the data of one that is added, of which `top` has the attributes: the first below that is no metacopy.
+    fn data(
+        &mut self,
+        (added, top): (InodeIndex, Origin),
+        origins: &[Origin],
+    ) -> Result<Origin, SourceError> {
+        let inode = |(number, inode): Origin| {
+            let tree = &self.layers.get(number)?.tree;
+            Some((tree, tree.get(inode)))
+        };
+        let is_without =
+            |origin: Origin| inode(origin).is_some_and(|(tree, inode)| is_metacopy(tree, inode));
+        if self.only.is_some() || !is_without(top) {
+            return Ok(top);
+        }
+        let size = |inode: &Inode| match inode.kind {
+            Kind::Regular { size } => Some(size),
+            _ => None,
+        };
+        let own = size(self.tree.get(added));
+        let has_data = |origin: &Origin| {
+            inode(*origin).is_some_and(|(_, below)| size(below).is_some() && size(below) == own)
+        };
+        let first = origins.iter().find(|origin| !is_without(**origin)).copied();
+        let found = first.filter(has_data);
+        let found = found.ok_or_else(|| SourceError::NoData(to_path(&self.tree.path(added))))?;
+        without_metacopy(&mut self.tree, added);
+        Ok(found)
+    }
+
+    fn unaddable(&self, parent: InodeIndex, source: TreeError) -> SourceError {
+        SourceError::Tree { path: to_path(&self.tree.path(parent)), source }
     }
 
     /// What becomes of a name in a directory with the fate `above`.
@@ -357,6 +406,12 @@ impl Contents for MergedContents {
             return Ok(content);
         }
         Ok(Box::new(LayerContent { content, first_device }))
+    }
+
+    fn stored_in(&self, inode: InodeIndex) -> Option<(usize, u64)> {
+        let (number, inode) = self.origins.get(inode.index())?;
+        let (_, nid) = self.layers.get(*number)?.contents.stored_in(*inode)?;
+        Some((*number, nid))
     }
 
     fn devices(&self) -> Vec<ExtraDevice> {

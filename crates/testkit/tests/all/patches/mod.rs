@@ -8,6 +8,7 @@
 mod flat;
 mod joints;
 mod layers;
+mod overlayfs;
 mod wrong;
 
 use std::{
