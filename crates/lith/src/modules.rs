@@ -120,7 +120,8 @@ pub mod source {
         Options, Part, Platform, ReadBytes, Refusal, Source, SourceError, SquashFsError,
         TYPE_BYTES, TarEnd, TarError, ZipError, archive, archive_stream, container_layers,
         directory, foreign_type, image, image_below, image_file, is_archive, is_container,
-        is_squashfs, manifest, merge, open, read_what_is_there, salvage, squashfs, tar, tar_stream,
+        is_squashfs, manifest, merge, open, read_what_is_there, salvage, spooled, squashfs, tar,
+        tar_stream,
     };
 }
 

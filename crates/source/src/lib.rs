@@ -65,7 +65,7 @@ pub use manifest::{ManifestProblem, manifest};
 pub use merge::merge;
 pub use note::{Note, NoteKind};
 pub use oci::{NoPlatform, OciError, Platform, container_layers, is_container};
-pub use open::{Opened, open};
+pub use open::{Opened, open, spooled};
 pub use options::{Data, OnError, Options, TarEnd};
 pub use salvage::{Loss, Losses, LostRanges, ReadBytes, read_what_is_there, salvage};
 pub use squashfs::{SquashFsError, squashfs};

@@ -1,18 +1,25 @@
 //! Opens a path of any type: a directory, an archive, a SquashFS image or an image.
 
-use std::{fs::File, path::Path};
+use std::{
+    fs::File,
+    io::{self, Cursor, Read, Seek, SeekFrom},
+    path::Path,
+};
 
 use lith_device::FileDevice;
 
 #[cfg(feature = "remote")]
 use crate::remote;
 use crate::{
-    Options, Source, SourceError, archive,
+    Data, Options, Source, SourceError, archive, archive_stream,
     detect::{self, Looks, detect},
     directory,
     error::cannot,
-    oci, squashfs, tar,
+    oci, squashfs, tar, zip,
 };
+
+/// Bytes of a stream that are copied at once.
+const BUFFER: usize = 256 << 10;
 
 /// What is at a path.
 #[derive(Debug)]
@@ -26,7 +33,8 @@ pub enum Opened {
     RemoteImage(lith_remote::RemoteDevice),
 }
 
-/// Reads the directory, tar, cpio archive or SquashFS image at `path`, or returns the image there. `-` is an archive on standard input;
+/// Reads the directory, tar, cpio archive or SquashFS image at `path`, or returns the image there. `-` is what standard input has. An
+/// image, a SquashFS image or a zip archive that comes from a pipe is copied to a file without a name in the options' `spool_dir`;
 /// `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]` and `docker://HOST/REPOSITORY:TAG` are container images. With the feature
 /// `remote`, addresses are opened too.
 ///
@@ -45,7 +53,12 @@ pub fn open(path: &Path, options: &Options) -> Result<Opened, SourceError> {
     }
     if path == Path::new("-") {
         let file = lith_system::standard_input().map_err(cannot("open", path))?;
-        return archive(file, path, options).map(Opened::Source);
+        let metadata = file.metadata().map_err(cannot("read the attributes", path))?;
+        return if is_seekable(&metadata) {
+            seekable(file, path, options)
+        } else {
+            piped(file, path, options)
+        };
     }
     // Opening a FIFO waits for a writer, so the type is determined without opening.
     let metadata = path.metadata().map_err(cannot("open", path))?;
@@ -53,16 +66,62 @@ pub fn open(path: &Path, options: &Options) -> Result<Opened, SourceError> {
         return directory(path, options).map(Opened::Source);
     }
     let file = File::open(path).map_err(cannot("open", path))?;
-    if metadata.is_file() || lith_system::is_block_device(metadata.file_type()) {
-        let start = tar::first_bytes(&file, detect::NEEDED).map_err(cannot("read", path))?;
-        match detect(&start) {
-            Looks::Image => return Ok(Opened::Image(file)),
-            Looks::SquashFs => {
-                let device = FileDevice::new(file).map_err(cannot("read", path))?;
-                return squashfs(device, path, options).map(Opened::Source);
-            }
-            _ => {}
+    if is_seekable(&metadata) { seekable(file, path, options) } else { piped(file, path, options) }
+}
+
+fn is_seekable(metadata: &std::fs::Metadata) -> bool {
+    metadata.is_file() || lith_system::is_block_device(metadata.file_type())
+}
+
+/// Reads what a file or block device has.
+fn seekable(file: File, path: &Path, options: &Options) -> Result<Opened, SourceError> {
+    let start = tar::first_bytes(&file, detect::NEEDED).map_err(cannot("read", path))?;
+    match detect(&start) {
+        Looks::Image => Ok(Opened::Image(file)),
+        Looks::SquashFs => {
+            let device = FileDevice::new(file).map_err(cannot("read", path))?;
+            squashfs(device, path, options).map(Opened::Source)
+        }
+        _ => archive(file, path, options).map(Opened::Source),
+    }
+}
+
+/// Reads what a pipe has. What is read at any position is copied to a file first.
+fn piped(mut file: File, path: &Path, options: &Options) -> Result<Opened, SourceError> {
+    if options.raw_copy.is_some() || options.data != Data::Take {
+        return archive(file, path, options).map(Opened::Source);
+    }
+    let mut start = vec![0; detect::NEEDED];
+    let got = tar::fill(&mut file, &mut start).map_err(cannot("read", path))?;
+    start.truncate(got);
+    let looks = detect(&start);
+    let whole = Cursor::new(start).chain(file);
+    match looks {
+        Looks::Image | Looks::SquashFs => {
+            seekable(spooled(whole, path, &options.spool_dir)?, path, options)
+        }
+        Looks::Zip => {
+            let file = spooled(whole, path, &options.spool_dir)?;
+            zip::file(file, path, options).map(Opened::Source)
+        }
+        _ => archive_stream(whole, path, options).map(Opened::Source),
+    }
+}
+
+/// Copies a stream to a file without a name in a directory, whose position is its start. `path` is the stream's name in errors.
+///
+/// # Errors
+/// [`SourceError`] if the stream can't be read, or the file can't be written.
+pub fn spooled(mut from: impl Read, path: &Path, dir: &Path) -> Result<File, SourceError> {
+    let cannot_write = |source| SourceError::Spool { dir: dir.to_owned(), source };
+    let mut file = tempfile::tempfile_in(dir).map_err(cannot_write)?;
+    let mut buffer = vec![0; BUFFER];
+    loop {
+        let got = tar::fill(&mut from, &mut buffer).map_err(cannot("read", path))?;
+        io::Write::write_all(&mut file, buffer.split_at(got).0).map_err(cannot_write)?;
+        if got < buffer.len() {
+            file.seek(SeekFrom::Start(0)).map_err(cannot_write)?;
+            return Ok(file);
         }
     }
-    archive(file, path, options).map(Opened::Source)
 }

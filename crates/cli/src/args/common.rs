@@ -15,7 +15,7 @@ use super::{
 /// An image, its start within the file, and its further devices.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ImageArgs {
-    /// The EROFS image, also at http(s)://, s3://, gs://, az:// or oci://; `-`: the file that is standard input
+    /// The EROFS image, also at http(s)://, s3://, gs://, az:// or oci://; `-`: standard input
     pub(crate) image: PathBuf,
 
     /// Byte offset of the image within its file, as of one that follows a program
@@ -79,7 +79,7 @@ pub(crate) struct SalvageArgs {
 pub(super) fn any_file(argument: clap::Arg) -> clap::Arg {
     argument.help(
         "An EROFS or SquashFS image or an archive (tar, cpio, zip), also at http(s)://, s3://, gs://, az:// or oci://, or a container image \
-        (oci:DIR[:TAG], docker://REF); `-`: the image in the file that is standard input",
+        (oci:DIR[:TAG], docker://REF); `-`: standard input",
     )
 }
 

@@ -9,7 +9,7 @@ use lith::{
     source::OnError,
 };
 
-use super::{build, subject::Subject, trees};
+use super::{build, device, subject::Subject, trees};
 use crate::{
     args::{MessageArgs, flatten::Flatten},
     exit::Outcome,
@@ -18,6 +18,7 @@ use crate::{
 
 pub(crate) fn run(request: &Flatten, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let Flatten { image, output, rebuild, workers } = request;
+    device::refuse_pipe(&image.image)?;
     if image.offset.0 > 0 && !rebuild {
         anyhow::bail!(
             "{}: only an image at the start of its file can be copied",

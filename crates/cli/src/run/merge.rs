@@ -10,7 +10,7 @@ use lith::{
     source,
 };
 
-use super::{build, flatten, subject, trees};
+use super::{build, device, flatten, subject, trees};
 use crate::{
     args::{MessageArgs, location::Location, merge::Merge},
     exit::Outcome,
@@ -19,6 +19,7 @@ use crate::{
 
 pub(crate) fn run(request: &Merge, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let Merge { layers, output, copy, digests, devices, workers } = request;
+    layers.iter().try_for_each(|layer| device::refuse_pipe(layer))?;
     let search = devices.search().shared();
     let open = || {
         let builder = merged(layers, &search)?.workers(workers.count());

@@ -23,7 +23,7 @@ use lith::{
 use lith_report::number::{Bytes, Count};
 use lith_system::FileAt;
 
-use super::{remote, subject};
+use super::{device, remote, subject};
 use crate::{
     args::{MessageArgs, location::Location, push::Push, remote::Keep},
     exit::Outcome,
@@ -39,6 +39,7 @@ const BUFFER: usize = 1 << 20;
 
 pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let Push { image, reference, config_file, chunks, client, devices } = request;
+    device::refuse_pipe(image)?;
     let place = || Place(image).to_string();
     let name =
         Reference::parse(reference).with_context(|| Place(Path::new(reference)).to_string())?;

@@ -6,7 +6,7 @@ use anyhow::Context;
 use lith::{
     bases::Search,
     composefs,
-    device::ReadAt,
+    device::{FileDevice, ReadAt},
     export::Selection,
     reader::{self, Image},
     source::{self, OnError, Options, Source},
@@ -14,7 +14,7 @@ use lith::{
 };
 
 use super::{
-    paths, remote,
+    device, paths, remote,
     salvage::reader_options,
     subject::{self, Subject},
     tree::TreeSubject,
@@ -131,10 +131,23 @@ fn open_alone(
     if source::is_container(path) {
         return Ok(Opened::Tree(TreeSubject { source: open(path, search, &options)?, path }));
     }
+    if offset == 0 && device::is_pipe(path) {
+        // What is streamed is not copied as a whole.
+        let source = match source::open(path, &options)? {
+            source::Opened::Source(source) => source,
+            source::Opened::Image(file) => {
+                let device = FileDevice::new(file).with_context(|| Place(path).to_string())?;
+                return as_image(subject::with_further(Box::new(device), &location)?);
+            }
+            #[cfg(feature = "remote")]
+            source::Opened::RemoteImage(_) => anyhow::bail!("{}: is an address", Place(path)),
+        };
+        return Ok(Opened::Tree(TreeSubject { source, path }));
+    }
     let (device, start) = subject::device_and_start(&location)?;
     let source = if source::is_squashfs(&start) {
         source::squashfs(device, path, &options)?
-    } else if offset == 0 && path != Path::new("-") && source::is_archive(&start) {
+    } else if offset == 0 && source::is_archive(&start) {
         open(path, search, &options)?
     } else {
         subject::refuse_other(path, &start)?;

@@ -109,9 +109,9 @@ fn compression(head: &[u8], path: &Path) -> Result<Option<Compression>, SourceEr
         Looks::Tar => return Ok(None),
         Looks::Compressed(compression) => return Ok(Some(compression)),
         Looks::Image => "an EROFS image, which can't be read as a tar",
-        Looks::SquashFs => "a SquashFS image, which can't be read from a pipe",
+        Looks::SquashFs => "a SquashFS image, which can't be read as a tar",
         Looks::Cpio => "a cpio archive, which can't be read as a tar",
-        Looks::Zip => "a zip archive, which can't be read as a tar, nor from a pipe",
+        Looks::Zip => "a zip archive, which can't be read as a tar",
         Looks::Other(found) => found,
     };
     let path = path.to_owned();

@@ -1,6 +1,6 @@
 //! How does a zip archive become a tree?
 //!
-//! Members are found by the directory at its end, so it is read from a file or a device, not from a pipe. Their data are copied to
+//! Members are found by the directory at its end, so what comes from a pipe is copied to a file first. Their data are copied to
 //! a spool. Paths, directories without a member, members of one path and the order of inodes are as those of a tar
 //! ([`crate::tar`]). Names that are not UTF-8 are in code page 437.
 

@@ -1,8 +1,10 @@
 //! Tests errors: their messages and exit codes, and that nothing is lost.
 
 use std::{
+    ffi::OsString,
     fs::{self, File},
-    io,
+    io::{self, Write},
+    thread,
 };
 
 use super::{
@@ -149,16 +151,34 @@ fn every_verb_calls_a_file_that_is_no_image_by_its_type() {
 }
 
 #[test]
-fn standard_input_is_an_image_if_it_is_a_file() {
+fn standard_input_is_an_image_from_a_file_or_a_pipe() {
     let (_sample, image) = Sample::built();
     let with = |input: File| command().args(args!["ls", "-"]).stdin(input).output().unwrap();
     let listed = with(File::open(&image).unwrap());
-    assert!(String::from_utf8(listed.stdout).unwrap().starts_with("empty\nhello\n"));
+    assert!(listed.stdout.starts_with(b"empty\nhello\n"));
     let (reader, writer) = io::pipe().unwrap();
     drop(writer);
     let refused = command().args(args!["ls", "-"]).stdin(reader).output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
-    assert!(complaint(&refused).contains("standard input is no file"));
+    assert!(complaint(&refused).contains("empty"));
+    let piped = |arguments: &[OsString]| {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let bytes = fs::read(&image).unwrap();
+        let feeder = thread::spawn(move || drop(writer.write_all(&bytes)));
+        let output = command().args(arguments).stdin(reader).output().unwrap();
+        feeder.join().unwrap();
+        output
+    };
+    assert_eq!(piped(&args!["ls", "-"]).stdout, listed.stdout);
+    assert_eq!(piped(&args!["ls", "/dev/stdin"]).stdout, listed.stdout);
+    for verb in ["check", "info", "dump"] {
+        assert!(piped(&args![verb, "-"]).status.success(), "{verb}");
+    }
+    let same = piped(&args!["diff", "-", &image]);
+    assert!(same.status.success(), "{}", complaint(&same));
+    assert!(same.stdout.is_empty());
+    let refused = piped(&args!["flatten", "-o", "flat.erofs", "-"]);
+    assert!(complaint(&refused).contains("read more than once"), "{}", complaint(&refused));
 }
 
 #[test]
