@@ -53,24 +53,22 @@ pub fn open(path: &Path, options: &Options) -> Result<Opened, SourceError> {
     }
     if path == Path::new("-") {
         let file = lith_system::standard_input().map_err(cannot("open", path))?;
-        let metadata = file.metadata().map_err(cannot("read the attributes", path))?;
-        return if is_seekable(&metadata) {
-            seekable(file, path, options)
-        } else {
-            piped(file, path, options)
-        };
+        return read_file(file, path, options);
     }
     // Opening a FIFO waits for a writer, so the type is determined without opening.
     let metadata = path.metadata().map_err(cannot("open", path))?;
     if metadata.is_dir() {
         return directory(path, options).map(Opened::Source);
     }
-    let file = File::open(path).map_err(cannot("open", path))?;
-    if is_seekable(&metadata) { seekable(file, path, options) } else { piped(file, path, options) }
+    read_file(File::open(path).map_err(cannot("open", path))?, path, options)
 }
 
-fn is_seekable(metadata: &std::fs::Metadata) -> bool {
-    metadata.is_file() || lith_system::is_block_device(metadata.file_type())
+fn read_file(file: File, path: &Path, options: &Options) -> Result<Opened, SourceError> {
+    if lith_system::is_pipe(&file).map_err(cannot("read the attributes", path))? {
+        piped(file, path, options)
+    } else {
+        seekable(file, path, options)
+    }
 }
 
 /// Reads what a file or block device has.

@@ -176,6 +176,15 @@ pub fn is_regular(file: &File) -> io::Result<bool> {
     kind::is_regular(file)
 }
 
+/// Whether an open file is read once, from start to end: a pipe, a socket, a terminal. Where that can be determined, devices with
+/// blocks and directories are not.
+///
+/// # Errors
+/// Those of the operating system.
+pub fn is_pipe(file: &File) -> io::Result<bool> {
+    kind::is_pipe(file)
+}
+
 /// Whether a file is a block device.
 #[must_use]
 pub fn is_block_device(kind: FileType) -> bool {
@@ -328,7 +337,9 @@ mod tests {
         let (reader, _writer) = io::pipe().unwrap();
         let pipe = File::from(std::os::fd::OwnedFd::from(reader));
         assert!(!is_regular(&pipe).unwrap());
+        assert!(is_pipe(&pipe).unwrap());
         assert!(is_regular(&tempfile::tempfile().unwrap()).unwrap());
+        assert!(!is_pipe(&tempfile::tempfile().unwrap()).unwrap());
     }
 
     #[test]

@@ -71,6 +71,11 @@ pub(crate) fn is_regular(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.is_file())
 }
 
+pub(crate) fn is_pipe(file: &File) -> io::Result<bool> {
+    let kind = file.metadata()?.file_type();
+    Ok(!kind.is_file() && !kind.is_dir() && !kind.is_block_device())
+}
+
 pub(crate) fn is_block_device(kind: FileType) -> bool {
     kind.is_block_device()
 }

@@ -89,6 +89,12 @@ pub(crate) fn is_regular(file: &File) -> io::Result<bool> {
     Ok(file.metadata().is_ok_and(|found| found.is_file()))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere it may fail")]
+pub(crate) fn is_pipe(file: &File) -> io::Result<bool> {
+    // The attributes of a pipe are an error there.
+    Ok(file.metadata().is_err())
+}
+
 pub(crate) fn is_block_device(_kind: FileType) -> bool {
     false
 }

@@ -46,12 +46,12 @@ pub(super) fn open_keeping(path: &Path, keep: &Keep) -> anyhow::Result<Box<dyn R
 
 /// Whether a path leads to what is read once, from start to end.
 pub(super) fn is_pipe(path: &Path) -> bool {
-    let metadata = if path == Path::new("-") {
-        lith_system::standard_input().and_then(|file| file.metadata())
-    } else {
-        fs::metadata(path)
-    };
-    metadata.is_ok_and(|found| {
+    if path == Path::new("-") {
+        let file = lith_system::standard_input();
+        return file.and_then(|file| lith_system::is_pipe(&file)).unwrap_or(false);
+    }
+    // Opening a FIFO waits for a writer.
+    fs::metadata(path).is_ok_and(|found| {
         !found.is_file() && !found.is_dir() && !lith_system::is_block_device(found.file_type())
     })
 }
