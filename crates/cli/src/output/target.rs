@@ -20,14 +20,20 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Creates a file for `path`. An existing pipe or device at `path` is written directly.
+    /// Creates a file for `path`, which signals that end the program remove. An existing pipe or device at `path` is written
+    /// directly.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        remove_files_on_signals();
+        Self::create_unwatched(path)
+    }
+
+    /// The same for a program that signals don't end.
+    pub(crate) fn create_unwatched(path: &Path) -> io::Result<Self> {
         let path = fs::canonicalize(path).unwrap_or_else(|_new| path.to_owned());
         let is_special = fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file());
         let (file, hidden) = if is_special {
             (File::options().write(true).open(&path)?, None)
         } else {
-            remove_files_on_signals();
             let (file, hidden) = Hidden::create(&path)?;
             (file, Some(hidden))
         };

@@ -1,6 +1,6 @@
 //! Merges profiles, and shows what one means for an image (`lith profile`).
 
-use std::{borrow::Cow, fs, io::Write, path::Path};
+use std::{borrow::Cow, io::Write, path::Path};
 
 use anyhow::Context;
 use lith::profile::{self, FirstReads, Locations, Profile, Weighted, merge};
@@ -15,7 +15,7 @@ use crate::{
         profile::{Merge, Show, Verb},
     },
     exit::Outcome,
-    output::{self, error::Place, json},
+    output::{self, error::Place, json, target::Target},
 };
 
 pub(crate) fn run(verb: &Verb) -> anyhow::Result<Outcome> {
@@ -25,14 +25,35 @@ pub(crate) fn run(verb: &Verb) -> anyhow::Result<Outcome> {
     }
 }
 
-/// Writes a profile to a file, or to standard output.
-pub(crate) fn write(profile: &Profile, path: &Path) -> anyhow::Result<()> {
-    if path == Path::new("-") {
-        let mut output = output::stdout()?;
-        write!(output, "{profile}")?;
-        return output::finish(output).map(drop);
+/// Where a profile is written to.
+pub(super) enum Destination<'a> {
+    StandardOutput,
+    File(Target, &'a Path),
+}
+
+impl<'a> Destination<'a> {
+    /// The file at a path, or standard output (`-`). What is in the file stays until the profile is complete.
+    pub(super) fn create(path: &'a Path) -> anyhow::Result<Self> {
+        if path == Path::new("-") {
+            return Ok(Self::StandardOutput);
+        }
+        let target = Target::create_unwatched(path).with_context(|| Place(path).to_string())?;
+        Ok(Self::File(target, path))
     }
-    fs::write(path, profile.to_string()).with_context(|| Place(path).to_string())
+
+    pub(super) fn write(self, profile: &Profile) -> anyhow::Result<()> {
+        match self {
+            Self::StandardOutput => {
+                let mut output = output::stdout()?;
+                write!(output, "{profile}")?;
+                output::finish(output).map(drop)
+            }
+            Self::File(mut target, path) => {
+                let written = write!(target, "{profile}").and_then(|()| target.commit());
+                written.with_context(|| Place(path).to_string())
+            }
+        }
+    }
 }
 
 fn merge_all(request: &Merge) -> anyhow::Result<Outcome> {
@@ -42,7 +63,7 @@ fn merge_all(request: &Merge) -> anyhow::Result<Outcome> {
     let weights = request.profiles.iter().map(|file| file.weight);
     let weighted =
         profiles.iter().zip(weights).map(|(profile, weight)| Weighted { profile, weight });
-    write(&merge(&weighted.collect::<Vec<_>>()), &request.output)?;
+    Destination::create(&request.output)?.write(&merge(&weighted.collect::<Vec<_>>()))?;
     Ok(Outcome::Success)
 }
 

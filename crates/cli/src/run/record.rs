@@ -20,7 +20,7 @@ use lith_report::number::{Bytes, Count};
 use rustix::mount::{UnmountFlags, mount_bind, unmount};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
-use super::{log::Log, mount::kernel, profile::write, subject};
+use super::{log::Log, mount::kernel, profile::Destination, subject};
 use crate::{
     args::{MessageArgs, location::Location, mount::Mount, record::Record},
     exit::Outcome,
@@ -38,11 +38,13 @@ pub(crate) fn run(request: &Record, messages: MessageArgs) -> anyhow::Result<Out
     for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
     }
+    // Before the command runs, perhaps for hours, it is known that the profile can be written.
+    let output = Destination::create(&request.output)?;
     let (profile, status) = match &request.image {
         Some(image) => record_image(request, image, messages)?,
         None => record_folder(request)?,
     };
-    write(&profile, &request.output)?;
+    output.write(&profile)?;
     if !messages.quiet {
         tell(format_args!("lith: {}", summary(&profile)));
     }

@@ -69,6 +69,31 @@ fn what_a_command_reads_is_recorded_in_its_order() {
     assert!(lines(&profile).iter().any(|line| line.contains("0+13")));
 }
 
+#[test]
+fn a_profile_that_can_not_be_written_is_known_before_the_command_runs() {
+    let (sample, image) = Sample::built();
+    let ran = sample.path("ran");
+    let touch = |output: &Path| lith(args!["record", "-o", output, image, "--", "touch", ran]);
+    let refused = touch(&sample.path("missing/profile"));
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(!ran.exists());
+    if !mount::is_there() {
+        return;
+    }
+    // A profile that is there stays if the recording fails, and no other file remains.
+    let profile = sample.path("profile");
+    fs::write(&profile, "old").unwrap();
+    let failed = lith(args!["record", "-o", profile, image, "--", "/no/such/program"]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert_eq!(fs::read(&profile).unwrap(), b"old");
+    let names = || fs::read_dir(profile.parent().unwrap()).unwrap().count();
+    let before = names();
+    assert_eq!(touch(&profile).status.code(), Some(0));
+    assert!(ran.exists());
+    assert_eq!(lines(&profile).first().unwrap(), "lith-profile 1");
+    assert_eq!(names(), before + 1);
+}
+
 /// Containers have an overlay on top of an image, which opens files of it without an event.
 #[test]
 fn what_is_read_through_an_overlay_is_recorded() {
