@@ -176,7 +176,8 @@ impl Content<'_> {
         let stored = self.store_packed(geometry, stored)?;
         let inodes = SizedInodes { geometry, files: &stored.table };
         let indices: Vec<_> = extra.iter().map(|extra| extra.index).collect();
-        let placement = place(inodes, &indices, self.ends(&stored))?;
+        let placement = place(inodes, &indices, &self.ends(&stored))?;
+        self.make_room(&stored, placement.moved)?;
         let sink = Sink::Image(self.destination.image);
         let metadata = self.metadata(geometry, (&stored, &placement), sink);
         let content = metadata.write(inodes.with_names(&indices))?;
@@ -223,7 +224,7 @@ impl Content<'_> {
         let stored = store(geometry, &unknown, self.destination, stored)?;
         let indices: Vec<_> = extra.iter().map(|extra| extra.index).collect();
         let apart = SizedInodes { geometry, files: &stored.table };
-        let placement = place_apart(apart, &indices, self.ends(&stored))?;
+        let placement = place_apart(apart, &indices, &self.ends(&stored))?;
         let metadata = self.metadata(geometry, (&stored, &placement), Sink::Image(image));
         let content = Digest::of_file(&[content, metadata.write(apart.apart(&indices))?]);
         self.complete(geometry, (&stored, &placement), (root, content), &mut report)?;
@@ -250,7 +251,22 @@ impl Content<'_> {
     fn ends(&self, stored: &StoredFiles) -> Ends {
         let plan = self.geometry.plan;
         let next = Some(stored.next).filter(|next| *next > self.start);
-        Ends::new(plan.head.end, next, plan.options.layout.block)
+        let ends = Ends::new(plan.head.end, next, plan.options.layout.block);
+        if plan.options.layout.metadata_first {
+            return ends.metadata_first(next.map(|next| self.start..next));
+        }
+        ends
+    }
+
+    /// Moves the content of files so many blocks towards the end of the image, for the metadata before it.
+    fn make_room(&self, stored: &StoredFiles, blocks: u64) -> Result<(), BuildError> {
+        if blocks == 0 {
+            return Ok(());
+        }
+        let size = u64::from(self.geometry.plan.options.layout.block.size());
+        let content = self.start * size..stored.next * size;
+        let moved = self.destination.image.move_towards_end(content, blocks * size);
+        moved.map_err(|source| BuildError::Output { action: "move the content in", source })
     }
 
     fn metadata<'b>(

@@ -9,6 +9,8 @@ use crate::written::Written;
 
 /// Bytes of zeros that are written at once.
 const ZEROS: usize = 1 << 20;
+/// Bytes that are moved at once.
+const MOVED: u64 = 4 << 20;
 
 /// A file, or a device, that holds an image from some byte on.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +47,23 @@ impl<'a> Output<'a> {
                 self.write_all_at(zeros.get(..len).unwrap_or_default(), start)?;
                 start += len as u64;
             }
+        }
+        Ok(())
+    }
+
+    /// Moves a range so many bytes towards the end, where nothing is. What was there stays where nothing is moved to.
+    pub(crate) fn move_towards_end(self, range: Range<u64>, by: u64) -> io::Result<()> {
+        // Of a device, bytes that were not written are not those of the image.
+        self.fill_gaps(range.end)?;
+        let mut bytes = Vec::new();
+        let mut end = range.end;
+        // From the end, since the range and its new place overlap.
+        while end > range.start {
+            let start = range.start.max(end.saturating_sub(MOVED));
+            bytes.resize(usize::try_from(end - start).unwrap_or_default(), 0);
+            self.read_exact_at(&mut bytes, start)?;
+            self.write_all_at(&bytes, start + by)?;
+            end = start;
         }
         Ok(())
     }

@@ -407,7 +407,7 @@ fn inodes_are_placed_from_the_head_on_and_never_overlap() {
     let none = StoredFiles::new(&plan, 1, &context());
     let inodes = SizedInodes { geometry, files: &none.table };
     let ends = Ends::new(plan.head.end, None, options.layout.block);
-    let placement = place(inodes, &[], ends).unwrap();
+    let placement = place(inodes, &[], &ends).unwrap();
     let mut positions: Vec<_> = plan.order.iter().map(|inode| placement.position(*inode)).collect();
     assert_eq!(positions[0], ends.head);
     positions.sort_unstable();

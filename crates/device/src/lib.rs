@@ -2,9 +2,10 @@
 //!
 //! A device is anything that can be read at a position by many threads at once: a file or block
 //! device ([`FileDevice`]), bytes in memory ([`MemoryDevice`]), what follows
-//! a position of another one ([`OffsetDevice`]), or several as one ([`JoinedDevice`]).
+//! a position of another one ([`OffsetDevice`]), several as one ([`JoinedDevice`]), or a stream ([`ArrivingDevice`]).
 #![forbid(unsafe_code)]
 
+mod arriving;
 mod file;
 mod joined;
 mod memory;
@@ -12,6 +13,7 @@ mod offset;
 
 use std::{io, sync::Arc};
 
+pub use arriving::ArrivingDevice;
 pub use file::FileDevice;
 pub use joined::JoinedDevice;
 pub use memory::MemoryDevice;

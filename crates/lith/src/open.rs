@@ -34,6 +34,7 @@ pub fn open(
     let primary = match lith_source::open(path, read)? {
         lith_source::Opened::Source(source) => return Ok(Opened::Tree(source)),
         lith_source::Opened::Image(file) => device(path, FileDevice::new(file))?,
+        lith_source::Opened::Arriving(device) => Box::new(device),
         #[cfg(feature = "remote")]
         lith_source::Opened::RemoteImage(device) => Box::new(device),
     };

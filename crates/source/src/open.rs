@@ -6,7 +6,8 @@ use std::{
     path::Path,
 };
 
-use lith_device::FileDevice;
+use lith_device::{ArrivingDevice, FileDevice};
+use lith_format::superblock::{SUPERBLOCK_POSITION, Superblock};
 
 #[cfg(feature = "remote")]
 use crate::remote;
@@ -28,13 +29,16 @@ pub enum Opened {
     Source(Source),
     /// A file that starts as an EROFS image does, not read yet.
     Image(File),
+    /// The same from a pipe: what has arrived of it.
+    Arriving(ArrivingDevice),
     /// The same on a server.
     #[cfg(feature = "remote")]
     RemoteImage(lith_remote::RemoteDevice),
 }
 
 /// Reads the directory, tar, cpio archive or SquashFS image at `path`, or returns the image there. `-` is what standard input has. An
-/// image, a SquashFS image or a zip archive that comes from a pipe is copied to a file without a name in the options' `spool_dir`;
+/// image, a SquashFS image or a zip archive that comes from a pipe is copied to a file without a name in the options' `spool_dir`, an
+/// image while it is read;
 /// `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]` and `docker://HOST/REPOSITORY:TAG` are container images. With the feature
 /// `remote`, addresses are opened too.
 ///
@@ -93,7 +97,13 @@ fn piped(mut file: File, path: &Path, options: &Options) -> Result<Opened, Sourc
     let got = tar::fill(&mut file, &mut start).map_err(cannot("read", path))?;
     start.truncate(got);
     let looks = detect(&start);
+    let expected = image_size(&start).filter(|_| looks == Looks::Image);
     let whole = Cursor::new(start).chain(file);
+    if let Some(size) = expected {
+        let spool = spool_file(&options.spool_dir)?;
+        let device = ArrivingDevice::new(whole, spool, size).map_err(cannot("read", path))?;
+        return Ok(Opened::Arriving(device));
+    }
     match looks {
         Looks::Image | Looks::SquashFs => {
             seekable(spooled(whole, path, &options.spool_dir)?, path, options)
@@ -106,13 +116,25 @@ fn piped(mut file: File, path: &Path, options: &Options) -> Result<Opened, Sourc
     }
 }
 
+/// A file without a name for what a stream has.
+fn spool_file(dir: &Path) -> Result<File, SourceError> {
+    tempfile::tempfile_in(dir).map_err(|source| SourceError::Spool { dir: dir.to_owned(), source })
+}
+
+/// Bytes of an image that starts so; `None`: its superblock is damaged.
+fn image_size(start: &[u8]) -> Option<u64> {
+    let superblock = start.get(usize::try_from(SUPERBLOCK_POSITION).ok()?..)?;
+    let superblock = Superblock::parse(superblock).ok()?;
+    superblock.blocks.checked_mul(superblock.block.size().into())
+}
+
 /// Copies a stream to a file without a name in a directory, whose position is its start. `path` is the stream's name in errors.
 ///
 /// # Errors
 /// [`SourceError`] if the stream can't be read, or the file can't be written.
 pub fn spooled(mut from: impl Read, path: &Path, dir: &Path) -> Result<File, SourceError> {
     let cannot_write = |source| SourceError::Spool { dir: dir.to_owned(), source };
-    let mut file = tempfile::tempfile_in(dir).map_err(cannot_write)?;
+    let mut file = spool_file(dir)?;
     let mut buffer = vec![0; BUFFER];
     loop {
         let got = tar::fill(&mut from, &mut buffer).map_err(cannot("read", path))?;

@@ -9,12 +9,20 @@ impl Options {
     /// Checks block size, alignment and address width.
     pub(super) fn check_layout(&self) -> Result<(), BuildError> {
         self.check_block()?;
-        let LayoutOptions { dot_omitted, alignment, size_alignment, .. } = self.layout;
+        let LayoutOptions { dot_omitted, alignment, size_alignment, metadata_first, .. } =
+            self.layout;
         if alignment == 0 || size_alignment == 0 {
             return Err(BuildError::Option {
                 option: "alignment",
                 found: "to 0 blocks".into(),
                 expected: "at least 1".into(),
+            });
+        }
+        if metadata_first && self.compression.metabox.is_some() {
+            return Err(BuildError::Option {
+                option: "metadata before the content",
+                found: "and compressed".into(),
+                expected: "one of the two".into(),
             });
         }
         if dot_omitted {

@@ -24,6 +24,9 @@ pub struct LayoutOptions {
     pub dot_omitted: bool,
     /// The first block that may hold file content; blocks before it stay free.
     pub data_start: u64,
+    /// Whether the metadata is stored before the content of files, so that an image can be read while it arrives. Fragments, and
+    /// with them small files, come last.
+    pub metadata_first: bool,
     /// The blocks of each file start at a multiple of this many blocks. In chunk-based files each chunk does, unless it
     /// is smaller than that.
     pub alignment: u32,
@@ -41,6 +44,7 @@ impl Default for LayoutOptions {
             wide: false,
             dot_omitted: false,
             data_start: 0,
+            metadata_first: false,
             alignment: 1,
             size_alignment: 1,
         }

@@ -70,6 +70,16 @@ impl SizedInode {
         }
     }
 
+    /// Moves the blocks of a regular file.
+    pub(crate) const fn move_content(&mut self, by: u64) {
+        if let (FileType::Regular, InodeData::Blocks { start: Some(Blkaddr(start)) }) =
+            (self.inode.file_type, &mut self.inode.data)
+            && self.inode.size > self.inline
+        {
+            *start += by;
+        }
+    }
+
     fn set_layout(&mut self, data: FileData) {
         let has_full_blocks = self.inode.size > self.inline;
         (self.inode.layout, self.inode.data) = match (self.inode.data, data) {

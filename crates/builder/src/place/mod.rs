@@ -1,7 +1,8 @@
 //! Where is each inode stored, and each directory? Makes the [`Placement`].
 //!
 //! The content is followed by the blocks of directories and long symlinks, then the shared extended attributes, then all
-//! inodes with their inline tails and tables. So listing a tree reads one range of the image.
+//! inodes with their inline tails and tables. So listing a tree reads one range of the image. Where the metadata comes first, the
+//! content, which was stored when its size was unknown, moves towards the end.
 
 mod blocks;
 mod inodes;
@@ -28,6 +29,8 @@ pub(crate) struct Placement {
     pub(crate) content_end: u64,
     /// Byte position of everything after that.
     pub(crate) metadata_start: u64,
+    /// The byte up to which metadata is written, in whole blocks unless it is in the metabox.
+    pub(crate) metadata_end: u64,
     /// Byte position of the shared extended attributes, if they are placed with these inodes.
     pub(crate) shared_start: Option<u64>,
     /// Byte position of each inode, by its index minus `first_index`.
@@ -35,6 +38,8 @@ pub(crate) struct Placement {
     first_index: usize,
     /// Whether these positions are in the content of the metabox.
     pub(crate) in_metabox: bool,
+    /// How many blocks the content of files moves towards the end, to follow the metadata.
+    pub(crate) moved: u64,
     /// The block that NIDs count from.
     pub(crate) meta_blkaddr: Blkaddr,
     /// Where everything ends, in whole blocks; or the content of the metabox.
@@ -46,19 +51,41 @@ pub(crate) struct Placement {
 }
 
 /// What the image holds before anything is placed: the superblock with its companions, and the content of files.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ends {
     /// The byte after the superblock and its companions.
     pub(crate) head: u64,
-    /// The byte after the content; the same if there is none.
+    /// The byte after the content; the same if there is none before the metadata.
     pub(crate) content: u64,
+    /// The blocks of the content that is to follow the metadata.
+    follows: Option<Range<u64>>,
 }
 
 impl Ends {
     /// Ends of a head of so many bytes, and of content up to block `next` if there is some.
     pub(crate) fn new(head: u64, next: Option<u64>, block: BlockBits) -> Self {
         let head = head.next_multiple_of(Nid::SLOT);
-        Self { head, content: next.map_or(head, |next| next * u64::from(block.size())) }
+        let content = next.map_or(head, |next| next * u64::from(block.size()));
+        Self { head, content, follows: None }
+    }
+
+    /// The same with the content in these blocks after the metadata.
+    pub(crate) fn metadata_first(self, content: Option<Range<u64>>) -> Self {
+        Self { content: self.head, follows: content, ..self }
+    }
+
+    /// How many blocks the content has to move if the metadata before it ends with block `end`.
+    fn moved(&self, end: u64, inodes: SizedInodes<'_>) -> Result<u64, BuildError> {
+        let Some(Range { start, end: content_end }) = self.follows else { return Ok(0) };
+        let plan = inodes.geometry.plan;
+        let alignment = plan.options.layout.alignment.into();
+        let moved = end.saturating_sub(start).next_multiple_of(alignment);
+        // Where the plan expects no far addresses, tables have no room for them.
+        let limit = 1 << 32;
+        if !plan.is_far && content_end + moved > limit {
+            return Err(BuildError::TooLarge { limit });
+        }
+        Ok(moved)
     }
 }
 
@@ -69,7 +96,7 @@ impl Ends {
 pub(crate) fn place(
     inodes: SizedInodes<'_>,
     extra: &[InodeIndex],
-    ends: Ends,
+    ends: &Ends,
 ) -> Result<Placement, BuildError> {
     let all = || inodes.with_names(extra);
     let block = inodes.block();
@@ -97,7 +124,13 @@ pub(crate) fn place(
         None => Positions::new(inodes, start),
     };
     positions.place_all(all(), (plan.first, block));
-    let end = positions.open.end().next_multiple_of(size);
+    let metadata_end = positions.open.end().next_multiple_of(size);
+    let moved = ends.moved(metadata_end / size, inodes)?;
+    let (metadata_end, end) = match &ends.follows {
+        Some(blocks) if moved > 0 => ((blocks.start + moved) * size, (blocks.end + moved) * size),
+        Some(blocks) => (metadata_end, metadata_end.max(blocks.end * size)),
+        None => (metadata_end, metadata_end),
+    };
     let first = first_stretches(inodes, content_start, metadata_start..positions.first_end);
     Ok(Placement {
         block,
@@ -105,6 +138,8 @@ pub(crate) fn place(
         content_start,
         content_end,
         metadata_start,
+        metadata_end,
+        moved,
         shared_start: Some(shared_start),
         first_index: 0,
         in_metabox: false,
@@ -132,6 +167,8 @@ pub(crate) fn place_in_metabox(inodes: SizedInodes<'_>, next: u64) -> Placement 
         content_start,
         content_end,
         metadata_start: 0,
+        metadata_end: positions.open.end(),
+        moved: 0,
         shared_start: Some(0),
         first_index: 0,
         in_metabox: true,
@@ -150,7 +187,7 @@ pub(crate) fn place_in_metabox(inodes: SizedInodes<'_>, next: u64) -> Placement 
 pub(crate) fn place_apart(
     inodes: SizedInodes<'_>,
     extra: &[InodeIndex],
-    ends: Ends,
+    ends: &Ends,
 ) -> Result<Placement, BuildError> {
     let block = inodes.block();
     let mut open = OpenBlocks::new(ends.content, ends.head, block);
@@ -167,6 +204,8 @@ pub(crate) fn place_apart(
         content_start: content,
         content_end: content,
         metadata_start: ends.content,
+        metadata_end: end,
+        moved: 0,
         shared_start: None,
         positions,
         first_index,

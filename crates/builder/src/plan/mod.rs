@@ -30,7 +30,7 @@ pub(crate) use self::{
     hot::{Hot, HotRange},
     xattrs::XattrPlan,
 };
-use crate::{BuildError, Context, Input, Options, PIECE, limits::SEGMENT};
+use crate::{BuildError, Context, Input, Known, Options, PIECE, limits::SEGMENT};
 
 /// So many blocks of content leave enough 32-bit addresses for everything else.
 const NEAR_BLOCKS: u64 = 1 << 31;
@@ -78,6 +78,7 @@ pub(crate) fn plan<'a>(
     let head = Head::new(options, (input.known, has_hot), &xattrs, devices.len(), is_far);
     check_provenance(options, &head)?;
     check_joined(&head)?;
+    check_metadata_first(options, input.known)?;
     let plan = Plan {
         options,
         segment: segment_for(input, &order),
@@ -130,4 +131,18 @@ fn check_provenance(options: &Options, head: &Head) -> Result<(), BuildError> {
             expected: format!("at most {MOST_TEXT} bytes at the beginning of the image"),
         }),
     }
+}
+
+/// Refuses metadata before the content where some content has its place already.
+fn check_metadata_first(options: &Options, known: &Known<'_>) -> Result<(), BuildError> {
+    let mut devices = known.devices.iter();
+    let has_place = known.follows.is_some() || devices.any(|device| device.uniaddr.is_some());
+    if options.layout.metadata_first && has_place {
+        return Err(BuildError::Option {
+            option: "metadata before the content",
+            found: "in an image that refers to others".into(),
+            expected: "an image that has all of its content".into(),
+        });
+    }
+    Ok(())
 }

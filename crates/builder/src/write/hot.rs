@@ -8,7 +8,9 @@ use crate::store::FileData;
 /// The stretches of the image that hold what is read first, in bytes: content, fragments, directories, inodes. None is empty.
 pub(super) fn stretches(image: &Image<'_>) -> Vec<Range<u64>> {
     let block = u64::from(image.geometry.plan.options.layout.block.size());
-    let in_bytes = |blocks: Range<u64>| blocks.start * block..blocks.end * block;
+    let moved = image.placement.moved;
+    let in_bytes =
+        |blocks: Range<u64>| (blocks.start + moved) * block..(blocks.end + moved) * block;
     let content = content(image).map(in_bytes);
     let packed = image.stored.hot_packed.clone().map(in_bytes);
     let metadata = image.placement.first.iter().cloned();

@@ -92,6 +92,11 @@ pub(super) struct LayoutArguments {
     #[arg(long, value_name = "BYTES", default_value = "0", hide_default_value = true)]
     pub(super) offset: Size,
 
+    /// Store the metadata before the content, so that the image can be listed, extracted or mounted (by FUSE) from a pipe while it
+    /// arrives. Small files, which are stored together, come last
+    #[arg(long, conflicts_with_all = ["bases", "composefs", "metadata"])]
+    stream: bool,
+
     /// Store files that are not compressed in chunks of this size, equal ones once; for all files -z none
     #[arg(long, value_name = "SIZE")]
     chunk_size: Option<Size>,
@@ -153,9 +158,10 @@ impl LayoutArguments {
         let mut options = if files.is_some() { preset } else { Options::uncompressed() };
         options.kernel = kernel;
         options.layout.block = self.block_size;
+        options.layout.metadata_first = self.stream;
         options.attributes.xattr_prefixes = xattr_prefixes(&self.xattr_prefixes);
         options.compression.files = files;
-        options.compression.metabox = metabox;
+        options.compression.metabox = metabox.filter(|_| !self.stream);
         options.compression.rules = rules;
         options.compression.index = self.index;
         let chunks = |size: Size| Chunks { size: size.as_u32(), form: ChunkForm::default() };

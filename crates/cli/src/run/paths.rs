@@ -58,7 +58,10 @@ fn listed(request: &PathArgs) -> anyhow::Result<Vec<Vec<u8>>> {
     read.with_context(|| format!("{}: cannot read", Place(list)))?;
     let end = if request.null { b'\0' } else { b'\n' };
     let paths = bytes.split(|byte| *byte == end).filter(|path| !path.is_empty());
-    Ok(paths.map(<[u8]>::to_vec).collect())
+    let paths: Vec<_> = paths.map(<[u8]>::to_vec).collect();
+    // No paths at all mean the whole tree.
+    anyhow::ensure!(!paths.is_empty(), "{}: has no paths", Place(list));
+    Ok(paths)
 }
 
 /// A part of a pattern, between slashes.

@@ -139,6 +139,9 @@ fn open_alone(
                 let device = FileDevice::new(file).with_context(|| Place(path).to_string())?;
                 return as_image(subject::with_further(Box::new(device), &location)?);
             }
+            source::Opened::Arriving(device) => {
+                return as_image(subject::with_further(Box::new(device), &location)?);
+            }
             #[cfg(feature = "remote")]
             source::Opened::RemoteImage(_) => anyhow::bail!("{}: is an address", Place(path)),
         };

@@ -14,6 +14,7 @@ mod index;
 mod locate;
 mod lookup;
 mod mapped;
+mod moved;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ pub use header::{
 pub use index::{Head, HeadKind, IndexError, LclusterIndex, NonHead};
 pub use lookup::{Extents, IndexMap};
 pub use mapped::{ExtentError, ExtentKind, Location, MappedExtent};
+pub use moved::move_pclusters;
 pub use table::{IndexSource, IndexTable};
 
 /// The largest pcluster that kernels read, in bytes.

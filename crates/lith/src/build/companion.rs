@@ -20,7 +20,7 @@ impl Companion {
     /// Creates a file that will be at `path`, beside the image.
     pub(super) fn create(path: &Path, image: &Path) -> Result<Self, Error> {
         let failed = |action| move |source| target(path, action, source);
-        if path == image {
+        if is_same(path, image) {
             let same = io::Error::new(io::ErrorKind::InvalidInput, "it is the image itself");
             return Err(target(path, "create", same));
         }
@@ -51,6 +51,17 @@ impl Companion {
     pub(super) fn commit(self) -> Result<(), Error> {
         commit(self.staged, &self.path)
     }
+}
+
+/// Whether two paths, at which there may be no file yet, are of the same one.
+pub(super) fn is_same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        Some((folder.unwrap_or(Path::new(".")).canonicalize().ok()?, path.file_name()?.to_owned()))
+    };
+    one == other
+        || lith_system::is_same_file(one, other)
+        || place(one).is_some_and(|one| place(other) == Some(one))
 }
 
 /// Gives a file its name.

@@ -15,7 +15,7 @@ use lith_verity::{
     Identity, RootHash, Signer, Superblock, VerityError, find_appended, format, sign,
 };
 
-use super::companion::{Companion, target};
+use super::companion::{Companion, is_same, target};
 use crate::Error;
 
 /// How an image is protected by a hash tree of dm-verity.
@@ -90,7 +90,7 @@ impl<'a> Protected<'a> {
         let signature = signed.map(|file| Companion::create(&signature_path(&file.path), image));
         let signature = signature.transpose()?;
         if let (Some(tree), Some(file)) = (&tree, &root_hash)
-            && tree.path() == file.path()
+            && is_same(tree.path(), file.path())
         {
             let same = io::Error::new(io::ErrorKind::InvalidInput, "it is the hash tree's file");
             return Err(target(file.path(), "create", same));

@@ -23,7 +23,7 @@ pub(super) fn sandbox(request: &Mount, settings: &Settings) -> Sandbox {
     for path in [location.path].into_iter().chain(tree).chain(devices) {
         if is_address(path) {
             sandbox.network = true;
-        } else {
+        } else if path != Path::new("-") {
             sandbox.read.push(path.to_owned());
         }
     }

@@ -3,6 +3,7 @@
 use std::{
     io::Read,
     os::unix::process::CommandExt,
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -17,11 +18,12 @@ use crate::{
 
 /// Starts a server and returns when its mount answers. A server that fails has printed its error.
 pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcome> {
+    let is_stdin = request.image.image == Path::new("-");
     let mut command = Command::new("/proc/self/exe");
     command.arg0("lith");
     command
         .args(request.arguments("--server", settings))
-        .stdin(Stdio::null())
+        .stdin(if is_stdin { Stdio::inherit() } else { Stdio::null() })
         .stdout(Stdio::piped());
     let mut server = memory::limit(&mut command).spawn().context("cannot start the server")?;
     // The server writes one byte when it has mounted.

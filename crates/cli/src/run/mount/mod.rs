@@ -34,12 +34,16 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     }
     // Checked first, because the errors of the kernel and of a server are less clear.
     let image = &request.image.image;
-    if image == Path::new("-") {
-        anyhow::bail!("-: standard input can't be mounted; save the image to a file");
+    let is_stdin = image == Path::new("-");
+    if is_stdin {
+        refuse_on_stdin(request, &settings)?;
     }
     // Kept open, as it is a request to open it again.
     let mut primary = None;
-    let devices = if request.image.trust.root_hash.is_some() {
+    let devices = if is_stdin {
+        // The server reads it, once.
+        Vec::new()
+    } else if request.image.trust.root_hash.is_some() {
         refuse_unverified(request, &settings)?;
         // The server finds them in what it has verified.
         Vec::new()
@@ -56,7 +60,7 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     if settings.passthrough && is_address(image) {
         anyhow::bail!("{}: passthrough is for images in files", Place(image));
     }
-    if present::is_mounted(image, &request.directory) {
+    if !is_stdin && present::is_mounted(image, &request.directory) {
         anyhow::bail!("{}: {} is mounted there already", Place(&request.directory), Place(image));
     }
     settings.opened = remote::opened_as(image).filter(|_| primary.is_some());
@@ -66,9 +70,10 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     if request.foreground {
         memory::limit_this();
     }
-    let by_server = request.fuse || request.foreground;
+    let by_server = request.fuse || request.foreground || is_stdin;
     let ahead = (by_server || kernel::reads_memory(request, &settings))
         && !is_address(image)
+        && !is_stdin
         && prefetch::start(request, &settings);
     let mut by_fuse = "as requested".to_owned();
     if request.kernel || !by_server {
@@ -108,6 +113,22 @@ fn run_as_child(request: &Mount, settings: &Settings) -> Option<anyhow::Result<O
         });
     }
     None
+}
+
+/// Refuses what needs an image that can be opened more than once.
+fn refuse_on_stdin(request: &Mount, settings: &Settings) -> anyhow::Result<()> {
+    let option = [
+        (request.kernel, "--kernel"),
+        (request.image.trust.root_hash.is_some(), "--root-hash"),
+        (settings.passthrough, "passthrough"),
+        (settings.offset > 0, "offset"),
+    ];
+    match option.into_iter().find(|(is_set, _)| *is_set) {
+        Some((_, option)) => {
+            anyhow::bail!("-: standard input is read once, not with {option}; save it to a file")
+        }
+        None => Ok(()),
+    }
 }
 
 /// Refuses what would serve bytes that aren't verified.

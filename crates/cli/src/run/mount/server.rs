@@ -14,8 +14,10 @@ use std::{
 
 use anyhow::Context;
 use lith::{
+    device::{FileDevice, ReadAt},
     profile::Locations,
     reader::{Image, Limits, Options},
+    source,
 };
 use lith_fuse::{Agent, Connection, Mounted, Unmounter, Watch};
 use signal_hook::{
@@ -52,7 +54,9 @@ pub(crate) fn run(request: &Mount, settings: &Settings) -> anyhow::Result<Outcom
         remote::prepare(location.path, &location.keep, settings.opened.as_deref())?;
     }
     // What is below the mount point can't be opened once there is a mount on it.
-    let opens_first = confine::remove_below(&mut sandbox, directory) || request.no_sandbox;
+    let opens_first = confine::remove_below(&mut sandbox, directory)
+        || request.no_sandbox
+        || request.image.image == Path::new("-");
     let early = opens_first.then(|| open(request, settings)).transpose()?;
     let connection = Connection::open(directory, &options);
     let mut connection =
@@ -154,7 +158,12 @@ impl StatsFile {
 
 fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
     let place = &request.image.image;
-    let devices = subject::open_all(&request.location(settings))?;
+    let location = request.location(settings);
+    let devices = if place == Path::new("-") {
+        subject::with_further(standard_input()?, &location)?
+    } else {
+        subject::open_all(&location)?
+    };
     let mut options = Options::default();
     // A cache larger than the address space is as good as unlimited.
     options.limits = limits(usize::try_from(request.cache.0).unwrap_or(usize::MAX));
@@ -166,6 +175,18 @@ fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
         remote::read_ahead(place, settings.offset, prefetch::ranges_of(&image, request.prefetch));
     }
     Ok(image)
+}
+
+/// The image that standard input has, which may be a pipe that it still arrives from.
+fn standard_input() -> anyhow::Result<Box<dyn ReadAt>> {
+    let path = Path::new("-");
+    match source::open(path, &source::Options::default())? {
+        source::Opened::Arriving(device) => Ok(Box::new(device)),
+        source::Opened::Image(file) => {
+            Ok(Box::new(FileDevice::new(file).with_context(|| Place(path).to_string())?))
+        }
+        _ => anyhow::bail!("{}: is no EROFS image, which a mount needs", Place(path)),
+    }
 }
 
 /// Divides `cache` bytes between metadata and decoded data. A server of a large tree needs more metadata than the library's

@@ -75,6 +75,11 @@ fn patterns_and_lists_choose_paths() {
     assert!(!sample.path("none").exists());
     let list = sample.path("list");
     fs::write(&list, "hello\n/sub/*\n\n").unwrap();
+    fs::write(&list, "\n").unwrap();
+    let none = lith(args!["extract", "-C", sample.path("none"), "-T", list, image]);
+    assert!(complaint(&none).ends_with(": has no paths"));
+    assert!(!sample.path("none").exists());
+    fs::write(&list, "hello\n/sub/*\n\n").unwrap();
     let names = printed(args!["ls", "-d", "--files-from", list, image, "link"]);
     assert_eq!(names, "link\nhello\nsub/deep\nsub/hard\nsub/large\nsub/noise\n");
     // A pattern finds no directories for cat, which prints none.

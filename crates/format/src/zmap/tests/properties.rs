@@ -243,6 +243,46 @@ proptest! {
     }
 
     #[test]
+    fn a_map_that_is_moved_equals_one_of_other_addresses(case in case(), by in 1_u64..1 << 30) {
+        let Model { params, extents, addresses, .. } = case.model();
+        let moved = EncodeParams { start: Blkaddr(params.start.0 + by), ..params };
+        let moved_addresses: Option<Vec<_>> = addresses.as_ref().map(|all| {
+            all.iter().map(|address| Blkaddr((address.0 + by) & 0xffff_ffff)).collect()
+        });
+        let encode = |params: &EncodeParams, addresses: Option<&[Blkaddr]>| match case.full {
+            true => encode_full(&extents, params, addresses).unwrap(),
+            false => encode_compact(&extents, params, case.e).unwrap(),
+        };
+        let mut map = encode(&params, addresses.as_deref());
+        let expected = encode(&moved, moved_addresses.as_deref());
+        // The inline tail is part of a file's payload.
+        map.extend_from_slice(&[7; 100]);
+        let layout = if case.full { IndexLayout::Full } else { IndexLayout::Compact };
+        let features = Incompat::BIG_PCLUSTER;
+        let context = HeaderContext { layout, block_bits: params.block_bits, features };
+        // A compact table begins 8 bytes after its header.
+        let header_mod_32 = (case.e + 24) % 32;
+        prop_assert!(move_pclusters(&mut map, context, (params.size, header_mod_32), by));
+        prop_assert_eq!(&map, &[&expected[..], &[7; 100]].concat());
+        prop_assert!(!move_pclusters(&mut map[..12], context, (params.size, header_mod_32), by));
+    }
+
+    #[test]
+    fn records_that_are_moved_equal_those_of_other_addresses(mut case in case(), by in 1_u64..1 << 40) {
+        case.tail &= 2;
+        let Model { params, extents, addresses, .. } = case.model();
+        let moved = EncodeParams { start: Blkaddr(params.start.0 + by), ..params };
+        let moved_addresses: Option<Vec<_>> =
+            addresses.as_ref().map(|all| all.iter().map(|address| Blkaddr(address.0 + by)).collect());
+        let mut map = encode_records(&extents, &params, case.e, addresses.as_deref()).unwrap();
+        let expected = encode_records(&extents, &moved, case.e, moved_addresses.as_deref()).unwrap();
+        let block_bits = params.block_bits;
+        let context = HeaderContext { layout: IndexLayout::Full, block_bits, features: Incompat::BITS_48 };
+        prop_assert!(move_pclusters(&mut map, context, (params.size, case.e), by));
+        prop_assert_eq!(map, expected);
+    }
+
+    #[test]
     fn records_come_back(
         size in prop_oneof![Just(RecordSize::Sixteen), Just(RecordSize::ThirtyTwo)],
         lens in vec(1_u32..200_000, 1..40),
