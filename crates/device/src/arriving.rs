@@ -128,6 +128,15 @@ mod tests {
 
     use super::*;
 
+    /// A stream that can't be read.
+    struct Broken;
+
+    impl Read for Broken {
+        fn read(&mut self, _into: &mut [u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::ConnectionReset.into())
+        }
+    }
+
     #[test]
     fn what_has_arrived_is_read_and_what_has_not_is_waited_for() {
         let (read, mut write) = pipe().unwrap();
@@ -156,13 +165,6 @@ mod tests {
         device.read_at(&mut bytes, 1).unwrap();
         let cut = device.read_at(&mut bytes, 2).unwrap_err();
         assert!(matches!(cut, DeviceError::PastEnd { size: 3, .. }));
-
-        struct Broken;
-        impl Read for Broken {
-            fn read(&mut self, _into: &mut [u8]) -> io::Result<usize> {
-                Err(io::ErrorKind::ConnectionReset.into())
-            }
-        }
         let device = ArrivingDevice::new(b"abc".chain(Broken), file(), 10).unwrap();
         device.read_at(&mut bytes, 1).unwrap();
         let failed = device.read_at(&mut bytes, 2).unwrap_err();

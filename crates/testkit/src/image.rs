@@ -73,6 +73,12 @@ pub fn with_prefixes(options: Options) -> Options {
     options.with(|o| o.attributes.xattr_prefixes = xattr_prefixes)
 }
 
+/// The same with the metadata before the content.
+#[must_use]
+pub fn with_metadata_first(options: Options) -> Options {
+    options.with(|o| o.layout.metadata_first = true)
+}
+
 /// The same in the 48-bit layout, with directories that leave their `.` out.
 #[must_use]
 pub fn with_48_bits(options: Options) -> Options {

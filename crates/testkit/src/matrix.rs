@@ -10,7 +10,7 @@ use crate::{
     chunks,
     image::{
         compressed, lz4hc, plain, with_48_bits, with_blocks, with_full_index, with_metabox,
-        with_packing, with_prefixes, with_records,
+        with_metadata_first, with_packing, with_prefixes, with_records,
     },
     layouts, rules,
 };
@@ -93,12 +93,28 @@ fn newer() -> Vec<(String, Options)> {
         ("lz4 4K, fragments, prefixes".to_owned(), with_prefixes(packed.clone())),
         ("lz4 4K, fragments, prefixes, for Linux 6.4".to_owned(), with_prefixes(old)),
         ("plain, 48 bits".to_owned(), with_48_bits(plain())),
+        ("plain, metadata first".to_owned(), with_metadata_first(plain())),
         ("plain, metabox zstd 4K".to_owned(), with_metabox(plain(), "zstd,3", 4 << 10)),
         (
             "lz4 4K, fragments, metabox lzma 64K".to_owned(),
             with_metabox(packed, "lzma,1", 64 << 10),
         ),
     ];
+    let all_tails = || with_packing(compressed(lz4hc(5), 16 << 10), Fragments::Tails, true);
+    for (name, options) in [
+        ("lz4hc 16K, fragments, tail packing", all_tails()),
+        ("lz4 4K, full", with_full_index(compressed(Compressor::Lz4, 4 << 10))),
+        ("lz4hc 16K, 48 bits, prefixes", with_prefixes(with_48_bits(all_tails()))),
+        ("chunks 4K", chunks::with(plain(), 4 << 10)),
+        ("lz4 512", compressed(Compressor::Lz4, 512)),
+        (
+            "lz4 64K, aligned",
+            compressed(Compressor::Lz4, 64 << 10).with(|o| o.layout.alignment = 16),
+        ),
+    ] {
+        let options = if name == "lz4 512" { with_blocks(options, 9) } else { options };
+        all.push((format!("{name}, metadata first"), with_metadata_first(options)));
+    }
     let kib = |kib: u32| kib << 10;
     for (words, pcluster) in [
         ("lz4", kib(4)),

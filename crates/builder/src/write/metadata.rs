@@ -1,17 +1,12 @@
 //! Defines [`Metadata`], which writes inodes, directories, long symlinks and shared extended attributes.
 
-use lith_format::{
-    addr::{Blkaddr, Nid},
-    chunk::{Chunk, ChunkFormat},
-    features::Incompat,
-    inode::{InodeData, Layout},
-    zmap::{HeaderContext, IndexLayout, move_pclusters},
-};
+use lith_format::addr::Nid;
 use lith_tree::{Directory, InodeIndex, Kind};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
     directory::pack_directory,
+    moved,
     window::{Sink, Window},
 };
 use crate::{
@@ -113,35 +108,11 @@ impl Metadata<'_> {
             out.resize(start, 0);
             let mut payload = Vec::new();
             self.stored.table.payload(file, &mut payload)?;
-            self.move_addresses(sized, &mut payload)?;
+            if self.placement.moved > 0 {
+                moved::move_table(self.geometry, sized, &mut payload, self.placement.moved);
+            }
             out.extend_from_slice(&payload);
         }
-        Ok(())
-    }
-
-    /// Moves the addresses in the table of a file as its content is moved.
-    fn move_addresses(&self, sized: &SizedInode, table: &mut [u8]) -> Result<(), BuildError> {
-        let by = self.placement.moved;
-        if by == 0 {
-            return Ok(());
-        }
-        let block = self.geometry.plan.options.layout.block;
-        let is_moved = match (sized.inode.layout, sized.inode.data) {
-            (_, InodeData::Chunked(format)) => move_chunks(table, format, by),
-            (Layout::CompressedFull | Layout::CompressedCompact, _) => {
-                let layout = match sized.inode.layout {
-                    Layout::CompressedCompact => IndexLayout::Compact,
-                    _ => IndexLayout::Full,
-                };
-                let header = self.geometry.map_header(sized.index, sized.inode.size) % 32;
-                let place = (sized.inode.size, u8::try_from(header).expect("less than 32"));
-                let context =
-                    HeaderContext { layout, block_bits: block, features: Incompat::all() };
-                move_pclusters(table, context, place, by)
-            }
-            _ => true,
-        };
-        assert!(is_moved, "these tables were encoded by this program");
         Ok(())
     }
 
@@ -180,21 +151,6 @@ impl Metadata<'_> {
     fn unencodable(&self, index: InodeIndex, source: Unencodable) -> BuildError {
         BuildError::Encode { path: self.geometry.input.path(index), source }
     }
-}
-
-/// Adds so many blocks to the address of each chunk in a table that is on the image itself; `false`: an entry has no room for
-/// that.
-fn move_chunks(table: &mut [u8], format: ChunkFormat, by: u64) -> bool {
-    let mut encoded = Vec::with_capacity(format.unit());
-    table.chunks_exact_mut(format.unit()).all(|entry| {
-        let Ok(chunk) = Chunk::parse(format, entry) else { return false };
-        let Chunk { device: 0, start: Some(start) } = chunk else { return true };
-        encoded.clear();
-        let moved = Chunk { device: 0, start: Some(Blkaddr(start.0 + by)) };
-        let is_encoded = moved.encode_into(format, &mut encoded).is_ok();
-        entry.iter_mut().zip(&encoded).for_each(|(byte, new)| *byte = *new);
-        is_encoded
-    })
 }
 
 fn split_at(bytes: &[u8], at: u64) -> (&[u8], &[u8]) {

@@ -5,6 +5,7 @@ mod directory;
 mod hot;
 mod image;
 mod metadata;
+mod moved;
 mod superblock;
 mod window;
 

@@ -32,18 +32,18 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     if let Some(own) = run_as_child(request, &settings) {
         return own;
     }
+    if request.foreground {
+        memory::limit_this();
+    }
     // Checked first, because the errors of the kernel and of a server are less clear.
     let image = &request.image.image;
-    let is_stdin = image == Path::new("-");
-    if is_stdin {
+    if image == Path::new("-") {
         refuse_on_stdin(request, &settings)?;
+        return by_server(request, &settings, "standard input is read once");
     }
     // Kept open, as it is a request to open it again.
     let mut primary = None;
-    let devices = if is_stdin {
-        // The server reads it, once.
-        Vec::new()
-    } else if request.image.trust.root_hash.is_some() {
+    let devices = if request.image.trust.root_hash.is_some() {
         refuse_unverified(request, &settings)?;
         // The server finds them in what it has verified.
         Vec::new()
@@ -60,38 +60,39 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     if settings.passthrough && is_address(image) {
         anyhow::bail!("{}: passthrough is for images in files", Place(image));
     }
-    if !is_stdin && present::is_mounted(image, &request.directory) {
+    if present::is_mounted(image, &request.directory) {
         anyhow::bail!("{}: {} is mounted there already", Place(&request.directory), Place(image));
     }
     settings.opened = remote::opened_as(image).filter(|_| primary.is_some());
     if !devices.is_empty() {
         settings.devices.devices = devices.into_iter().map(|found| found.path).collect();
     }
-    if request.foreground {
-        memory::limit_this();
-    }
-    let by_server = request.fuse || request.foreground || is_stdin;
-    let ahead = (by_server || kernel::reads_memory(request, &settings))
+    let skips_kernel = request.fuse || request.foreground;
+    let ahead = (skips_kernel || kernel::reads_memory(request, &settings))
         && !is_address(image)
-        && !is_stdin
         && prefetch::start(request, &settings);
     let mut by_fuse = "as requested".to_owned();
-    if request.kernel || !by_server {
+    if request.kernel || !skips_kernel {
         match by_kernel(request, &settings, ahead)? {
             Choice::Mounted(how) => return show(request, "kernel", how),
             Choice::Fuse(reason) if request.json => by_fuse = reason,
             Choice::Fuse(reason) => print(request, &format!("by FUSE: {reason}")),
         }
     }
+    by_server(request, &settings, &by_fuse)
+}
+
+/// Mounts an image by FUSE, for a reason that is shown.
+fn by_server(request: &Mount, settings: &Settings, reason: &str) -> anyhow::Result<Outcome> {
     if let Some(option) = settings.kernel.first() {
         anyhow::bail!("the mount option `{option}` is for the kernel's driver only");
     }
     if request.foreground {
-        return server::run(request, &settings);
+        return server::run(request, settings);
     }
-    let outcome = daemon::run(request, &settings)?;
+    let outcome = daemon::run(request, settings)?;
     if request.json && outcome == Outcome::Success {
-        return show(request, "fuse", &by_fuse);
+        return show(request, "fuse", reason);
     }
     Ok(outcome)
 }

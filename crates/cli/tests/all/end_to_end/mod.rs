@@ -4,6 +4,7 @@
 mod applet_inspect;
 mod applet_mkfs;
 mod applet_mount;
+mod arriving;
 mod attributes;
 mod bases;
 mod bench;

@@ -249,9 +249,10 @@ proptest! {
         let moved_addresses: Option<Vec<_>> = addresses.as_ref().map(|all| {
             all.iter().map(|address| Blkaddr((address.0 + by) & 0xffff_ffff)).collect()
         });
-        let encode = |params: &EncodeParams, addresses: Option<&[Blkaddr]>| match case.full {
-            true => encode_full(&extents, params, addresses).unwrap(),
-            false => encode_compact(&extents, params, case.e).unwrap(),
+        let encode = |params: &EncodeParams, addresses: Option<&[Blkaddr]>| if case.full {
+            encode_full(&extents, params, addresses).unwrap()
+        } else {
+            encode_compact(&extents, params, case.e).unwrap()
         };
         let mut map = encode(&params, addresses.as_deref());
         let expected = encode(&moved, moved_addresses.as_deref());
