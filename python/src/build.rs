@@ -21,6 +21,7 @@ use pyo3::{
 use crate::{
     error::{of_work, os_error},
     path::bytes,
+    remote,
     spool::{Spool, SpoolError},
     task,
 };
@@ -76,7 +77,8 @@ pub(crate) fn build_paths(
     choices: Choices,
 ) -> PyResult<Built> {
     let plan = Plan::new(choices)?;
-    run(py, &image, plan, || Ok(Builder::paths(paths, Search::default())))
+    let change = |read: &mut lith::source::Options| read.remote = remote::options(None);
+    run(py, &image, plan, || Ok(Builder::paths(paths, Search::default()).read(change)))
 }
 
 /// Builds an image of an iterator of `(path, bytes)`; `None` in place of bytes makes a directory.

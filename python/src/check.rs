@@ -75,7 +75,7 @@ impl Report {
 #[pyo3(signature = (image, *, data = true))]
 pub(crate) fn check(image: &Bound<'_, Image>, data: bool) -> PyResult<Report> {
     let (py, image) = (image.py(), image.get());
-    let devices = image.devices();
+    let devices = image.devices(py)?;
     let mut options = Options::default();
     options.data = data;
     let report = task::run(py, |progress| check_devices(devices, &options, progress))?;

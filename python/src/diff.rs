@@ -14,7 +14,7 @@ use lith::{
 };
 use pyo3::{exceptions::PyValueError, prelude::*};
 
-use crate::{error::of_work, task};
+use crate::{error::of_work, remote, task};
 
 /// A difference between two trees.
 #[pyclass(frozen, get_all, module = "lith._lith")]
@@ -115,7 +115,10 @@ fn open(path: &Path) -> Result<Source, (Failure, PathBuf)> {
 }
 
 fn try_open(path: &Path) -> Result<Source, lith::Error> {
-    let options = source::Options::with(|options| options.spool_dir = std::env::temp_dir());
+    let options = source::Options::with(|options| {
+        options.spool_dir = std::env::temp_dir();
+        options.remote = remote::options(None);
+    });
     match lith::open(path, &Search::default(), &options, reader::Options::default())? {
         Opened::Tree(source) => Ok(source),
         Opened::Image(image) => Ok(source::image(Arc::from(image), path, &options)?),

@@ -2,7 +2,7 @@
 
 use std::{error::Error, io, path::Path};
 
-use lith::reader;
+use lith::{reader, remote::RemoteError};
 use pyo3::{PyTypeInfo, exceptions::PyOSError, prelude::*, types::PyType};
 
 /// The exception for an error of reading an image: a subclass of `OSError` with the path concerned.
@@ -29,6 +29,9 @@ pub(crate) fn of_work(py: Python<'_>, error: &(dyn Error + 'static), path: &Path
         if let Some(cause) = of_image {
             return of_reader(py, cause, path);
         }
+        if let Some(cause) = cause.downcast_ref() {
+            return os_error(py, of_server(cause), &chain(error), path);
+        }
         let number = cause.downcast_ref::<io::Error>().and_then(io::Error::raw_os_error);
         if let Some(number) = number {
             return os_error(py, number, &chain(error), path);
@@ -36,6 +39,24 @@ pub(crate) fn of_work(py: Python<'_>, error: &(dyn Error + 'static), path: &Path
         next = cause.source();
     }
     new(py, "Error", (chain(error),))
+}
+
+/// The number for what happens with a server.
+fn of_server(error: &RemoteError) -> i32 {
+    match error {
+        RemoteError::Address(_) => libc::EINVAL,
+        RemoteError::Refused { status, .. } => match status.get(..3) {
+            Some("404" | "410") => libc::ENOENT,
+            Some("401" | "403") => libc::EACCES,
+            _ => libc::EIO,
+        },
+        RemoteError::Unreachable { source, .. } => match source.kind() {
+            io::ErrorKind::TimedOut => libc::ETIMEDOUT,
+            io::ErrorKind::ConnectionRefused => libc::ECONNREFUSED,
+            _ => source.raw_os_error().unwrap_or(libc::EHOSTUNREACH),
+        },
+        _ => libc::EIO,
+    }
 }
 
 /// An `OSError` of the subclass that belongs to the number.

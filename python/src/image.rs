@@ -15,6 +15,7 @@ use lith::{
     bases::{self, Search},
     device::{FileDevice, OffsetDevice, ReadAt},
     reader::{self, Inode},
+    remote::is_address,
 };
 use pyo3::{
     exceptions::PyValueError,
@@ -30,6 +31,7 @@ use crate::{
     file::File,
     many::{self, Range},
     path::{bytes, find, not_a_file, within},
+    remote::{self, Failure, Remote},
 };
 
 /// How many forks this process and its ancestors went through since the module was loaded.
@@ -51,15 +53,33 @@ pub(crate) fn follow_forks(py: Python<'_>) -> PyResult<()> {
 pub(crate) struct Image {
     /// Its path, or what stands for it in errors.
     name: PathBuf,
-    /// What it is read from. Nothing about a device is changed by reading, so a forked process can use it too.
-    devices: Vec<Arc<dyn ReadAt>>,
+    origin: Origin,
     /// `None`: it is closed. Locked for moments only, in which no other lock is taken.
     open: Mutex<Option<Open>>,
+}
+
+/// What an image is read from.
+enum Origin {
+    /// Nothing about these devices is changed by reading, so a forked process can use them too.
+    Devices(Vec<Arc<dyn ReadAt>>),
+    /// A forked process opens them again: it has none of their threads.
+    Remote(Box<Remote>),
+}
+
+impl Origin {
+    /// The devices for this process.
+    fn devices(&self) -> Result<Vec<Arc<dyn ReadAt>>, Failure> {
+        match self {
+            Self::Devices(devices) => Ok(devices.clone()),
+            Self::Remote(remote) => remote.devices(),
+        }
+    }
 }
 
 #[derive(Clone)]
 struct Open {
     image: lith::Image,
+    devices: Vec<Arc<dyn ReadAt>>,
     /// The value of [`FORKS`] when it was opened.
     forks: u64,
 }
@@ -67,33 +87,44 @@ struct Open {
 #[pymethods]
 impl Image {
     #[new]
-    #[pyo3(signature = (source, *, offset = 0, devices = Vec::new(), folders = Vec::new()))]
+    #[pyo3(signature = (source, *, offset = 0, devices = Vec::new(), folders = Vec::new(), cache = None))]
     fn new(
         source: &Bound<'_, PyAny>,
         offset: u64,
         devices: Vec<PathBuf>,
         folders: Vec<PathBuf>,
+        cache: Option<PathBuf>,
     ) -> PyResult<Self> {
         let py = source.py();
         let search = Search { devices, directories: folders, ..Search::default() };
-        let (name, devices) = if let Ok(path) = source.extract::<PathBuf>() {
+        let (name, origin) = if let Some(address) = address(source) {
+            let options = remote::options(cache.as_deref());
+            let remote = Remote::new(&address, (offset, search), options);
+            (remote.name(), Origin::Remote(Box::new(remote)))
+        } else if let Ok(path) = source.extract::<PathBuf>() {
             let devices = py.detach(|| open_devices(&path, offset, &search));
             let devices = devices.map_err(|error| of_work(py, &error, &path))?;
-            (path, devices)
+            (path, Origin::Devices(devices))
         } else {
             let device = PyDevice::new(source)?;
             let name = PathBuf::from(source.str()?.to_str()?);
-            (name, vec![at_offset(device, offset)])
+            (name, Origin::Devices(vec![at_offset(device, offset)]))
         };
-        let open = py.detach(|| open(&devices));
-        let open = open.map_err(|error| of_reader(py, &error, &name))?;
-        Ok(Self { name, devices, open: Mutex::new(Some(open)) })
+        let open = py.detach(|| open(&origin));
+        let open = open.map_err(|error| of_work(py, &*error, &name))?;
+        Ok(Self { name, origin, open: Mutex::new(Some(open)) })
     }
 
     /// Forgets the image and its caches. What is used of it afterwards raises `ValueError`.
     fn close(&self) {
         let closed = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(closed);
+    }
+
+    /// Its path or address, the latter without what may be secret; or the text of what it is read from.
+    #[getter(name)]
+    fn shown_name(&self) -> OsString {
+        self.name.clone().into()
     }
 
     /// Whether it was closed.
@@ -254,24 +285,28 @@ impl Image {
     }
 
     /// Its devices.
-    pub(crate) fn devices(&self) -> Vec<Box<dyn ReadAt>> {
-        boxed(&self.devices)
+    pub(crate) fn devices(&self, py: Python<'_>) -> PyResult<Vec<Box<dyn ReadAt>>> {
+        Ok(boxed(&self.current(py)?.devices))
     }
 
     /// The image for this process.
     pub(crate) fn image(&self, py: Python<'_>) -> PyResult<lith::Image> {
+        Ok(self.current(py)?.image)
+    }
+
+    fn current(&self, py: Python<'_>) -> PyResult<Open> {
         let current = self.open.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let current = current.ok_or_else(|| PyValueError::new_err("the image is closed"))?;
-        if current.forks == FORKS.load(Ordering::Relaxed) {
-            return Ok(current.image);
+        let parent = current.ok_or_else(|| PyValueError::new_err("the image is closed"))?;
+        if parent.forks == FORKS.load(Ordering::Relaxed) {
+            return Ok(parent);
         }
-        let open = py.detach(|| open(&self.devices));
-        let open = open.map_err(|error| of_reader(py, &error, &self.name))?;
-        let image = open.image.clone();
+        let open = py.detach(|| open(&self.origin));
+        let open = open.map_err(|error| of_work(py, &*error, &self.name))?;
+        let current = open.clone();
         let mut slot = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         // The parent's, whose locks may never be released here, is not dropped but forgotten.
-        std::mem::forget(slot.replace(open));
-        Ok(image)
+        std::mem::forget((slot.replace(open), parent));
+        Ok(current)
     }
 
     fn find(&self, py: Python<'_>, path: &Path, follow: bool) -> PyResult<(lith::Image, Inode)> {
@@ -294,10 +329,16 @@ fn list(image: &lith::Image, path: &Path) -> Result<Vec<reader::DirEntry>, reade
     image.read_dir(&image.resolve_following(bytes(path))?)?.collect()
 }
 
-fn open(devices: &[Arc<dyn ReadAt>]) -> Result<Open, reader::Error> {
+fn open(origin: &Origin) -> Result<Open, Failure> {
     let forks = FORKS.load(Ordering::Relaxed);
-    let image = reader::Image::open_with(boxed(devices), reader::Options::default())?;
-    Ok(Open { image: image.into(), forks })
+    let devices = origin.devices()?;
+    let image = reader::Image::open_with(boxed(&devices), reader::Options::default())?;
+    Ok(Open { image: image.into(), devices, forks })
+}
+
+/// The address of an image on a server, if that is what an argument is.
+fn address(source: &Bound<'_, PyAny>) -> Option<String> {
+    source.extract::<String>().ok().filter(|text| is_address(text.as_bytes()))
 }
 
 fn boxed(devices: &[Arc<dyn ReadAt>]) -> Vec<Box<dyn ReadAt>> {
@@ -318,7 +359,7 @@ fn open_devices(
     Ok([at_offset(opened, offset)].into_iter().chain(further).collect())
 }
 
-fn at_offset(device: impl ReadAt + 'static, offset: u64) -> Arc<dyn ReadAt> {
+pub(crate) fn at_offset(device: impl ReadAt + 'static, offset: u64) -> Arc<dyn ReadAt> {
     match offset {
         0 => Arc::new(device),
         _ => Arc::new(OffsetDevice::new(device, offset)),

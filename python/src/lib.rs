@@ -20,6 +20,7 @@ mod image;
 mod many;
 mod mount;
 mod path;
+mod remote;
 mod spool;
 mod task;
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-use crate::{AzureAccount, Cache, S3Account, registry::usual_login_files};
+use crate::{AzureAccount, Cache, S3Account, environment::variable, registry::usual_login_files};
 
 /// How objects are fetched, and where they are kept.
 #[derive(Clone)]
@@ -64,11 +64,16 @@ impl fmt::Debug for Options {
 }
 
 impl Options {
-    /// The default with what the environment says of accounts: [`S3Account::of_environment`], [`AzureAccount::of_environment`], and the files of logins that
-    /// docker and podman use.
+    /// The default with what the environment says: [`S3Account::of_environment`], [`AzureAccount::of_environment`], the files of
+    /// logins that docker and podman use, `LITH_HTTP_AUTHORIZATION` and, with commas between, `LITH_PLAIN_HTTP` for
+    /// [`Self::plain_registries`].
     #[must_use]
     pub fn of_environment() -> Self {
+        let plain = variable(&["LITH_PLAIN_HTTP"]).unwrap_or_default();
+        let hosts = plain.split(',').map(str::trim).filter(|host| !host.is_empty());
         Self {
+            authorization: variable(&["LITH_HTTP_AUTHORIZATION"]),
+            plain_registries: hosts.map(str::to_owned).collect(),
             s3: S3Account::of_environment(),
             azure: AzureAccount::of_environment(),
             logins: usual_login_files(),

@@ -21,9 +21,11 @@ Range: TypeAlias = PathLike | tuple[PathLike, int, int | None]
 class Image(_lith.Image):
     """An open image.
 
-    ``source`` is a path, an open binary file, or an object with ``size`` and ``read_at(position, length)``. The image starts
+    ``source`` is a path, an address (``https://``, ``s3://``, ``gs://``, ``az://`` or ``oci://``), an open binary file, or an object
+    with ``size`` and ``read_at(position, length)``. The image starts
     at byte ``offset`` of it. ``devices`` are the further files of an image on several devices, and ``folders`` is where
-    they are looked for by name, beside the folder of the image.
+    they are looked for by name, beside the folder of the image. What is fetched from an address is kept in the folder
+    ``cache``, of which other processes read it too; without that, in a temporary file of this process.
 
     Paths start at the root of the image, with or without a slash, and symbolic links are followed inside the image. All
     methods can be called by any number of threads. A forked process uses the image on, with caches of its own; to another
@@ -33,7 +35,7 @@ class Image(_lith.Image):
     ``CorruptImageError``.
     """
 
-    _arguments: tuple[Source, int, tuple[PathLike, ...], tuple[PathLike, ...]]
+    _arguments: tuple[Source, int, tuple[PathLike, ...], tuple[PathLike, ...], PathLike | None]
 
     def __new__(
         cls,
@@ -42,17 +44,22 @@ class Image(_lith.Image):
         offset: int = 0,
         devices: Iterable[PathLike] = (),
         folders: Iterable[PathLike] = (),
+        cache: PathLike | None = None,
     ) -> Self:
         devices, folders = tuple(devices), tuple(folders)
-        image = super().__new__(cls, source_of(source), offset=offset, devices=list(devices), folders=list(folders))
-        image._arguments = (source, offset, devices, folders)
+        image = super().__new__(
+            cls, source_of(source), offset=offset, devices=list(devices), folders=list(folders), cache=cache
+        )
+        image._arguments = (source, offset, devices, folders, cache)
         return image
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (type(self), *self._arguments)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._arguments[0]!r}>"
+        source = self._arguments[0]
+        # There may be a password in an address.
+        return f"<{type(self).__name__} {self.name if isinstance(source, str) else source!r}>"
 
     def __enter__(self) -> Self:
         return self
@@ -172,6 +179,11 @@ class Image(_lith.Image):
 
 
 def _reopen(
-    kind: type[Image], source: Source, offset: int, devices: tuple[PathLike, ...], folders: tuple[PathLike, ...]
+    kind: type[Image],
+    source: Source,
+    offset: int,
+    devices: tuple[PathLike, ...],
+    folders: tuple[PathLike, ...],
+    cache: PathLike | None,
 ) -> Image:
-    return kind(source, offset=offset, devices=devices, folders=folders)
+    return kind(source, offset=offset, devices=devices, folders=folders, cache=cache)

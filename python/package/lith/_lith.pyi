@@ -12,10 +12,19 @@ __version__: str
 
 class Image:
     def __new__(
-        cls, source: object, *, offset: int = 0, devices: list[_Path] = ..., folders: list[_Path] = ...
+        cls,
+        source: object,
+        *,
+        offset: int = 0,
+        devices: list[_Path] = ...,
+        folders: list[_Path] = ...,
+        cache: _Path | None = None,
     ) -> Self: ...
     def close(self) -> None:
         """Forgets the image and its caches. What is used of it afterwards raises ``ValueError``."""
+    @property
+    def name(self) -> str:
+        """Its path or address, the latter without what may be secret; or the text of what it is read from."""
     @property
     def closed(self) -> bool:
         """Whether it was closed."""

@@ -66,6 +66,9 @@ pub struct Verified {
 }
 
 impl Cache {
+    /// The limit where no other is given.
+    pub const LIMIT: u64 = 8 << 30;
+
     /// The one in a folder, which is made when something is kept; objects that were not used for long are removed when they
     /// take more than `limit` bytes together.
     #[must_use]

@@ -19,9 +19,6 @@ use crate::{
     output::error::{Place, one_line, tell},
 };
 
-/// The most bytes in the cache, unless `LITH_CACHE_LIMIT` says another number.
-const LIMIT: u64 = 8 << 30;
-
 /// What is open, as to open it again takes a request and may find another version.
 static OPEN: Mutex<Vec<(PathBuf, Weak<RemoteDevice>)>> = Mutex::new(Vec::new());
 
@@ -176,10 +173,6 @@ pub(in crate::run) fn read_ahead(path: &Path, offset: u64, ranges: Vec<Range<u64
 
 /// How objects are fetched, by what the environment says.
 pub(in crate::run) fn options(keep: &Keep) -> anyhow::Result<Options> {
-    let variable = "LITH_HTTP_AUTHORIZATION";
-    let authorization = env::var_os(variable).filter(|value| !value.is_empty());
-    let as_text = |value: std::ffi::OsString| value.into_string().ok();
-    let authorization = authorization.map(|value| as_text(value).context(variable)).transpose()?;
     let cache = match keep {
         Keep::Nowhere => None,
         Keep::Folder(folder) => Some(cache(Some(folder))?),
@@ -188,10 +181,7 @@ pub(in crate::run) fn options(keep: &Keep) -> anyhow::Result<Options> {
         Keep::Usual => Some(cache(None)?),
     };
     let mut options = ENVIRONMENT.get_or_init(Options::of_environment).clone();
-    (options.authorization, options.cache) = (authorization, cache);
-    let plain = env::var("LITH_PLAIN_HTTP").unwrap_or_default();
-    let hosts = plain.split(',').map(str::trim).filter(|host| !host.is_empty());
-    options.plain_registries = hosts.map(str::to_owned).collect();
+    options.cache = cache;
     Ok(options)
 }
 
@@ -204,7 +194,7 @@ pub(in crate::run) fn cache(folder: Option<&Path>) -> anyhow::Result<Cache> {
             let size: Result<Size, _> = text.parse();
             size.map_err(|error| io::Error::other(format!("LITH_CACHE_LIMIT: {error}")))?.0
         }
-        Err(_) => LIMIT,
+        Err(_) => Cache::LIMIT,
     };
     Ok(Cache::new(folder, limit))
 }
