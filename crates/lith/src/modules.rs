@@ -173,8 +173,8 @@ pub mod remote {
         Address, Artifact, AzureAccount, Cache, CachedObject, Chunk, ChunkIndex, ChunkSize, Chunks,
         Containerd, Document, EROFS, Kept, Layer, LocalChunks, ObjectReader, Obtained, Options,
         Pruned, Reference, Registry, RemoteDevice, RemoteError, S3Account, Traffic, Upload,
-        Verified, Verifying, Version, cut_chunks, is_address, is_reference, sha256_of, shown,
-        usual_login_files,
+        Verified, Verifying, Version, WholeReader, cut_chunks, is_address, is_reference, sha256_of,
+        shown, usual_login_files,
     };
 }
 

@@ -36,6 +36,7 @@ mod store;
 mod target;
 mod units;
 mod version;
+mod whole;
 mod windows;
 
 pub use address::Address;
@@ -55,3 +56,4 @@ pub use registry::{
 };
 pub use s3::S3Account;
 pub use version::Version;
+pub use whole::WholeReader;

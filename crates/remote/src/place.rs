@@ -64,7 +64,7 @@ pub(crate) fn find(text: &str, options: &Options) -> Result<Origin, RemoteError>
 }
 
 /// The object that an address names which is not in a registry.
-fn target(text: &str, options: &Options) -> Result<Target, RemoteError> {
+pub(crate) fn target(text: &str, options: &Options) -> Result<Target, RemoteError> {
     let rest = |scheme: &str| text.split_at(scheme.len()).1;
     match scheme(text.as_bytes()) {
         Some(scheme @ "s3://") => {
@@ -79,6 +79,7 @@ fn target(text: &str, options: &Options) -> Result<Target, RemoteError> {
             let blob = Blob::new(rest(scheme), &options.azure)?;
             Ok(Target { address: blob.address(), access: Arc::new(blob), pinned: None })
         }
+        Some("oci://") => Err(RemoteError::Address("it names an image in a registry")),
         _ => of_web(text, options),
     }
 }

@@ -50,10 +50,7 @@ pub fn open(path: &Path, options: &Options) -> Result<Opened, SourceError> {
     }
     #[cfg(feature = "remote")]
     if lith_remote::is_address(path.as_os_str().as_encoded_bytes()) {
-        return Ok(match remote::open(path, options)? {
-            remote::Fetched::Source(source) => Opened::Source(source),
-            remote::Fetched::Image(device) => Opened::RemoteImage(device),
-        });
+        return remote::open(path, options);
     }
     if path == Path::new("-") {
         let file = lith_system::standard_input().map_err(cannot("open", path))?;
@@ -88,17 +85,26 @@ fn seekable(file: File, path: &Path, options: &Options) -> Result<Opened, Source
     }
 }
 
-/// Reads what a pipe has. What is read at any position is copied to a file first.
-fn piped(mut file: File, path: &Path, options: &Options) -> Result<Opened, SourceError> {
+/// Reads what a pipe has.
+fn piped(file: File, path: &Path, options: &Options) -> Result<Opened, SourceError> {
     if options.raw_copy.is_some() || options.data != Data::Take {
         return archive(file, path, options).map(Opened::Source);
     }
+    stream(file, path, options)
+}
+
+/// Reads what is sent from start to end. What is read at any position is copied to a file, an image while it is read.
+pub(crate) fn stream(
+    mut from: impl Read + Send + 'static,
+    path: &Path,
+    options: &Options,
+) -> Result<Opened, SourceError> {
     let mut start = vec![0; detect::NEEDED];
-    let got = tar::fill(&mut file, &mut start).map_err(cannot("read", path))?;
+    let got = tar::fill(&mut from, &mut start).map_err(cannot("read", path))?;
     start.truncate(got);
     let looks = detect(&start);
     let expected = image_size(&start).filter(|_| looks == Looks::Image);
-    let whole = Cursor::new(start).chain(file);
+    let whole = Cursor::new(start).chain(from);
     if let Some(size) = expected {
         let spool = spool_file(&options.spool_dir)?;
         let device = ArrivingDevice::new(whole, spool, size).map_err(cannot("read", path))?;

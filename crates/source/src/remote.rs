@@ -6,37 +6,39 @@ use std::{
 };
 
 use lith_device::ReadAt;
-use lith_remote::{ObjectReader, RemoteDevice, RemoteError, shown};
+use lith_remote::{ObjectReader, RemoteDevice, RemoteError, WholeReader, shown};
 
 use crate::{
-    Options, Source, SourceError, archive_stream,
+    Opened, Options, Source, SourceError, archive_stream,
     detect::{self, Looks, detect},
     error::cannot,
+    open::stream,
     squashfs, zip,
 };
 
 /// Bytes of a zip archive that are read at once.
 const BUFFER: usize = 64 << 10;
 
-/// What is at an address.
-pub(crate) enum Fetched {
-    /// An archive or a SquashFS image, read.
-    Source(Source),
-    /// An EROFS image, not read yet.
-    Image(RemoteDevice),
-}
-
-/// Reads the archive or image at an address, or returns the EROFS image there. Archives are read while they arrive.
-pub(crate) fn open(path: &Path, options: &Options) -> Result<Fetched, SourceError> {
+/// Reads the archive or image at an address, or returns the EROFS image there. Archives are read while they arrive, and so is all
+/// that a server sends as a whole only.
+pub(crate) fn open(path: &Path, options: &Options) -> Result<Opened, SourceError> {
     let text = path.to_string_lossy();
     let path = shown(&text);
     let path = Path::new(&path);
     let failed = |error: RemoteError| cannot("fetch it", path)(io::Error::other(error));
-    let (start, rest) =
-        ObjectReader::open(&text, detect::NEEDED, &options.remote).map_err(failed)?;
+    let (start, rest) = match ObjectReader::open(&text, detect::NEEDED, &options.remote) {
+        Err(RemoteError::NoRanges { .. } | RemoteError::NoVersion { .. }) => {
+            return stream(
+                WholeReader::open(&text, &options.remote).map_err(failed)?,
+                path,
+                options,
+            );
+        }
+        opened => opened.map_err(failed)?,
+    };
     let device = || RemoteDevice::open(&text, &options.remote).map_err(failed);
-    Ok(Fetched::Source(match detect(&start) {
-        Looks::Image => return Ok(Fetched::Image(device()?)),
+    Ok(Opened::Source(match detect(&start) {
+        Looks::Image => return Ok(Opened::RemoteImage(device()?)),
         Looks::SquashFs => squashfs(device()?, path, options)?,
         Looks::Zip => zipped(device()?, path, options)?,
         _ => archive_stream(Cursor::new(start).chain(rest), path, options)?,

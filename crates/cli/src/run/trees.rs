@@ -60,7 +60,12 @@ pub(crate) fn open_with(
     let devices = if trust.is_some() {
         subject::open_all(location)?
     } else {
-        let (device, start) = subject::device_and_start(location)?;
+        let (device, start) = match subject::device_and_start(location) {
+            Err(error) if *offset == 0 && remote::sends_all(&error) => {
+                return Ok(lith::open(path, search, options, reader)?.into_source(path, options)?);
+            }
+            opened => opened?,
+        };
         if source::is_squashfs(&start) {
             return Ok(source::squashfs(device, path, options)?);
         }
@@ -131,8 +136,13 @@ fn open_alone(
     if source::is_container(path) {
         return Ok(Opened::Tree(TreeSubject { source: open(path, search, &options)?, path }));
     }
-    if offset == 0 && device::is_pipe(path) {
+    let opened =
+        if device::is_pipe(path) { None } else { Some(subject::device_and_start(&location)) };
+    let is_stream =
+        opened.as_ref().is_none_or(|opened| opened.as_ref().is_err_and(remote::sends_all));
+    if offset == 0 && is_stream {
         // What is streamed is not copied as a whole.
+        remote::change(&location.keep)?(&mut options);
         let source = match source::open(path, &options)? {
             source::Opened::Source(source) => source,
             source::Opened::Image(file) => {
@@ -143,11 +153,13 @@ fn open_alone(
                 return as_image(subject::with_further(Box::new(device), &location)?);
             }
             #[cfg(feature = "remote")]
-            source::Opened::RemoteImage(_) => anyhow::bail!("{}: is an address", Place(path)),
+            source::Opened::RemoteImage(device) => {
+                return as_image(subject::with_further(Box::new(device), &location)?);
+            }
         };
         return Ok(Opened::Tree(TreeSubject { source, path }));
     }
-    let (device, start) = subject::device_and_start(&location)?;
+    let (device, start) = opened.unwrap_or_else(|| subject::device_and_start(&location))?;
     let source = if source::is_squashfs(&start) {
         source::squashfs(device, path, &options)?
     } else if offset == 0 && source::is_archive(&start) {

@@ -179,7 +179,7 @@ impl Client {
         range: &Range<u64>,
         version: &mut Option<Version>,
     ) -> Result<(Response<Body>, Address, u64), RemoteError> {
-        let (response, from) = self.request(range, version.as_ref())?;
+        let (response, from) = self.request(Some(range), version.as_ref())?;
         let host = from.host();
         let has = match &version {
             Some(version) if is_all(&response, range, version) => {
@@ -203,6 +203,20 @@ impl Client {
             return Err(RemoteError::wrong(host, "other bytes than were requested"));
         }
         Ok((response, from, length))
+    }
+
+    /// Requests the whole object, of whichever version. Returns the answer, how many bytes it has if it says so, and its host.
+    pub(crate) fn whole(&self) -> Result<(Response<Body>, Option<u64>, String), RemoteError> {
+        let (response, from) = self.request(None, None)?;
+        let host = from.host();
+        if response.status() != StatusCode::OK {
+            return Err(refusal(&response, host));
+        }
+        if is_encoded(&response) {
+            return Err(RemoteError::wrong(host, "it is encoded"));
+        }
+        let length = text(&response, CONTENT_LENGTH).and_then(|length| length.parse().ok());
+        Ok((response, length, host.to_owned()))
     }
 
     /// Hands out the bytes of a body, which must have so many.
@@ -236,10 +250,10 @@ impl Client {
         }
     }
 
-    /// Sends a request, also to where it is redirected. Returns the answer, and who gave it.
+    /// Sends a request for a range, or for all, also to where it is redirected. Returns the answer, and who gave it.
     fn request(
         &self,
-        range: &Range<u64>,
+        range: Option<&Range<u64>>,
         version: Option<&Version>,
     ) -> Result<(Response<Body>, Address), RemoteError> {
         let known = self.target().clone();
@@ -263,7 +277,7 @@ impl Client {
     fn request_at(
         &self,
         mut at: Address,
-        range: &Range<u64>,
+        range: Option<&Range<u64>>,
         version: Option<&Version>,
     ) -> Result<(Response<Body>, Address), RemoteError> {
         let mut is_renewed = false;
@@ -303,15 +317,17 @@ impl Client {
     fn send(
         &self,
         at: &Address,
-        range: &Range<u64>,
+        range: Option<&Range<u64>>,
         version: Option<&Version>,
     ) -> Result<Response<Body>, RemoteError> {
-        let last = range.end.saturating_sub(1).max(range.start);
         let is_own = at.has_origin_of(&self.address);
         let signed = (*at == self.address).then(|| self.access.signed()).flatten();
         let uri = signed.as_ref().unwrap_or(at).uri().clone();
         let mut request = self.agents.of(at).get(uri);
-        request = request.header(RANGE, format!("bytes={}-{last}", range.start));
+        if let Some(range) = range {
+            let last = range.end.saturating_sub(1).max(range.start);
+            request = request.header(RANGE, format!("bytes={}-{last}", range.start));
+        }
         let version = version.filter(|_| self.pinned.is_none());
         if let Some((name, value)) = version.and_then(Version::condition) {
             request = request.header(name, value);
@@ -330,7 +346,12 @@ fn is_all(response: &Response<Body>, range: &Range<u64>, version: &Version) -> b
     response.status() == StatusCode::OK
         && *range == (0..version.length)
         && length == Some(version.length)
-        && text(response, CONTENT_ENCODING).is_none_or(|encoding| encoding == "identity")
+        && !is_encoded(response)
+}
+
+/// Whether the body of an answer is not the object itself.
+fn is_encoded(response: &Response<Body>) -> bool {
+    text(response, CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity")
 }
 
 /// The range that an answer has, if it has one.
@@ -350,7 +371,7 @@ fn check_status(
         }
         _ => return Err(refusal(response, host)),
     }
-    if text(response, CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+    if is_encoded(response) {
         return Err(RemoteError::wrong(host, "it is encoded"));
     }
     let range = text(response, CONTENT_RANGE).and_then(ContentRange::parse);

@@ -29,6 +29,10 @@ pub(in crate::run) fn further(_path: &Path) -> anyhow::Result<Option<Vec<Box<dyn
     Ok(None)
 }
 
+pub(in crate::run) const fn sends_all(_error: &anyhow::Error) -> bool {
+    false
+}
+
 #[expect(clippy::unnecessary_wraps, reason = "with the feature it may fail")]
 pub(in crate::run) fn change(_keep: &Keep) -> anyhow::Result<impl FnOnce(&mut source::Options)> {
     Ok(|_read: &mut source::Options| {})

@@ -133,6 +133,12 @@ pub(in crate::run) fn further(path: &Path) -> anyhow::Result<Option<Vec<Box<dyn 
     layers.iter().map(open).collect::<anyhow::Result<_>>().map(Some)
 }
 
+/// Whether a server sends an object only as a whole, from start to end.
+pub(in crate::run) fn sends_all(error: &anyhow::Error) -> bool {
+    let cause = error.downcast_ref();
+    matches!(cause, Some(RemoteError::NoRanges { .. } | RemoteError::NoVersion { .. }))
+}
+
 /// What lets sources be read from servers.
 pub(in crate::run) fn change(keep: &Keep) -> anyhow::Result<impl FnOnce(&mut source::Options)> {
     let options = options(keep)?;

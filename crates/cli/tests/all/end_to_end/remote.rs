@@ -228,3 +228,39 @@ fn a_remote_image_is_mounted_by_fuse() {
     is_changed.store(true, Ordering::Relaxed);
     assert_shows(&at, &sample);
 }
+
+#[test]
+fn sources_are_read_from_a_server_that_sends_everything_or_nothing() {
+    let (sample, image) = Sample::built();
+    printed(&sample, args!["tar", "-o", sample.path("src.tar.zst"), image]);
+    let folder = sample.path("");
+    // As the server of Python's library does: it knows no ranges, and names no version.
+    let web = Web::start(move |request| {
+        match fs::read(folder.join(request.path.trim_start_matches('/'))) {
+            Ok(body) => Reply::status(200).holding("application/octet-stream", body),
+            Err(_) => Reply::status(404),
+        }
+    });
+    for source in ["src.tar.zst", "image.erofs"] {
+        let made = sample.path("made.erofs");
+        printed(&sample, args!["build", "-q", "--force", web.url(source), made]);
+        assert_eq!(printed(&sample, args!["diff", sample.src(), made]), "", "{source}");
+        assert_eq!(printed(&sample, args!["diff", sample.src(), web.url(source)]), "", "{source}");
+        let listed = printed(&sample, args!["ls", "-R", web.url(source)]);
+        assert_eq!(listed, printed(&sample, args!["ls", "-R", image]), "{source}");
+    }
+    let missing = run(&sample, args!["build", "-q", web.url("none.tar"), sample.path("none")]);
+    assert!(complaint(&missing).contains("404"), "{}", complaint(&missing));
+
+    let cut = fs::read(sample.path("src.tar.zst")).unwrap();
+    let web = Web::start(move |_request| {
+        let length = (cut.len() + 1).to_string();
+        let mut reply = Reply::status(200).holding("application/octet-stream", cut.clone());
+        reply.cut = Some(cut.len());
+        reply.with("content-length", &length)
+    });
+    let arguments = args!["build", "-q", web.url("src.tar.zst"), sample.path("cut.erofs")];
+    let failed = run(&sample, arguments);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(!sample.path("cut.erofs").exists());
+}
