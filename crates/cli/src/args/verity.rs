@@ -54,6 +54,10 @@ pub(crate) struct Add {
     /// The EROFS image
     pub(crate) image: PathBuf,
 
+    /// Where the image starts in its file, in bytes
+    #[arg(long, value_name = "BYTES", default_value = "0", hide_default_value = true)]
+    pub(crate) offset: Size,
+
     #[command(flatten)]
     pub(crate) protection: ProtectionArgs,
 
@@ -87,6 +91,16 @@ pub(crate) struct Verify {
 pub(crate) struct Info {
     /// The EROFS image
     pub(crate) image: PathBuf,
+
+    /// Where the image starts in its file, in bytes; the tree's own positions count from there
+    #[arg(
+        long,
+        value_name = "BYTES",
+        default_value = "0",
+        hide_default_value = true,
+        conflicts_with = "verity"
+    )]
+    pub(crate) offset: Size,
 
     /// The file with the hash tree, unless it follows the image
     #[arg(long, value_name = "FILE")]

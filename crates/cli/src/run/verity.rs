@@ -4,7 +4,7 @@ use std::{fs::File, io::Write, path::Path};
 
 use anyhow::Context;
 use lith::{
-    device::{FileDevice, ReadAt},
+    device::{FileDevice, OffsetDevice, ReadAt},
     verity::{
         self, HashTree, SuperblockError, TreePlace, VerityError, check_signature, find_appended,
         fsverity_digest, image_bytes, read_superblock,
@@ -37,7 +37,8 @@ fn add(request: &Add) -> anyhow::Result<Outcome> {
     let protection = protection.map_err(anyhow::Error::msg)?;
     let protection = protection.context("there is a default place for the hash tree")?;
     remove_files_on_signals();
-    let made = verity::protect(&request.image, &protection, request.workers.count());
+    let image = (&*request.image, request.offset.0);
+    let made = verity::protect(image, &protection, request.workers.count());
     let made = made.map_err(|error| about(&request.image, error))?;
     let HashTree { root, superblock, hash_offset, .. } = made;
     write(&HashTreeRecord::new(&superblock, hash_offset, Some(root)), request.json)
@@ -73,14 +74,14 @@ fn verify(request: &Verify, messages: MessageArgs) -> anyhow::Result<Outcome> {
 fn info(request: &Info) -> anyhow::Result<Outcome> {
     let path = request.verity.as_deref().unwrap_or(&request.image);
     let place = || Place(path).to_string();
-    let device = device::open(path)?;
+    let device = OffsetDevice::new(device::open(path)?, request.offset.0);
     let given = request.hash_offset.map(|offset| offset.0);
     let offset = match (given, &request.verity) {
         (Some(offset), _) => offset,
         (None, Some(_)) => 0,
-        (None, None) => appended(&*device).with_context(place)?,
+        (None, None) => appended(&device).with_context(place)?,
     };
-    let superblock = read_superblock(&*device, offset).with_context(place)?;
+    let superblock = read_superblock(&device, offset).with_context(place)?;
     write(&HashTreeRecord::new(&superblock, offset, None), request.json)
 }
 

@@ -184,19 +184,19 @@ fn fill_up(file: &File, gap: Range<u64>) -> io::Result<()> {
     file.write_all_at(&vec![0; len], gap.start)
 }
 
-/// Protects the image at `path`. If that fails, the image is as before.
+/// Protects the image that starts at byte `start` of the file at `path`. If that fails, the image is as before.
 ///
 /// # Errors
 /// [`Error`] if there is no image, it has a hash tree or something else after it already, or a file can't be written.
 pub fn protect(
-    path: &Path,
+    (path, start): (&Path, u64),
     protection: &Protection,
     workers: NonZeroUsize,
 ) -> Result<HashTree, Error> {
     let appends = protection.place == TreePlace::Append;
     let failed = |action| move |source| target(path, action, source);
     let file = File::options().read(true).write(appends).open(path).map_err(failed("open"))?;
-    let device = open(&file).map_err(failed("open"))?;
+    let device = OffsetDevice::new(open(&file).map_err(failed("open"))?, start);
     let is_regular = file.metadata().map_err(failed("open"))?.is_file();
     let bytes = image_bytes(&device)?;
     let is_protected = find_appended(&device, bytes).map_err(VerityError::from)?.is_some();
@@ -215,13 +215,13 @@ pub fn protect(
         return Err(target(path, "protect", refused));
     }
     let mut protected = Protected::create(protection, path)?;
-    let written = protected.write((&file, 0, bytes), workers).and_then(|tree| {
+    let written = protected.write((&file, start, bytes), workers).and_then(|tree| {
         protected.prepare()?;
         file.sync_data().map_err(failed("append to")).map(|()| tree)
     });
     if written.is_err() && appends && is_regular {
         // The error is reported; if this fails, too, the image is as good with more after it.
-        let _ = file.set_len(before);
+        let _ = file.set_len(start.saturating_add(before));
     }
     let tree = written?;
     protected.commit()?;
@@ -269,18 +269,34 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let image = golden(folder.path());
         let before = fs::read(&image).unwrap();
-        let made = protect(&image, &protection(TreePlace::Append), WORKERS).unwrap();
+        let made = protect((&image, 0), &protection(TreePlace::Append), WORKERS).unwrap();
         assert_eq!(made.hash_offset, before.len() as u64);
         verify(&image, &image, &made);
         let after = fs::read(&image).unwrap();
         assert!(after.starts_with(&before));
-        assert!(protect(&image, &protection(TreePlace::Append), WORKERS).is_err());
+        assert!(protect((&image, 0), &protection(TreePlace::Append), WORKERS).is_err());
         assert_eq!(fs::read(&image).unwrap(), after);
         // In a file of its own, the same image has the same tree, whether another one follows it or not.
         let file = folder.path().join("tree");
-        let beside = protect(&image, &protection(TreePlace::File(file.clone())), WORKERS).unwrap();
+        let beside =
+            protect((&image, 0), &protection(TreePlace::File(file.clone())), WORKERS).unwrap();
         assert_eq!(beside.root, made.root);
         verify(&image, &file, &beside);
+    }
+
+    #[test]
+    fn an_image_may_follow_something_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let image = golden(folder.path());
+        let alone = fs::read(&image).unwrap();
+        let expected = protect((&image, 0), &protection(TreePlace::Append), WORKERS).unwrap();
+        let protected = fs::read(&image).unwrap();
+        fs::write(&image, [&[7; 5000], &*alone].concat()).unwrap();
+        let made = protect((&image, 5000), &protection(TreePlace::Append), WORKERS).unwrap();
+        assert_eq!(made, expected);
+        assert_eq!(fs::read(&image).unwrap(), [&[7; 5000], &*protected].concat());
+        assert!(protect((&image, 5000), &protection(TreePlace::Append), WORKERS).is_err());
+        assert_eq!(fs::read(&image).unwrap().len(), 5000 + protected.len());
     }
 
     #[test]
@@ -292,12 +308,12 @@ mod tests {
         let path = folder.path().join("root");
         let root_hash = Some(RootHashFile { path, signer });
         let unsigned = Protection { root_hash, ..protection(TreePlace::Append) };
-        assert!(matches!(protect(&image, &unsigned, WORKERS), Err(Error::Sign(_))));
+        assert!(matches!(protect((&image, 0), &unsigned, WORKERS), Err(Error::Sign(_))));
         assert_eq!(fs::read(&image).unwrap(), before);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         let itself = protection(TreePlace::File(image.clone()));
-        assert!(protect(&image, &itself, WORKERS).is_err());
+        assert!(protect((&image, 0), &itself, WORKERS).is_err());
         fs::write(&image, [&*before, b"more"].concat()).unwrap();
-        assert!(protect(&image, &protection(TreePlace::Append), WORKERS).is_err());
+        assert!(protect((&image, 0), &protection(TreePlace::Append), WORKERS).is_err());
     }
 }

@@ -223,7 +223,7 @@ fn protected(folder: &Path) -> BTreeMap<String, (Shown, String)> {
             uuid: None,
             root_hash: None,
         };
-        let made = protect(&path, &protection, NonZeroUsize::MIN).unwrap();
+        let made = protect((&path, 0), &protection, NonZeroUsize::MIN).unwrap();
         let root = made.root.to_string();
         let bytes = fs::read(&path).unwrap();
         let mut add = |name: &str, changed: Option<u64>, root: &str, expected: String| {

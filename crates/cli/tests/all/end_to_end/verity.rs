@@ -335,3 +335,24 @@ fn fsverity_digests_are_those_of_the_fsverity_tool() {
         assert_eq!(printed(args!["verity", "fsverity", file]), theirs, "{len}");
     }
 }
+
+#[test]
+fn an_image_after_a_program_gets_a_tree() {
+    let (sample, image) = Sample::built();
+    let (file, root) = (sample.path("app.bin"), sample.path("app.roothash"));
+    fs::write(&file, [&[1; 8192], &*fs::read(&image).unwrap()].concat()).unwrap();
+    let at = ["--offset", "8192"];
+    printed(args!["verity", "add", at[0], at[1], "--root-hash-file", root, file]);
+    printed(args!["verity", "verify", at[0], at[1], "--root-hash", root, file]);
+    let alone = printed(args!["verity", "add", "--json", image]);
+    let described = printed(args!["verity", "info", "--json", at[0], at[1], file]);
+    let line = |text: &str, name: &str| {
+        let line = text.lines().find(|line| line.contains(name)).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("{name}: {text}"))
+    };
+    assert_eq!(line(&described, "hash_offset"), line(&alone, "hash_offset"));
+    assert_eq!(&fs::read(&file).unwrap()[8192..], fs::read(&image).unwrap());
+    flip(&file, 8192 + 4096 + 1);
+    let changed = lith(args!["verity", "verify", at[0], at[1], "--root-hash", root, file]);
+    assert_eq!(changed.status.code(), Some(1));
+}
