@@ -44,6 +44,7 @@ mod remote;
 mod salvage;
 mod seen;
 mod squashfs;
+mod stream;
 mod tar;
 mod zip;
 
@@ -65,10 +66,11 @@ pub use manifest::{ManifestProblem, manifest};
 pub use merge::merge;
 pub use note::{Note, NoteKind};
 pub use oci::{NoPlatform, OciError, Platform, container_layers, is_container};
-pub use open::{Opened, open, spooled};
+pub use open::open;
 pub use options::{Data, OnError, Options, TarEnd};
 pub use salvage::{Loss, Losses, LostRanges, ReadBytes, read_what_is_there, salvage};
 pub use squashfs::{SquashFsError, squashfs};
+pub use stream::{Opened, spooled};
 pub use tar::{Damage, Part, Refusal, TarError, tar, tar_stream};
 pub use zip::ZipError;
 

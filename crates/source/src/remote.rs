@@ -9,11 +9,12 @@ use lith_device::ReadAt;
 use lith_remote::{ObjectReader, RemoteDevice, RemoteError, WholeReader, shown};
 
 use crate::{
-    Opened, Options, Source, SourceError, archive_stream,
+    Options, Source, SourceError, archive_stream,
     detect::{self, Looks, detect},
     error::cannot,
-    open::stream,
-    squashfs, zip,
+    squashfs,
+    stream::{Opened, stream},
+    zip,
 };
 
 /// Bytes of a zip archive that are read at once.
