@@ -12,10 +12,9 @@ use crate::{
 };
 
 /// Reads the directory, tar, cpio archive or SquashFS image at `path`, or returns the image there. `-` is what standard input has. An
-/// image, a SquashFS image or a zip archive that comes from a pipe is copied to a file without a name in the options' `spool_dir`, an
-/// image while it is read;
-/// `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]` and `docker://HOST/REPOSITORY:TAG` are container images. With the feature
-/// `remote`, addresses are opened too.
+/// image, a SquashFS image or a zip archive that comes from a pipe is copied to a file without a name in the options' `spool_dir`, the
+/// image while it is read; `oci:DIR[:TAG]`, `oci-archive:FILE[:TAG]`, `docker-archive:FILE[:TAG]` and `docker://HOST/REPOSITORY:TAG` are
+/// container images. With the feature `remote`, addresses are opened too.
 ///
 /// # Errors
 /// [`SourceError`] names the file that can't be read, and the cause.
