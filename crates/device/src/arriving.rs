@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     io::{self, Read},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc},
     thread,
 };
 
@@ -47,22 +47,22 @@ enum End {
 
 impl ArrivingDevice {
     /// Copies `stream` to `file`, which is empty, in a thread. `size` is the number of bytes that are expected: what is beyond
-    /// them is read from the stream, and dropped.
+    /// them is read from the stream, and dropped. Where no thread can be started, all is copied before this returns.
     ///
     /// # Errors
-    /// The operating system's error when the file can't be opened again, or no thread can be started.
+    /// The operating system's error when the file can't be opened again.
     pub fn new(mut stream: impl Read + Send + 'static, file: File, size: u64) -> io::Result<Self> {
         let arrived = Arc::new(Arrived::default());
         let device = Self { file: FileDevice::new(file.try_clone()?)?, size, arrived };
         let arrived = Arc::clone(&device.arrived);
-        thread::Builder::new().name("arriving".to_owned()).spawn(move || {
+        run_beside(move || {
             let end = match copy(&mut stream, &file, size, &arrived) {
                 Ok(()) => End::Ended,
                 Err(error) => End::Failed(error.kind(), error.to_string()),
             };
             arrived.lock().end = Some(end);
             arrived.changed.notify_all();
-        })?;
+        });
         Ok(device)
     }
 
@@ -84,6 +84,17 @@ impl ArrivingDevice {
 impl Arrived {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Does `work` in a thread, or at once where none can be started.
+fn run_beside<W: FnOnce() + Send + 'static>(work: W) {
+    // A closure that a thread was refused for is dropped, so `work` is sent when there is one.
+    let (give, take) = mpsc::channel::<W>();
+    let thread = thread::Builder::new().name("arriving".to_owned());
+    match thread.spawn(move || take.recv().map_or((), |work| work())) {
+        Ok(_detached) => drop(give.send(work)),
+        Err(_no_thread) => work(),
     }
 }
 

@@ -141,6 +141,12 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
+    /// Whether the server has the object, but sends it as a whole only, as [`WholeReader`](crate::WholeReader) reads it.
+    #[must_use]
+    pub const fn is_of_whole(&self) -> bool {
+        matches!(self, Self::NoRanges { .. } | Self::NoVersion { .. })
+    }
+
     /// Whether the same request may succeed later.
     pub(crate) const fn is_temporary(&self) -> bool {
         matches!(

@@ -1,11 +1,8 @@
 //! Finds the files that are about to be made in a directory that is read.
 
-use std::{
-    collections::HashSet,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::HashSet, fs, path::Path};
 
+use lith_system::real_path;
 use lith_tree::push_name;
 
 use crate::Options;
@@ -22,12 +19,4 @@ pub(crate) fn outputs_beneath(root: &Path, options: &Options) -> HashSet<Box<[u8
         Some(bytes.into_boxed_slice())
     });
     beneath.collect()
-}
-
-/// The path without symbolic links of a file, which need not be there.
-fn real_path(path: &Path) -> Option<PathBuf> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let new =
-        || Some(fs::canonicalize(parent.unwrap_or(Path::new("."))).ok()?.join(path.file_name()?));
-    fs::canonicalize(path).ok().or_else(new)
 }

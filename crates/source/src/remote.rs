@@ -28,7 +28,7 @@ pub(crate) fn open(path: &Path, options: &Options) -> Result<Opened, SourceError
     let path = Path::new(&path);
     let failed = |error: RemoteError| cannot("fetch it", path)(io::Error::other(error));
     let (start, rest) = match ObjectReader::open(&text, detect::NEEDED, &options.remote) {
-        Err(RemoteError::NoRanges { .. } | RemoteError::NoVersion { .. }) => {
+        Err(error) if error.is_of_whole() => {
             return stream(
                 WholeReader::open(&text, &options.remote).map_err(failed)?,
                 path,

@@ -23,7 +23,7 @@ use std::{
     ffi::OsString,
     fs::{File, FileType, Metadata, Permissions},
     io,
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
 };
 
@@ -158,6 +158,15 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
         (None, None) => one.canonicalize().ok() == other.canonicalize().ok(),
         (id, other_id) => id == other_id,
     }
+}
+
+/// The path without symbolic links of a file, which need not be there.
+#[must_use]
+pub fn real_path(path: &Path) -> Option<PathBuf> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let new =
+        || Some(parent.unwrap_or(Path::new(".")).canonicalize().ok()?.join(path.file_name()?));
+    path.canonicalize().ok().or_else(new)
 }
 
 /// The names in a directory, in any order. What [`std::fs::read_dir`] returns panics if the directory can't be closed.

@@ -128,7 +128,7 @@ pub(crate) fn place(
     let moved = ends.moved(metadata_end / size, inodes)?;
     let (metadata_end, end) = match &ends.follows {
         Some(blocks) if moved > 0 => ((blocks.start + moved) * size, (blocks.end + moved) * size),
-        Some(blocks) => (metadata_end, metadata_end.max(blocks.end * size)),
+        Some(blocks) => (metadata_end, blocks.end * size),
         None => (metadata_end, metadata_end),
     };
     let first = first_stretches(inodes, content_start, metadata_start..positions.first_end);

@@ -60,17 +60,17 @@ pub(crate) fn open_with(
     let devices = if trust.is_some() {
         subject::open_all(location)?
     } else {
-        let (device, start) = match subject::device_and_start(location) {
-            Err(error) if *offset == 0 && remote::sends_all(&error) => {
-                return Ok(lith::open(path, search, options, reader)?.into_source(path, options)?);
-            }
-            opened => opened?,
+        let opened = subject::device_and_start(location);
+        let is_stream = match &opened {
+            Ok((_, start)) => source::is_archive(start),
+            Err(error) => remote::sends_all(error),
         };
+        if *offset == 0 && is_stream {
+            return Ok(lith::open(path, search, options, reader)?.into_source(path, options)?);
+        }
+        let (device, start) = opened?;
         if source::is_squashfs(&start) {
             return Ok(source::squashfs(device, path, options)?);
-        }
-        if *offset == 0 && source::is_archive(&start) {
-            return Ok(lith::open(path, search, options, reader)?.into_source(path, options)?);
         }
         subject::refuse_other(path, &start)?;
         subject::with_further(device, location)?

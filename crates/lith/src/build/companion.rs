@@ -55,13 +55,10 @@ impl Companion {
 
 /// Whether two paths, at which there may be no file yet, are of the same one.
 pub(super) fn is_same(one: &Path, other: &Path) -> bool {
-    let place = |path: &Path| {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        Some((folder.unwrap_or(Path::new(".")).canonicalize().ok()?, path.file_name()?.to_owned()))
-    };
+    let real = |path| lith_system::real_path(path);
     one == other
         || lith_system::is_same_file(one, other)
-        || place(one).is_some_and(|one| place(other) == Some(one))
+        || real(one).is_some_and(|one| real(other) == Some(one))
 }
 
 /// Gives a file its name.

@@ -36,7 +36,7 @@ use crate::{
         address::{is_address, shown},
         error::Place,
     },
-    run::{log::Log, remote, subject},
+    run::{log::Log, remote, subject, trees},
 };
 
 /// Mounts an image and serves it until it is unmounted.
@@ -180,7 +180,7 @@ fn open(request: &Mount, settings: &Settings) -> anyhow::Result<Image> {
 /// The image that standard input has, which may be a pipe that it still arrives from.
 fn standard_input() -> anyhow::Result<Box<dyn ReadAt>> {
     let path = Path::new("-");
-    match source::open(path, &source::Options::default())? {
+    match source::open(path, &trees::everything())? {
         source::Opened::Arriving(device) => Ok(Box::new(device)),
         source::Opened::Image(file) => {
             Ok(Box::new(FileDevice::new(file).with_context(|| Place(path).to_string())?))

@@ -135,8 +135,7 @@ pub(in crate::run) fn further(path: &Path) -> anyhow::Result<Option<Vec<Box<dyn 
 
 /// Whether a server sends an object only as a whole, from start to end.
 pub(in crate::run) fn sends_all(error: &anyhow::Error) -> bool {
-    let cause = error.downcast_ref();
-    matches!(cause, Some(RemoteError::NoRanges { .. } | RemoteError::NoVersion { .. }))
+    error.downcast_ref().is_some_and(RemoteError::is_of_whole)
 }
 
 /// What lets sources be read from servers.
