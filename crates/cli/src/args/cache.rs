@@ -22,6 +22,10 @@ pub(crate) struct Cache {
     /// The folder of the cache [default: `$XDG_CACHE_HOME/lith`]
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) cache_dir: Option<PathBuf>,
+
+    /// Print it as JSON: docs/json.md
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
 }
 
 /// What is done with the cache.

@@ -47,6 +47,10 @@ pub(crate) struct Delta {
 
     #[command(flatten)]
     pub(crate) workers: WorkersArgs,
+
+    /// Print what was made as JSON: docs/json.md
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Make the new image of an old one and a delta
@@ -77,4 +81,8 @@ pub(crate) struct Apply {
 
     #[command(flatten)]
     pub(crate) workers: WorkersArgs,
+
+    /// Print what was made as JSON: docs/json.md
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -29,4 +29,8 @@ pub(crate) struct Flatten {
 
     #[command(flatten)]
     pub(crate) workers: WorkersArgs,
+
+    /// Print what was made as JSON: docs/json.md
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -39,4 +39,8 @@ pub(crate) struct Merge {
 
     #[command(flatten)]
     pub(crate) workers: WorkersArgs,
+
+    /// Print what was made as JSON: docs/json.md
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -69,6 +69,10 @@ pub(crate) struct Push {
 
     #[command(flatten)]
     pub(crate) devices: DeviceArgs,
+
+    /// Print what was sent as JSON: docs/json.md
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Fetch an image from a registry
@@ -99,4 +103,8 @@ pub(crate) struct Pull {
     /// Replace files that are other than those to be fetched
     #[arg(long)]
     pub(crate) force: bool,
+
+    /// Print what was fetched as JSON: docs/json.md
+    #[arg(long)]
+    pub(crate) json: bool,
 }

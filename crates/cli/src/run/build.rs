@@ -54,13 +54,11 @@ pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outco
     let notes = notes.chain(kernel_note(&lacking));
     let notes = notes.chain(flat.then(|| flat_note(&image, &base_paths)));
     if json {
-        let ratio = ratio(report.image_bytes, report.content_bytes);
-        let (image, notes) = (image.to_string_lossy(), notes.collect());
         let verity = hash_tree
             .as_ref()
             .map(|tree| HashTreeRecord::new(&tree.superblock, tree.hash_offset, Some(tree.root)));
-        let record = Record { image, report: &report, ratio, seconds, notes, verity };
-        json::write_pretty(&mut output, &record)?;
+        let notes = notes.collect();
+        json::write_pretty(&mut output, &Record::new(&image, &report, seconds, notes, verity))?;
     } else if !messages.quiet {
         notes.for_each(|note| tell(format_args!("lith: {note}")));
         write_text(&image, &report, seconds, &mut output)?;
@@ -117,6 +115,26 @@ pub(crate) fn make<'a>(
     let _bar = Bar::new(is_shown, &progress);
     progress.begin(Phase::Scanning);
     open()?.observer(&*progress).build_to(image).map_err(|error| about(image, error))
+}
+
+/// Makes an image as [`make`] does, and prints what was made as JSON if that is requested.
+pub(super) fn make_and_print<'a>(
+    open: impl FnOnce() -> anyhow::Result<Builder<'a>>,
+    image: &Path,
+    messages: MessageArgs,
+    is_json: bool,
+) -> anyhow::Result<Outcome> {
+    let started = Instant::now();
+    // Opened first, as in `run`.
+    let output = is_json.then(output::stdout).transpose()?;
+    let Built { report, notes, .. } = make(open, image, !messages.quiet)?;
+    if let Some(mut output) = output {
+        let notes = notes.iter().map(|note| NoteLine(note).to_string()).collect();
+        let seconds = started.elapsed().as_secs_f64();
+        json::write_pretty(&mut output, &Record::new(image, &report, seconds, notes, None))?;
+        output.flush()?;
+    }
+    Ok(Outcome::Success)
 }
 
 /// Writes an image to standard output.
@@ -178,6 +196,19 @@ struct Record<'a> {
     notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     verity: Option<HashTreeRecord>,
+}
+
+impl<'a> Record<'a> {
+    fn new(
+        image: &'a Path,
+        report: &'a Report,
+        seconds: f64,
+        notes: Vec<String>,
+        verity: Option<HashTreeRecord>,
+    ) -> Self {
+        let ratio = ratio(report.image_bytes, report.content_bytes);
+        Self { image: image.to_string_lossy(), report, ratio, seconds, notes, verity }
+    }
 }
 
 pub(super) fn write_text(

@@ -1,6 +1,7 @@
 //! Makes deltas (`lith delta`) and applies them (`lith apply`).
 
 use std::{
+    borrow::Cow,
     fs::File,
     io::{self, BufReader, Read, Write},
     path::Path,
@@ -12,11 +13,12 @@ use anyhow::Context;
 use lith::{
     Error,
     bases::Search,
-    delta::{DeltaError, Header, Images, Options},
+    delta::{Applied, DeltaError, Header, Images, Made, Options},
     device::ReadAt,
     observer::Progress,
 };
 use lith_report::number::{Bytes, Share};
+use serde::Serialize;
 
 use super::{device, subject};
 use crate::{
@@ -26,7 +28,7 @@ use crate::{
         location::Location,
     },
     exit::Outcome,
-    output::{self, error::Place, progress::Bar, signals::remove_files_on_signals},
+    output::{self, error::Place, json, progress::Bar, signals::remove_files_on_signals},
 };
 
 pub(crate) fn make(request: &Delta, messages: MessageArgs) -> anyhow::Result<Outcome> {
@@ -51,29 +53,61 @@ pub(crate) fn make(request: &Delta, messages: MessageArgs) -> anyhow::Result<Out
     let made = lith::make_delta(&Images { old, new }, path, &options);
     let made = made.map_err(|error| about(path, error))?;
     drop(bar);
-    if !messages.quiet {
-        let seconds = started.elapsed().as_secs_f64();
-        let line = |name: &str, bytes| {
-            format!("  {name:<11}{}, {} of the new image", Bytes(bytes), Share(bytes, made.new))
-        };
-        writeln!(
-            output,
-            "{}: {}, {} of the new image",
-            Place(path),
-            Bytes(made.bytes),
-            Share(made.bytes, made.new)
-        )?;
-        writeln!(output, "{}", line("copied", made.copied))?;
-        writeln!(output, "{}", line("compressed", made.compressed))?;
-        writeln!(output, "{}", line("stored", made.stored))?;
-        writeln!(output, "  time       {seconds:.2} s")?;
+    let seconds = started.elapsed().as_secs_f64();
+    if request.json {
+        json::write_pretty(&mut output, &MadeRecord::new(path, &made, seconds))?;
+    } else if !messages.quiet {
+        write_text(path, &made, seconds, &mut output)?;
     }
     output.flush()?;
     Ok(Outcome::Success)
 }
 
+fn write_text(path: &Path, made: &Made, seconds: f64, output: &mut dyn Write) -> io::Result<()> {
+    let share = |bytes| format!("{}, {} of the new image", Bytes(bytes), Share(bytes, made.new));
+    writeln!(output, "{}: {}", Place(path), share(made.bytes))?;
+    for (name, bytes) in
+        [("copied", made.copied), ("compressed", made.compressed), ("stored", made.stored)]
+    {
+        writeln!(output, "  {name:<11}{}", share(bytes))?;
+    }
+    writeln!(output, "  time       {seconds:.2} s")
+}
+
+/// A delta, as JSON has it.
+#[derive(Serialize)]
+struct MadeRecord<'a> {
+    output: Cow<'a, str>,
+    bytes: u64,
+    old_bytes: u64,
+    new_bytes: u64,
+    copied: u64,
+    compressed: u64,
+    stored: u64,
+    seconds: f64,
+}
+
+impl<'a> MadeRecord<'a> {
+    fn new(output: &'a Path, made: &Made, seconds: f64) -> Self {
+        let Made { bytes, old, new, copied, compressed, stored, .. } = *made;
+        let output = output.to_string_lossy();
+        Self { output, bytes, old_bytes: old, new_bytes: new, copied, compressed, stored, seconds }
+    }
+}
+
+/// An image that a delta made, as JSON has it.
+#[derive(Serialize)]
+struct AppliedRecord<'a> {
+    output: Cow<'a, str>,
+    bytes: u64,
+    copied: u64,
+    compressed: u64,
+    seconds: f64,
+}
+
 pub(crate) fn apply(request: &Apply, messages: MessageArgs) -> anyhow::Result<Outcome> {
-    let Apply { old, delta, output: path, force, workers } = request;
+    let Apply { old, delta, output: path, force, workers, json } = request;
+    let started = Instant::now();
     if !force && !lith::is_replaceable(path, 0).with_context(|| Place(path).to_string())? {
         anyhow::bail!("{}: is no EROFS image, and not replaced without --force", Place(path));
     }
@@ -88,14 +122,25 @@ pub(crate) fn apply(request: &Apply, messages: MessageArgs) -> anyhow::Result<Ou
         Box::new(File::open(delta).with_context(|| format!("{}: cannot open", Place(delta)))?)
     };
     reader = Box::new(BufReader::new(reader));
+    // Opened first: once the image is in place, only writing this may fail.
+    let output = json.then(output::stdout).transpose()?;
     remove_files_on_signals();
     let progress = Arc::new(Progress::default());
-    let _bar = Bar::new(!messages.quiet, &progress);
+    let bar = Bar::new(!messages.quiet, &progress);
     let applied = lith::apply_delta(&*device, &mut reader, path, (workers.count(), &*progress));
-    applied.map_err(|error| match error {
+    let applied = applied.map_err(|error| match error {
         Error::Delta(DeltaError::WrongOld(_)) => about(old, error),
         error => about(delta, error),
     })?;
+    drop(bar);
+    if let Some(mut output) = output {
+        let Applied { bytes, copied, compressed, .. } = applied;
+        let seconds = started.elapsed().as_secs_f64();
+        let output_path = path.to_string_lossy();
+        let record = AppliedRecord { output: output_path, bytes, copied, compressed, seconds };
+        json::write_pretty(&mut output, &record)?;
+        output.flush()?;
+    }
     Ok(Outcome::Success)
 }
 

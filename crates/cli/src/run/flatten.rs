@@ -17,7 +17,7 @@ use crate::{
 };
 
 pub(crate) fn run(request: &Flatten, messages: MessageArgs) -> anyhow::Result<Outcome> {
-    let Flatten { image, output, rebuild, workers } = request;
+    let Flatten { image, output, rebuild, workers, json } = request;
     device::refuse_pipe(&image.image)?;
     if image.offset.0 > 0 && !rebuild {
         anyhow::bail!(
@@ -42,8 +42,7 @@ pub(crate) fn run(request: &Flatten, messages: MessageArgs) -> anyhow::Result<Ou
         let builder = builder.options(|all| *all = options);
         Ok(builder.base(&image.image).search(image.devices.search()).copied_layers())
     };
-    build::make(open, output, !messages.quiet)?;
-    Ok(Outcome::Success)
+    build::make_and_print(open, output, messages, *json)
 }
 
 /// Options for an image that the kernels mount which mount the images that it is made of.

@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub(crate) fn run(request: &Merge, messages: MessageArgs) -> anyhow::Result<Outcome> {
-    let Merge { layers, output, copy, digests, devices, workers } = request;
+    let Merge { layers, output, copy, digests, devices, workers, json } = request;
     layers.iter().try_for_each(|layer| device::refuse_pipe(layer))?;
     let search = devices.search().shared();
     let open = || {
@@ -29,8 +29,7 @@ pub(crate) fn run(request: &Merge, messages: MessageArgs) -> anyhow::Result<Outc
             (false, false) => builder.layers(),
         })
     };
-    build::make(open, output, !messages.quiet)?;
-    Ok(Outcome::Success)
+    build::make_and_print(open, output, messages, *json)
 }
 
 /// A build of images as layers, the lowest first.

@@ -1,6 +1,7 @@
 //! Fetches images from registries (`lith pull`).
 
 use std::{
+    borrow::Cow,
     fs::{self, File},
     io::{self, BufWriter, Read, Seek, Write},
     path::{Path, PathBuf},
@@ -19,6 +20,7 @@ use lith::{
     },
 };
 use lith_report::number::Bytes;
+use serde::Serialize;
 
 use super::remote;
 use crate::{
@@ -27,6 +29,7 @@ use crate::{
     output::{
         self, directory_of,
         error::Place,
+        json,
         progress::{Bar, Position},
         signals::remove_files_on_signals,
     },
@@ -38,7 +41,7 @@ const BUFFER: usize = 1 << 20;
 const RESERVE: u64 = 16 << 20;
 
 pub(crate) fn run(request: &Pull, messages: MessageArgs) -> anyhow::Result<Outcome> {
-    let Pull { reference, image, reuse, force } = request;
+    let Pull { reference, image, reuse, force, json } = request;
     let name =
         Reference::parse(reference).with_context(|| Place(Path::new(reference)).to_string())?;
     let options = remote::options(&Keep::Nowhere)?;
@@ -58,12 +61,12 @@ pub(crate) fn run(request: &Pull, messages: MessageArgs) -> anyhow::Result<Outco
         done: seen.load(Ordering::Relaxed),
         total,
     });
-    let mut lines = Vec::new();
+    let mut pulled = Vec::new();
     for (wanted, path) in wanted.iter().zip(&files) {
         let place = Place(path).to_string();
         let is_image = path == image;
         if wanted.is_in(path) {
-            lines.push(format!("{place}: {}, was there", Bytes(wanted.length)));
+            pulled.push(Pulled::new(path, (wanted.length, 0), ", was there".to_owned()));
             continue;
         }
         if !force && !is_image && path.symlink_metadata().is_ok() {
@@ -74,16 +77,50 @@ pub(crate) fn run(request: &Pull, messages: MessageArgs) -> anyhow::Result<Outco
             None => fetch(&registry, wanted.layer, path, &done).map(|bytes| (bytes, bytes)),
         }
         .with_context(|| place.clone())?;
-        let fetched = || format!(", of which {} were fetched", Bytes(fetched));
-        let fetched = wanted.chunks.as_ref().map(|_| fetched()).unwrap_or_default();
-        lines.push(format!("{place}: {}{fetched}", Bytes(bytes)));
+        let note = || format!(", of which {} were fetched", Bytes(fetched));
+        let note = wanted.chunks.as_ref().map(|_| note()).unwrap_or_default();
+        pulled.push(Pulled::new(path, (bytes, fetched), note));
     }
     drop(bar);
     let mut output = output::stdout()?;
-    if !messages.quiet {
-        lines.iter().try_for_each(|line| writeln!(output, "{line}"))?;
+    if *json {
+        json::write_pretty(
+            &mut output,
+            &Record { image: image.to_string_lossy(), files: &pulled },
+        )?;
+    } else if !messages.quiet {
+        for Pulled { path, bytes, note, .. } in &pulled {
+            writeln!(output, "{}: {}{note}", Place(path), Bytes(*bytes))?;
+        }
     }
     output::finish(output)
+}
+
+/// What was fetched, as JSON has it.
+#[derive(Serialize)]
+struct Record<'a> {
+    image: Cow<'a, str>,
+    files: &'a [Pulled<'a>],
+}
+
+/// A file that is there now.
+#[derive(Serialize)]
+struct Pulled<'a> {
+    #[serde(skip)]
+    path: &'a Path,
+    #[serde(rename = "path")]
+    shown: Cow<'a, str>,
+    bytes: u64,
+    fetched: u64,
+    /// What is printed after its size.
+    #[serde(skip)]
+    note: String,
+}
+
+impl<'a> Pulled<'a> {
+    fn new(path: &'a Path, (bytes, fetched): (u64, u64), note: String) -> Self {
+        Self { path, shown: path.to_string_lossy(), bytes, fetched, note }
+    }
 }
 
 /// The files of all layers: those of further devices are beside the image.

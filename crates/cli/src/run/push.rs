@@ -22,6 +22,7 @@ use lith::{
 };
 use lith_report::number::{Bytes, Count};
 use lith_system::FileAt;
+use serde::Serialize;
 
 use super::{device, remote, subject};
 use crate::{
@@ -30,6 +31,7 @@ use crate::{
     output::{
         self,
         error::Place,
+        json,
         progress::{Bar, Position},
     },
 };
@@ -38,7 +40,7 @@ use crate::{
 const BUFFER: usize = 1 << 20;
 
 pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outcome> {
-    let Push { image, reference, config_file, chunks, client, devices } = request;
+    let Push { image, reference, config_file, chunks, client, devices, json } = request;
     device::refuse_pipe(image)?;
     let place = || Place(image).to_string();
     let name =
@@ -86,17 +88,41 @@ pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outco
     };
     let (done, digest) = send().with_context(|| name.to_string())?;
     drop(bar);
+    let reference = format!("oci://{}/{}@{digest}", name.host(), name.repository());
     let mut output = output::stdout()?;
-    let repository = format!("oci://{}/{}", name.host(), name.repository());
-    writeln!(output, "{repository}@{digest}")?;
+    if *json {
+        let Sent { sent, present } = done;
+        let record = Record { reference, digest, sent: sent.into(), present: present.into() };
+        json::write_pretty(&mut output, &record)?;
+        return output::finish(output);
+    }
+    writeln!(output, "{reference}")?;
     if !messages.quiet {
-        let what = if size.is_some() { "blob" } else { "file" };
-        let line =
-            |(bytes, files): (u64, u64)| format!("{} in {}", Bytes(bytes), Count(files, what));
-        writeln!(output, "  sent     {}", line(done.sent))?;
-        writeln!(output, "  present  {}", line(done.present))?;
+        done.write_text(if size.is_some() { "blob" } else { "file" }, &mut output)?;
     }
     output::finish(output)
+}
+
+/// What was sent, as JSON has it.
+#[derive(Serialize)]
+struct Record {
+    /// The name of the image by its digest.
+    reference: String,
+    digest: String,
+    sent: Blobs,
+    present: Blobs,
+}
+
+#[derive(Serialize)]
+struct Blobs {
+    bytes: u64,
+    blobs: u64,
+}
+
+impl From<(u64, u64)> for Blobs {
+    fn from((bytes, blobs): (u64, u64)) -> Self {
+        Self { bytes, blobs }
+    }
 }
 
 /// The size of chunks for files.
@@ -196,6 +222,14 @@ impl Sent {
         };
         *sum += bytes;
         *count += 1;
+    }
+
+    /// Prints it; `what` is what a blob is called.
+    fn write_text(&self, what: &'static str, output: &mut dyn Write) -> io::Result<()> {
+        for (name, (bytes, blobs)) in [("sent", self.sent), ("present", self.present)] {
+            writeln!(output, "  {name:<9}{} in {}", Bytes(bytes), Count(blobs, what))?;
+        }
+        Ok(())
     }
 
     fn add(&mut self, other: &Self) {

@@ -13,12 +13,13 @@ use lith_testkit::{
     s3::{self, Account},
     web::{Reply, Web},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     args,
     mount::{self, MountPoint, assert_shows},
     sample::{Sample, command, complaint, printed as made},
+    schema::assert_conform,
 };
 
 /// `me:secret`.
@@ -49,6 +50,13 @@ pub(super) fn printed(sample: &Sample, args: impl IntoIterator<Item = OsString>)
 }
 
 /// Sends an image and its patch to a registry, reads both there and fetches both.
+/// The one record that is printed, which conforms to a schema.
+fn record(schema: &str, sample: &Sample, args: impl IntoIterator<Item = OsString>) -> Value {
+    let record = serde_json::from_str(&printed(sample, args)).unwrap();
+    assert_conform(schema, std::slice::from_ref(&record));
+    record
+}
+
 fn there_and_back(sample: &Sample, host: &str) {
     let (base, patch) = (sample.path("base.erofs"), sample.path("patch.erofs"));
     made(args!["build", "-q", "-E", "^fragments", "--verity", sample.src(), base]);
@@ -58,6 +66,10 @@ fn there_and_back(sample: &Sample, host: &str) {
     let sent = printed(sample, args!["push", base, one]);
     assert!(sent.starts_with(&format!("oci://{host}/box@sha256:")), "{sent}");
     assert!(sent.contains("in 1 file\n") && sent.contains("present  0 bytes"), "{sent}");
+    let again = record("push", sample, args!["push", "--json", base, one]);
+    let at = |path| again.pointer(path).unwrap();
+    assert_eq!(at("/reference"), sent.lines().next().unwrap());
+    assert_eq!(*at("/present/bytes"), fs::metadata(&base).unwrap().len());
     // The base is there already.
     let sent = printed(sample, args!["push", patch, two]);
     let mut lines = sent.lines();
@@ -78,6 +90,14 @@ fn there_and_back(sample: &Sample, host: &str) {
     // Again nothing is fetched, and what is other isn't replaced.
     let again = printed(sample, args!["pull", two, image]);
     assert!(again.lines().all(|line| line.ends_with("was there")), "{again}");
+    let again = record("pull", sample, args!["pull", "--json", two, image]);
+    let at = |path| again.pointer(path).unwrap();
+    let files = at("/files").as_array().unwrap();
+    assert!(
+        files.len() == 2 && files.iter().all(|file| file.get("fetched") == Some(&json!(0))),
+        "{again}"
+    );
+    assert_eq!(at("/files/1/path"), at("/image"));
     fs::write(folder.join("base.erofs"), "mine").unwrap();
     let refused = run(sample, args!["pull", two, image]);
     assert!(complaint(&refused).ends_with("is another file, and not replaced without --force"));
@@ -95,7 +115,7 @@ fn images_and_their_bases_go_to_a_registry_and_back() {
     let (sample, server) = (Sample::new(), Registry::start(Demand::Token(None)));
     there_and_back(&sample, &server.host());
     let manifests = server.change(|held| held.manifests.clone());
-    let manifest: serde_json::Value = serde_json::from_slice(&manifests["box:1"].1).unwrap();
+    let manifest: Value = serde_json::from_slice(&manifests["box:1"].1).unwrap();
     let annotations = &manifest["layers"][0]["annotations"];
     assert_eq!(manifest["layers"][0]["mediaType"], "application/vnd.erofs");
     let root = annotations["org.erofs.dmverity.root_digest"].as_str().unwrap();

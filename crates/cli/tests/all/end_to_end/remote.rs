@@ -21,6 +21,7 @@ use super::{
     args,
     mount::{self, MountPoint, assert_shows},
     sample::{Sample, command, complaint},
+    schema::{assert_conform, lines},
 };
 
 /// Runs the program with a cache of the sample's own.
@@ -148,8 +149,16 @@ fn a_cache_serves_without_the_server_and_never_wrong_bytes() {
     assert_eq!(printed(&sample, args!["check", "-q", url]), "");
     let list = printed(&sample, args!["cache", "ls"]);
     assert!(list.starts_with(&url) && list.ends_with("complete\n"), "{list}");
+    let records = |verb: &str| {
+        let text = run(&sample, args!["cache", verb, "--json"]).stdout;
+        lines(str::from_utf8(&text).unwrap())
+    };
+    let list = records("ls");
+    assert_conform("cache-ls", &list);
+    assert!(list[0]["present"] == list[0]["bytes"] && list[0]["address"] == url, "{list:?}");
     let verified = printed(&sample, args!["cache", "verify"]);
     assert!(verified.contains("all sound"), "{verified}");
+    assert_conform("cache-verify", &records("verify"));
     web.stop();
     let offline = run(&sample, args!["cat", url, "/hello"]);
     assert_eq!(offline.stdout, b"hello, world\n");
@@ -165,6 +174,7 @@ fn a_cache_serves_without_the_server_and_never_wrong_bytes() {
     assert_eq!(run(&sample, args!["cat", url, "/hello"]).status.code(), Some(1));
     let verified = run(&sample, args!["cache", "verify"]);
     assert_eq!(verified.status.code(), Some(1));
+    assert_conform("cache-prune", &records("prune"));
     let left = printed(&sample, args!["cache", "prune", "--all"]);
     assert!(left.starts_with("1 image removed") && left.ends_with("; 0 bytes left\n"), "{left}");
     assert_eq!(printed(&sample, args!["cache", "ls"]), "");

@@ -18,7 +18,7 @@ fn schema(name: &str) -> Value {
 }
 
 /// Asserts that each of the values conforms to a schema.
-fn assert_conform(name: &str, values: &[Value]) {
+pub(super) fn assert_conform(name: &str, values: &[Value]) {
     let root = schema(name);
     assert!(!values.is_empty(), "{name}: nothing to check");
     for value in values {
@@ -115,7 +115,7 @@ fn fits(text: &str, pattern: &str) -> bool {
     }
 }
 
-fn lines(text: &str) -> Vec<Value> {
+pub(super) fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -194,6 +194,31 @@ fn what_was_made_conforms_to_its_schema() {
     {
         assert_ne!(lith(&args).status.code(), Some(0), "{args:?}");
     }
+}
+
+#[test]
+fn what_is_made_of_images_conforms_to_its_schema() {
+    let (sample, old) = Sample::built();
+    fs::write(sample.src().join("added"), "more\n").unwrap();
+    let [patch, whole, merged, new, delta, applied] =
+        ["patch", "whole", "merged", "new", "delta", "applied"].map(|name| sample.path(name));
+    printed(args!["build", "-q", "--base", old, sample.src(), patch]);
+    let flat = json(args!["flatten", "--json", patch, "-o", whole]);
+    let both = json(args!["merge", "--json", old, whole, "-o", merged]);
+    assert_conform("build", &[flat.clone(), both.clone()]);
+    for (made, path) in [(&flat, &whole), (&both, &merged)] {
+        assert_eq!(made["image"], path.to_str().unwrap());
+        assert_eq!(made["image_bytes"], fs::metadata(path).unwrap().len());
+    }
+    printed(args!["build", "-q", sample.src(), new]);
+    let made = json(args!["delta", "--json", old, new, "-o", delta]);
+    assert_conform("delta", std::slice::from_ref(&made));
+    assert_eq!(made["bytes"], fs::metadata(&delta).unwrap().len());
+    assert_eq!(made["new_bytes"], fs::metadata(&new).unwrap().len());
+    let done = json(args!["apply", "--json", "-q", old, delta, "-o", applied]);
+    assert_conform("apply", std::slice::from_ref(&done));
+    assert_eq!(done["bytes"], made["new_bytes"]);
+    assert_eq!(fs::read(applied).unwrap(), fs::read(new).unwrap());
 }
 
 #[test]
