@@ -20,8 +20,8 @@ pub(crate) struct Cache {
     pub(crate) verb: CacheVerb,
 
     /// The folder of the cache [default: `$XDG_CACHE_HOME/lith`]
-    #[arg(long, value_name = "DIR", global = true)]
-    pub(crate) cache_dir: Option<PathBuf>,
+    #[arg(long = "cache-dir", value_name = "DIR", global = true)]
+    pub(crate) folder: Option<PathBuf>,
 
     /// Print it as JSON: docs/json.md
     #[arg(long, global = true)]

@@ -22,7 +22,7 @@ use crate::{
 };
 
 pub(crate) fn run(request: &Cache) -> anyhow::Result<Outcome> {
-    let cache = cache(request.cache_dir.as_deref())?;
+    let cache = cache(request.folder.as_deref())?;
     let mut output = Output { to: output::stdout()?, is_json: request.json };
     let done = match &request.verb {
         CacheVerb::Ls => list(&cache, &mut output),
@@ -81,7 +81,7 @@ fn list(cache: &remote::Cache, output: &mut Output) -> anyhow::Result<Outcome> {
 
 /// What was removed, as JSON has it.
 #[derive(Serialize)]
-struct Removed {
+struct Removal {
     removed: u64,
     bytes: u64,
     left: u64,
@@ -91,7 +91,7 @@ fn prune(cache: &remote::Cache, limit: u64, output: &mut Output) -> anyhow::Resu
     let Pruned { objects, bytes, left, .. } = cache.prune_to(limit)?;
     let text =
         format!("{} removed, {}; {} left", Count(objects, "image"), Bytes(bytes), Bytes(left));
-    output.line(&Removed { removed: objects, bytes, left }, &text)?;
+    output.line(&Removal { removed: objects, bytes, left }, &text)?;
     Ok(Outcome::Success)
 }
 

@@ -89,17 +89,21 @@ pub(crate) fn run(request: &Push, messages: MessageArgs) -> anyhow::Result<Outco
     let (done, digest) = send().with_context(|| name.to_string())?;
     drop(bar);
     let reference = format!("oci://{}/{}@{digest}", name.host(), name.repository());
-    let mut output = output::stdout()?;
     if *json {
         let Sent { sent, present } = done;
-        let record = Record { reference, digest, sent: sent.into(), present: present.into() };
-        json::write_pretty(&mut output, &record)?;
-        return output::finish(output);
+        return print(&Record { reference, digest, sent: sent.into(), present: present.into() });
     }
+    let mut output = output::stdout()?;
     writeln!(output, "{reference}")?;
     if !messages.quiet {
         done.write_text(if size.is_some() { "blob" } else { "file" }, &mut output)?;
     }
+    output::finish(output)
+}
+
+fn print(record: &Record) -> anyhow::Result<Outcome> {
+    let mut output = output::stdout()?;
+    json::write_pretty(&mut output, record)?;
     output::finish(output)
 }
 
