@@ -206,6 +206,10 @@ fn dump_prints_the_same_of_golden_images() {
         }
         fs::copy(golden.join(format!("{name}.erofs")), bed.path("IMG")).unwrap();
         for options in ["-s", "--ls -e --path=/", "--path=/text -e", "--cat --path=/tiny"] {
+            // Of LZ4 without 0padding erofs-utils 1.9 maps no extents, and fails.
+            if name.contains("unpadded") && options.ends_with("-e") && options.contains("/text") {
+                continue;
+            }
             let line = format!("{options} {device} IMG");
             let theirs = bed.theirs("dump.erofs", &arguments(&line));
             let ours = bed.ours("dump.erofs", &arguments(&line), None);
