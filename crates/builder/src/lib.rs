@@ -42,6 +42,8 @@ mod write;
 mod written;
 mod xattr_name;
 
+use std::ops::Range;
+
 use lith_format::addr::Nid;
 use lith_observer::Phase;
 use lith_tree::{Inode, InodeIndex, Kind, Metadata as Attributes, Timestamp};
@@ -77,6 +79,9 @@ use crate::{
 /// The version of what an image looks like, for provenance: it is raised when the same tree and options give other bytes,
 /// which the pinned digests of tests show.
 pub const LAYOUT: u32 = 6;
+
+/// Bytes of metadata that are copied at once.
+const COPIED: usize = 1 << 20;
 
 /// A finished image: facts about it, and the digests of what was read.
 #[derive(Debug)]
@@ -136,6 +141,7 @@ pub fn build<'a>(
     let metadata = Content { geometry, destination, start, packing: packing.as_ref() };
     let (report, stored) = match options.compression.metabox {
         None => metadata.write(stored)?,
+        Some(_) if options.layout.metadata_first => metadata.write_with_metabox_first(stored)?,
         Some(_) => metadata.write_with_metabox(stored)?,
     };
     let digests = stored.table.into_digests(input.tree.len());
@@ -159,6 +165,17 @@ fn scan_files<'a>(
     Ok(analysis)
 }
 
+/// Inodes with names, in the content of the metabox.
+struct Boxed<'a> {
+    /// The metabox.
+    inode: ExtraInode<'a>,
+    root: Nid,
+    /// The digest of all metadata in it and of the content of files.
+    content: Digest,
+    /// The block after those of directories and symlinks.
+    next: u64,
+}
+
 /// The content of all files that have names, except what the packed inode holds, is stored.
 struct Content<'a> {
     geometry: Geometry<'a>,
@@ -177,7 +194,7 @@ impl Content<'_> {
         let inodes = SizedInodes { geometry, files: &stored.table };
         let indices: Vec<_> = extra.iter().map(|extra| extra.index).collect();
         let placement = place(inodes, &indices, &self.ends(&stored))?;
-        self.make_room(&stored, placement.moved)?;
+        self.make_room(self.start..stored.next, placement.moved)?;
         let sink = Sink::Image(self.destination.image);
         let metadata = self.metadata(geometry, (&stored, &placement), sink);
         let content = metadata.write(inodes.with_names(&indices))?;
@@ -200,25 +217,14 @@ impl Content<'_> {
             stored = self.store_packed(self.with_extra(&extra), stored)?;
         }
         let mut report = self.report(&stored);
-        let (inodes, directories) =
-            (Temporary::new(context.temporary)?, Temporary::new(context.temporary)?);
-        let named = SizedInodes { geometry: self.geometry, files: &stored.table };
-        let placement = place_in_metabox(named, stored.next);
-        let sink = Sink::Temporary(&inodes);
-        let metadata = Metadata {
-            directories: Some(Sink::Temporary(&directories)),
-            ..self.metadata(self.geometry, (&stored, &placement), sink)
-        };
-        let content = metadata.write(named.with_names(&[]))?;
-        let root = placement.nid(InodeIndex::ROOT);
-        if placement.content_end > placement.content_start {
-            stored = stored.with_next(placement.content_end);
-        }
+        let directories = Temporary::new(context.temporary)?;
+        let boxed = self.boxed(&stored, (stored.next, 0), (image, &directories))?;
+        stored = stored.with_next(boxed.next);
         if let Some(packing) = self.packing.filter(|_| packs_directories) {
             extra.push(packing.inode(self.geometry, Some(directories)));
             stored = self.store_packed(self.with_extra(&extra), stored)?;
         }
-        extra.push(metabox(plan, inodes, placement.end));
+        extra.push(boxed.inode);
         let geometry = self.with_extra(&extra);
         let unknown = Analysis::of_unknown(plan.metabox());
         let stored = store(geometry, &unknown, self.destination, stored)?;
@@ -226,9 +232,83 @@ impl Content<'_> {
         let apart = SizedInodes { geometry, files: &stored.table };
         let placement = place_apart(apart, &indices, &self.ends(&stored))?;
         let metadata = self.metadata(geometry, (&stored, &placement), Sink::Image(image));
-        let content = Digest::of_file(&[content, metadata.write(apart.apart(&indices))?]);
+        let content = Digest::of_file(&[boxed.content, metadata.write(apart.apart(&indices))?]);
+        self.complete(geometry, (&stored, &placement), (boxed.root, content), &mut report)?;
+        Ok((report, stored))
+    }
+
+    /// Writes an image in which directories and metabox precede the content of files, which moves to make room for them.
+    ///
+    /// How many blocks the metabox takes depends on the addresses in it, which depend on how many it takes. So it is stored
+    /// in a file beside the image first, again as long as it needs more room than it had: twice, mostly.
+    fn write_with_metabox_first(
+        &self,
+        stored: StoredFiles,
+    ) -> Result<(Report, StoredFiles), BuildError> {
+        let Destination { image, context } = self.destination;
+        let plan = self.geometry.plan;
+        let mut extra: Vec<_> = self.packing.iter().map(|p| p.inode(self.geometry, None)).collect();
+        let named = extra.len();
+        let mut stored = self.store_packed(self.with_extra(&extra), stored)?;
+        let mut report = self.report(&stored);
+        let (ends, content) = (self.ends(&stored), self.start..stored.next);
+        let size = u64::from(plan.options.layout.block.size());
+        let first = plan.options.layout.block.blocks_for(plan.head.end);
+        let unknown = Analysis::of_unknown(plan.metabox());
+        let mut moved = 0;
+        let (early, placement, root, names, indices) = loop {
+            let early = Temporary::new(context.temporary)?;
+            let directories = Temporary::new(context.temporary)?;
+            let boxed = self.boxed(&stored, (first, moved), (early.output(), &directories))?;
+            extra.truncate(named);
+            extra.push(boxed.inode);
+            let geometry = self.with_extra(&extra);
+            let destination = Destination { image: early.output(), context };
+            stored = store(geometry, &unknown, destination, stored.with_next(boxed.next))?;
+            let indices: Vec<_> = extra.iter().map(|extra| extra.index).collect();
+            let apart = SizedInodes { geometry, files: &stored.table };
+            let blocks = Some(stored.next * size).filter(|_| stored.next > first);
+            let ends = ends.clone().after(blocks, moved);
+            let placement = place_apart(apart, &indices, &ends)?;
+            if placement.moved == moved {
+                break (early, placement, boxed.root, boxed.content, indices);
+            }
+            moved = placement.moved;
+        };
+        self.make_room(content, moved)?;
+        self.copy(&early, first * size..stored.next * size)?;
+        let geometry = self.with_extra(&extra);
+        let metadata = self.metadata(geometry, (&stored, &placement), Sink::Image(image));
+        let apart = SizedInodes { geometry, files: &stored.table };
+        let content = Digest::of_file(&[names, metadata.write(apart.apart(&indices))?]);
         self.complete(geometry, (&stored, &placement), (root, content), &mut report)?;
         Ok((report, stored))
+    }
+
+    /// The metabox of an image in which the content of files is to be moved so many blocks. Directories and symlinks that
+    /// have blocks are written from block `next` on, and directories for the packed inode to a file of their own.
+    fn boxed<'b>(
+        &self,
+        stored: &StoredFiles,
+        (next, moved): (u64, u64),
+        (blocks, directories): (Output<'_>, &Temporary),
+    ) -> Result<Boxed<'b>, BuildError> {
+        let inodes = Temporary::new(self.destination.context.temporary)?;
+        let named = SizedInodes { geometry: self.geometry, files: &stored.table };
+        let placement = place_in_metabox(named, next, moved);
+        let metadata = Metadata {
+            image: blocks,
+            directories: Some(Sink::Temporary(directories)),
+            ..self.metadata(self.geometry, (stored, &placement), Sink::Temporary(&inodes))
+        };
+        let content = metadata.write(named.with_names(&[]))?;
+        let has_blocks = placement.content_end > placement.content_start;
+        Ok(Boxed {
+            inode: metabox(self.geometry.plan, inodes, placement.end),
+            root: placement.nid(InodeIndex::ROOT),
+            content,
+            next: if has_blocks { placement.content_end } else { next },
+        })
     }
 
     fn with_extra<'b>(&'b self, extra: &'b [ExtraInode<'b>]) -> Geometry<'b> {
@@ -259,14 +339,27 @@ impl Content<'_> {
     }
 
     /// Moves the content of files so many blocks towards the end of the image, for the metadata before it.
-    fn make_room(&self, stored: &StoredFiles, blocks: u64) -> Result<(), BuildError> {
+    fn make_room(&self, content: Range<u64>, blocks: u64) -> Result<(), BuildError> {
         if blocks == 0 {
             return Ok(());
         }
         let size = u64::from(self.geometry.plan.options.layout.block.size());
-        let content = self.start * size..stored.next * size;
+        let content = content.start * size..content.end * size;
         let moved = self.destination.image.move_towards_end(content, blocks * size);
         moved.map_err(|source| BuildError::Output { action: "move the content in", source })
+    }
+
+    /// Writes bytes of the image that were stored beside it.
+    fn copy(&self, from: &Temporary, range: Range<u64>) -> Result<(), BuildError> {
+        let mut bytes = vec![0; COPIED];
+        for position in range.clone().step_by(COPIED) {
+            let len = COPIED.min(usize::try_from(range.end - position).unwrap_or(COPIED));
+            let bytes = bytes.get_mut(..len).unwrap_or_default();
+            from.read_exact_at(bytes, position)?;
+            let written = self.destination.image.write_all_at(bytes, position);
+            written.map_err(|source| BuildError::Output { action: "write", source })?;
+        }
+        Ok(())
     }
 
     fn metadata<'b>(

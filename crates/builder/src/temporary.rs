@@ -9,7 +9,7 @@ use std::{
 use lith_system::FileAt;
 use lith_tree::{Content, ContentError, DataRange};
 
-use crate::BuildError;
+use crate::{BuildError, Output};
 
 /// A file without a name, which vanishes with its last descriptor, even when the process is killed.
 #[derive(Debug)]
@@ -37,6 +37,11 @@ impl Temporary {
     /// Fills `buf` with the bytes from `position` on.
     pub(crate) fn read_exact_at(&self, buf: &mut [u8], position: u64) -> Result<(), BuildError> {
         self.file.read_exact_at(buf, position).map_err(|source| self.failed(source))
+    }
+
+    /// The file as one that an image is written into.
+    pub(crate) const fn output(&self) -> Output<'_> {
+        Output::new(&self.file, 0)
     }
 
     fn failed(&self, source: io::Error) -> BuildError {

@@ -24,7 +24,7 @@ impl FileDevice {
         Self::new(File::open(path)?)
     }
 
-    /// Reads from an open file. Its size is taken now; a block device's is its end.
+    /// Reads from an open file, whose position stays. Its size is taken now; a block device's is its end.
     ///
     /// # Errors
     /// The operating system's error when the file can't be measured (a pipe, for one). A directory is refused: the end of some
@@ -33,7 +33,10 @@ impl FileDevice {
         if file.metadata()?.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
+        // Standard input has one position for all that read it.
+        let position = file.stream_position()?;
         let size = file.seek(SeekFrom::End(0))?;
+        file.seek(SeekFrom::Start(position))?;
         Ok(Self { file, size })
     }
 
@@ -81,6 +84,15 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+
+    #[test]
+    fn the_position_of_a_file_stays() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"abcdef").unwrap();
+        file.seek(SeekFrom::Start(2)).unwrap();
+        let device = FileDevice::new(file.try_clone().unwrap()).unwrap();
+        assert_eq!((device.size(), file.stream_position().unwrap()), (6, 2));
+    }
 
     #[test]
     fn copies_what_there_is() {

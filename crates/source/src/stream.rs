@@ -16,6 +16,10 @@ use crate::{
     squashfs, tar, zip,
 };
 
+/// Bytes in which the superblock of an image is, which says how long that is. With a metabox it reaches beyond what tells types
+/// apart.
+const START: usize = 4096;
+
 /// Bytes of a stream that are copied at once.
 const BUFFER: usize = 256 << 10;
 
@@ -52,10 +56,10 @@ pub(crate) fn stream(
     path: &Path,
     options: &Options,
 ) -> Result<Opened, SourceError> {
-    let mut start = vec![0; detect::NEEDED];
+    let mut start = vec![0; START];
     let got = tar::fill(&mut from, &mut start).map_err(cannot("read", path))?;
     start.truncate(got);
-    let looks = detect(&start);
+    let looks = detect(start.get(..detect::NEEDED).unwrap_or(&start));
     let expected = image_size(&start).filter(|_| looks == Looks::Image);
     let whole = Cursor::new(start).chain(from);
     if let Some(size) = expected {

@@ -97,7 +97,7 @@ fn newer() -> Vec<(String, Options)> {
         ("plain, metabox zstd 4K".to_owned(), with_metabox(plain(), "zstd,3", 4 << 10)),
         (
             "lz4 4K, fragments, metabox lzma 64K".to_owned(),
-            with_metabox(packed, "lzma,1", 64 << 10),
+            with_metabox(packed.clone(), "lzma,1", 64 << 10),
         ),
     ];
     let all_tails = || with_packing(compressed(lz4hc(5), 16 << 10), Fragments::Tails, true);
@@ -110,6 +110,24 @@ fn newer() -> Vec<(String, Options)> {
         (
             "lz4 64K, aligned",
             compressed(Compressor::Lz4, 64 << 10).with(|o| o.layout.alignment = 16),
+        ),
+        ("plain, metabox zstd 4K", with_metabox(plain(), "zstd,3", 4 << 10)),
+        (
+            "lz4 4K, fragments, metabox lzma 64K, prefixes",
+            with_prefixes(with_metabox(packed, "lzma,1", 64 << 10)),
+        ),
+        (
+            "lz4hc 16K, fragments, tail packing, 48 bits, metabox 16K",
+            with_metabox(with_48_bits(all_tails()), "lz4hc,5", 16 << 10),
+        ),
+        (
+            "lz4 64K, aligned, metabox lz4 64K",
+            with_metabox(compressed(Compressor::Lz4, 64 << 10), "lz4", 64 << 10)
+                .with(|o| o.layout.alignment = 16),
+        ),
+        (
+            "lz4 4K, records, metabox lz4 4K",
+            with_metabox(with_records(compressed(Compressor::Lz4, 4 << 10)), "lz4", 4 << 10),
         ),
     ] {
         let options = if name == "lz4 512" { with_blocks(options, 9) } else { options };

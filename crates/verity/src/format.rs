@@ -20,8 +20,8 @@ use crate::{
 /// Writes bytes at a position; called by several threads.
 pub type Put<'a> = dyn Fn(&[u8], u64) -> io::Result<()> + Sync + 'a;
 
-/// Makes the hash tree of the data that a superblock describes, and writes both with `put`: the superblock at byte
-/// `hash_offset`, the tree after it.
+/// Makes the hash tree of the data that a superblock describes, and writes both with `put`: the tree, and then the superblock
+/// in front of it, at byte `hash_offset`. Of what is interrupted nobody thinks that it is a tree.
 ///
 /// Each block is read once. Memory is a digest for each block of digests, a 128th of the tree.
 ///
@@ -40,9 +40,10 @@ pub fn format(
     }
     let mut head = superblock.encode()?.to_vec();
     head.resize(length(shape.position(0) - hash_offset), 0);
-    put(&head, hash_offset).map_err(VerityError::Write)?;
     let hasher = Hasher::new(&superblock.salt);
-    Formatter { shape: &shape, hasher, put }.run(data, workers)
+    let root = Formatter { shape: &shape, hasher, put }.run(data, workers)?;
+    put(&head, hash_offset).map_err(VerityError::Write)?;
+    Ok(root)
 }
 
 /// Makes the hash tree of all bytes of a device in memory. What it reads later is what it read for that, or an error.
@@ -161,6 +162,7 @@ mod tests {
                 let workers = NonZeroUsize::new(workers).unwrap();
                 let root = format(&data, (&superblock, 2048), &put, workers).unwrap();
                 let mut written = written.into_inner().unwrap();
+                assert_eq!(written.last().unwrap().0, 2048, "the superblock is the last");
                 written.sort();
                 (root, written)
             };

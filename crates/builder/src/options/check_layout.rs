@@ -18,10 +18,10 @@ impl Options {
                 expected: "at least 1".into(),
             });
         }
-        if metadata_first && self.compression.metabox.is_some() {
+        if metadata_first && self.compression.pack_directories {
             return Err(BuildError::Option {
                 option: "metadata before the content",
-                found: "and compressed".into(),
+                found: "and directories compressed with it".into(),
                 expected: "one of the two".into(),
             });
         }

@@ -59,6 +59,8 @@ pub(crate) struct Ends {
     pub(crate) content: u64,
     /// The blocks of the content that is to follow the metadata.
     follows: Option<Range<u64>>,
+    /// The fewest blocks that it moves.
+    least: u64,
 }
 
 impl Ends {
@@ -66,7 +68,7 @@ impl Ends {
     pub(crate) fn new(head: u64, next: Option<u64>, block: BlockBits) -> Self {
         let head = head.next_multiple_of(Nid::SLOT);
         let content = next.map_or(head, |next| next * u64::from(block.size()));
-        Self { head, content, follows: None }
+        Self { head, content, follows: None, least: 0 }
     }
 
     /// The same with the content in these blocks after the metadata.
@@ -74,18 +76,41 @@ impl Ends {
         Self { content: self.head, follows: content, ..self }
     }
 
+    /// The same after blocks of metadata up to a byte, if there are some, with the content moved by at least so many blocks.
+    pub(crate) fn after(self, metadata: Option<u64>, least: u64) -> Self {
+        Self { content: metadata.unwrap_or(self.head), least, ..self }
+    }
+
     /// How many blocks the content has to move if the metadata before it ends with block `end`.
     fn moved(&self, end: u64, inodes: SizedInodes<'_>) -> Result<u64, BuildError> {
         let Some(Range { start, end: content_end }) = self.follows else { return Ok(0) };
         let plan = inodes.geometry.plan;
         let alignment = plan.options.layout.alignment.into();
-        let moved = end.saturating_sub(start).next_multiple_of(alignment);
+        let moved = end.saturating_sub(start).next_multiple_of(alignment).max(self.least);
         // Where the plan expects no far addresses, tables have no room for them.
         let limit = 1 << 32;
         if !plan.is_far && content_end + moved > limit {
             return Err(BuildError::TooLarge { limit });
         }
         Ok(moved)
+    }
+
+    /// How many blocks the content moves after metadata that ends at a byte, the byte up to which metadata is then
+    /// written, and where everything ends.
+    fn with_content(
+        &self,
+        metadata_end: u64,
+        inodes: SizedInodes<'_>,
+    ) -> Result<(u64, u64, u64), BuildError> {
+        let size = u64::from(inodes.block().size());
+        let moved = self.moved(metadata_end / size, inodes)?;
+        Ok(match &self.follows {
+            Some(Range { start, end }) if moved > 0 => {
+                (moved, (start + moved) * size, (end + moved) * size)
+            }
+            Some(blocks) => (moved, metadata_end, blocks.end * size),
+            None => (moved, metadata_end, metadata_end),
+        })
     }
 }
 
@@ -125,12 +150,7 @@ pub(crate) fn place(
     };
     positions.place_all(all(), (plan.first, block));
     let metadata_end = positions.open.end().next_multiple_of(size);
-    let moved = ends.moved(metadata_end / size, inodes)?;
-    let (metadata_end, end) = match &ends.follows {
-        Some(blocks) if moved > 0 => ((blocks.start + moved) * size, (blocks.end + moved) * size),
-        Some(blocks) => (metadata_end, blocks.end * size),
-        None => (metadata_end, metadata_end),
-    };
+    let (moved, metadata_end, end) = ends.with_content(metadata_end, inodes)?;
     let first = first_stretches(inodes, content_start, metadata_start..positions.first_end);
     Ok(Placement {
         block,
@@ -151,11 +171,11 @@ pub(crate) fn place(
 }
 
 /// Places shared extended attributes and inodes with names in the metabox, and their directories and symlinks in blocks
-/// from `next` on.
+/// from `next` on. The content of files is to move so many blocks.
 ///
 /// Shared attributes outside the metabox would be lost on Linux: from 6.17 on, `erofs_xattr_iter_shared` keeps the page of the
 /// inode's own attributes if the one that it needs has the same index, though one is of the metabox and one of the device.
-pub(crate) fn place_in_metabox(inodes: SizedInodes<'_>, next: u64) -> Placement {
+pub(crate) fn place_in_metabox(inodes: SizedInodes<'_>, next: u64, moved: u64) -> Placement {
     let (content_start, content_end) = directories(next, inodes, &[]);
     let plan = inodes.geometry.plan;
     let shared = plan.xattrs.shared_area.len() as u64;
@@ -168,7 +188,7 @@ pub(crate) fn place_in_metabox(inodes: SizedInodes<'_>, next: u64) -> Placement 
         content_end,
         metadata_start: 0,
         metadata_end: positions.open.end(),
-        moved: 0,
+        moved,
         shared_start: Some(0),
         first_index: 0,
         in_metabox: true,
@@ -180,7 +200,7 @@ pub(crate) fn place_in_metabox(inodes: SizedInodes<'_>, next: u64) -> Placement 
     }
 }
 
-/// Places the inodes that the metabox does not hold: after the superblock, or after all content.
+/// Places the inodes that the metabox does not hold: after the superblock, or after all content before them.
 ///
 /// # Errors
 /// [`BuildError::TooLarge`] if the image would have too many blocks.
@@ -198,14 +218,15 @@ pub(crate) fn place_apart(
         positions.push(open.place(sized.fixed(), sized.tail()));
     }
     let content = block.blocks_for(ends.content);
-    let end = open.end().next_multiple_of(block.size().into());
+    let metadata_end = open.end().next_multiple_of(block.size().into());
+    let (moved, metadata_end, end) = ends.with_content(metadata_end, inodes)?;
     Ok(Placement {
         block,
         content_start: content,
         content_end: content,
         metadata_start: ends.content,
-        metadata_end: end,
-        moved: 0,
+        metadata_end,
+        moved,
         shared_start: None,
         positions,
         first_index,

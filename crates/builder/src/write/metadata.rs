@@ -59,7 +59,7 @@ impl Metadata<'_> {
         hasher.update(&self.geometry.input.known.note);
         for mut sized in inodes {
             sized.set_content_start(content_start);
-            sized.move_content(self.placement.moved);
+            sized.move_content(self.moved(sized.index));
             let content = self.own_content(&sized)?;
             let (in_blocks, inline) = if sized.inode.layout.is_flat() {
                 let (in_blocks, inline) = split_at(&content, sized.content_in_blocks());
@@ -108,12 +108,18 @@ impl Metadata<'_> {
             out.resize(start, 0);
             let mut payload = Vec::new();
             self.stored.table.payload(file, &mut payload)?;
-            if self.placement.moved > 0 {
-                moved::move_table(self.geometry, sized, &mut payload, self.placement.moved);
+            let moved = self.moved(sized.index);
+            if moved > 0 {
+                moved::move_table(self.geometry, sized, &mut payload, moved);
             }
             out.extend_from_slice(&payload);
         }
         Ok(())
+    }
+
+    /// How many blocks the content of an inode moves: that of the metabox is stored where it stays.
+    fn moved(&self, index: InodeIndex) -> u64 {
+        if index == self.geometry.plan.metabox() { 0 } else { self.placement.moved }
     }
 
     /// The content of a directory or symlink.

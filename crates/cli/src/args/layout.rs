@@ -69,7 +69,7 @@ pub(super) struct LayoutArguments {
     ))]
     metadata: Option<Metadata>,
 
-    /// Whether directories of more than a block are stored compressed in the packed inode; needs -m and fragments
+    /// Whether directories of more than a block are stored compressed in the packed inode; needs -m and fragments, not with --stream
     #[arg(long = "zD", value_name = "0|1", num_args = 0..=1, default_missing_value = "1", require_equals = true, value_parser = value::zero_or_one)]
     pack_directories: Option<bool>,
 
@@ -94,7 +94,7 @@ pub(super) struct LayoutArguments {
 
     /// Store the metadata before the content, so that the image can be listed, extracted or mounted (by FUSE) from a pipe while it
     /// arrives. Small files, which are stored together, come last
-    #[arg(long, conflicts_with_all = ["bases", "composefs", "metadata"])]
+    #[arg(long, conflicts_with_all = ["bases", "composefs"])]
     stream: bool,
 
     /// Store files that are not compressed in chunks of this size, equal ones once; for all files -z none
@@ -161,7 +161,7 @@ impl LayoutArguments {
         options.layout.metadata_first = self.stream;
         options.attributes.xattr_prefixes = xattr_prefixes(&self.xattr_prefixes);
         options.compression.files = files;
-        options.compression.metabox = metabox.filter(|_| !self.stream);
+        options.compression.metabox = metabox;
         options.compression.rules = rules;
         options.compression.index = self.index;
         let chunks = |size: Size| Chunks { size: size.as_u32(), form: ChunkForm::default() };
@@ -170,7 +170,8 @@ impl LayoutArguments {
         let compression = &mut options.compression;
         let can_pack = compression.metabox.is_some()
             && compression.files.is_some()
-            && compression.fragments != Fragments::None;
+            && compression.fragments != Fragments::None
+            && !self.stream;
         compression.pack_directories =
             self.pack_directories.unwrap_or(compression.pack_directories && can_pack);
         Ok(options)

@@ -123,7 +123,13 @@ impl<'a> Protected<'a> {
             None => (image, start, end - start),
         };
         let superblock = self.superblock(&data, (end - start) / block)?;
-        let put = |bytes: &[u8], position: u64| output.write_all_at(bytes, first + position);
+        let put = |bytes: &[u8], position: u64| {
+            // A crash must not leave the superblock, which comes last, without all of the tree.
+            if position == hash_offset {
+                output.sync_data()?;
+            }
+            output.write_all_at(bytes, first + position)
+        };
         let root = format(&data, (&superblock, hash_offset), &put, workers)?;
         self.write_root_hash(root)?;
         Ok(HashTree { root, superblock, hash_offset })
@@ -202,11 +208,15 @@ pub fn protect(
     let is_protected = find_appended(&device, bytes).map_err(VerityError::from)?.is_some();
     let before = device.size();
     let bytes = if is_regular && !is_protected { before } else { bytes };
-    let refusal = match (appends, is_protected) {
-        (true, true) => Some("it has a hash tree already"),
-        (true, false) if bytes != image_bytes(&device)? => Some("more bytes follow the image"),
-        (false, _) if bytes % u64::from(protection.block) != 0 => {
-            Some("its length is no multiple of the hash tree's blocks; 512 bytes always fit")
+    let refusal = match (appends, is_protected, image_bytes(&device)?) {
+        (true, true, _) => Some("it has a hash tree already".to_owned()),
+        (true, false, image) if bytes != image => Some(format!(
+            "more bytes follow the image; if a hash tree was interrupted, truncate -s {} removes them",
+            start.saturating_add(image),
+        )),
+        (false, ..) if bytes % u64::from(protection.block) != 0 => {
+            let why = "its length is no multiple of the hash tree's blocks; 512 bytes always fit";
+            Some(why.to_owned())
         }
         _ => None,
     };
@@ -314,6 +324,8 @@ mod tests {
         let itself = protection(TreePlace::File(image.clone()));
         assert!(protect((&image, 0), &itself, WORKERS).is_err());
         fs::write(&image, [&*before, b"more"].concat()).unwrap();
-        assert!(protect((&image, 0), &protection(TreePlace::Append), WORKERS).is_err());
+        let refused = protect((&image, 0), &protection(TreePlace::Append), WORKERS).unwrap_err();
+        let refused = std::error::Error::source(&refused).unwrap().to_string();
+        assert!(refused.contains(&format!("truncate -s {} ", before.len())), "{refused}");
     }
 }

@@ -122,13 +122,19 @@ impl Client {
         loop {
             let range = start.len() as u64..bytes;
             let mut keep = |new: &[u8]| {
+                patience.renew(new.len());
                 start.extend_from_slice(new);
                 Ok(())
             };
-            self.part(&range, &mut found, &mut keep).or_else(|error| patience.wait(error))?;
+            let done = self.part(&range, &mut found, &mut keep);
             let is_all = |version: &mut Version| version.length.min(bytes) == start.len() as u64;
             if let Some(version) = found.take_if(is_all) {
                 return Ok((version, start));
+            }
+            let at = start.len() as u64;
+            match done {
+                Ok(()) => patience.short(at - range.start, bytes - at, self.host())?,
+                Err(error) => patience.wait(error)?,
             }
         }
     }
@@ -154,7 +160,7 @@ impl Client {
                 Ok(()) if at == before => {
                     return Err(RemoteError::wrong(self.host(), "it has no bytes"));
                 }
-                Ok(()) => {}
+                Ok(()) => patience.short(at - before, range.end - at, self.host())?,
                 Err(error) => patience.wait(error)?,
             }
         }

@@ -49,6 +49,20 @@ impl Patience {
         Ok(())
     }
 
+    /// After an answer of so many bytes that lacks `missing` ones, and is no error: a few of many count as a try that failed.
+    /// With a quarter of them each time, there are not many requests.
+    pub(crate) fn short(
+        &mut self,
+        bytes: u64,
+        missing: u64,
+        host: &str,
+    ) -> Result<(), RemoteError> {
+        if bytes >= LEAST || bytes.saturating_mul(3) >= missing {
+            return Ok(());
+        }
+        self.wait(RemoteError::Cut { host: host.to_owned(), missing })
+    }
+
     /// What the server demands, or a time of chance, so that many clients don't come back at once.
     fn pause(&self, error: &RemoteError) -> Duration {
         let own = self.delay.mul_f64(0.5 + fastrand::f64() / 2.0);

@@ -220,6 +220,37 @@ fn a_server_may_send_less_than_a_range() {
 }
 
 #[test]
+fn a_server_that_sends_a_byte_at_each_request_is_left() {
+    let bytes = object(MIB);
+    let short = move |request: &Request| {
+        let mut request = request.clone();
+        let start = request.range().map_or(0, |range| range.start);
+        request.headers.retain(|(name, _)| name != "range");
+        request.headers.push(("range".to_owned(), format!("bytes={start}-{start}")));
+        Reply::of(&request, &bytes, "\"1\"")
+    };
+    let served = short.clone();
+    let web = changed(object(MIB), move |_number, request, _reply| served(request));
+    let options = hasty();
+    let device = RemoteDevice::open(&web.url("x"), &options).unwrap();
+    let error = reason(read(&device, MIB - 2000, 1000).unwrap_err());
+    assert!(matches!(error, RemoteError::Cut { .. }), "{error}");
+    assert_eq!(web.requests().len(), 1 + options.tries as usize);
+    // The first bytes, and a blob that is read from start to end.
+    let web = Web::start(short.clone());
+    assert!(RemoteDevice::open(&web.url("x"), &options).is_err());
+    assert_eq!(web.requests().len(), options.tries as usize);
+    let web = Web::start(short);
+    let reference = Reference::parse(&web.url("box:1").replace("http:", "oci:")).unwrap();
+    let registry = Registry::open(&reference, &options).unwrap();
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let mut blob = registry.blob(&digest, MIB as u64).unwrap();
+    let error = blob.read_to_end(&mut Vec::new()).unwrap_err();
+    assert!(error.to_string().contains("too few"), "{error}");
+    assert!(web.requests().len() <= options.tries as usize);
+}
+
+#[test]
 fn what_can_not_be_read_lazily_is_refused_with_a_reason() {
     let whole = refusal(|_request| {
         Reply { body: object(1000), ..Reply::status(200) }.with("content-length", "1000")

@@ -68,6 +68,9 @@ fn what_has_arrived_is_listed_and_read() {
         &["--stream", "-z", "none", "--chunk-size", "16K"],
         &["--stream", "-z", "zstd", "-E", "48bit"],
         &["--stream", "-E", "^fragments", "--index", "full"],
+        &["--stream", "-m", "16K", "--kernel", "6.17"],
+        &["--stream", "--preset", "small", "--kernel", "6.17"],
+        &["--stream", "-z", "none", "-m", "4K:zstd"],
     ] {
         let (sample, image) = early_and_late(options);
         assert_eq!(printed(args!["check", "-q", image]), "");
@@ -77,6 +80,22 @@ fn what_has_arrived_is_listed_and_read() {
         assert_eq!(String::from_utf8(listed).unwrap(), printed(args!["ls", "-lR", image]));
         let early = with_start(&start, &args!["cat", "-", "early"]);
         assert!(early == fs::read(sample.src().join("early")).unwrap(), "{options:?}");
+    }
+}
+
+#[test]
+fn compressed_metadata_comes_first_where_there_is_no_content() {
+    let sample = Sample::new();
+    let empty = sample.path("empty");
+    fs::create_dir(&empty).unwrap();
+    for names in 1..4 {
+        let image = sample.path("empty.erofs");
+        printed(args!["build", "-q", "--stream", "-m", "4K", empty, image]);
+        assert_eq!(printed(args!["check", "-q", image]), "");
+        assert_eq!(printed(args!["diff", empty, image]), "");
+        for name in 0..names * 300 {
+            std::os::unix::fs::symlink("nowhere", empty.join(format!("{names}-{name}"))).unwrap();
+        }
     }
 }
 
@@ -142,14 +161,18 @@ fn an_image_is_mounted_while_it_arrives() {
 }
 
 #[test]
-fn metadata_that_is_compressed_or_refers_to_others_does_not_come_first() {
+fn metadata_in_the_packed_inode_or_that_refers_to_others_does_not_come_first() {
     let (sample, image) = Sample::built();
-    for refused in [&["--stream", "-m", "64K"][..], &["--stream", "--base", "image.erofs"]] {
+    for (refused, why) in [
+        (&["--stream", "-m", "64K", "--zD"][..], "metadata before the content"),
+        (&["--stream", "--base", "image.erofs"], "--stream"),
+    ] {
         let mut build = command();
         build.current_dir(sample.path("")).args(["build", "-q"]).args(refused);
         let output = build.args(["src", "other.erofs"]).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
-        assert!(String::from_utf8(output.stderr).unwrap().contains("--stream"));
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains(why), "{error}");
     }
     assert!(image.exists());
     let made = sample.path("made.erofs");

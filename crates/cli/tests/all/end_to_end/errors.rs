@@ -152,10 +152,13 @@ fn every_verb_calls_a_file_that_is_no_image_by_its_type() {
 
 #[test]
 fn standard_input_is_an_image_from_a_file_or_a_pipe() {
-    let (_sample, image) = Sample::built();
+    let (sample, image) = Sample::built();
     let with = |input: File| command().args(args!["ls", "-"]).stdin(input).output().unwrap();
     let listed = with(File::open(&image).unwrap());
     assert!(listed.stdout.starts_with(b"empty\nhello\n"));
+    let tar = sample.path("tar");
+    printed(args!["tar", "-o", tar, image]);
+    assert_eq!(with(File::open(&tar).unwrap()).stdout, listed.stdout);
     let (reader, writer) = io::pipe().unwrap();
     drop(writer);
     let refused = command().args(args!["ls", "-"]).stdin(reader).output().unwrap();
