@@ -131,20 +131,21 @@ impl Reader<'_> {
     /// Adds what can be found in other files of an extent, of which these bytes are read, `done` after its start.
     fn add(&self, extent: &Extent, (done, bytes): (u64, &[u8]), found: &mut Found) {
         let place = |skip: u64| (self.number, extent.la + done + skip);
+        let block = self.stored.addresses.block;
         match extent.kind {
             ExtentKind::Compressed { .. } | ExtentKind::Plain { .. } => {
                 let pcluster = self.stored.pcluster(extent);
-                found
-                    .extents
-                    .extend(pcluster.and_then(|known| KnownExtent::new(bytes, known, place(0))));
+                found.extents.extend(
+                    pcluster.and_then(|known| KnownExtent::new(bytes, (known, block), place(0))),
+                );
             }
             ExtentKind::Flat | ExtentKind::Chunk => {
-                let size = self.stored.addresses.block.size() as usize;
-                for (number, block) in (0..).zip(bytes.chunks_exact(size)) {
+                let size = block.size() as usize;
+                for (number, bytes) in (0..).zip(bytes.chunks_exact(size)) {
                     let skip = number * size as u64;
                     let pcluster = self.stored.plain_block(extent, done + skip);
-                    let known =
-                        pcluster.and_then(|known| KnownExtent::new(block, known, place(skip)));
+                    let known = pcluster
+                        .and_then(|known| KnownExtent::new(bytes, (known, block), place(skip)));
                     found.extents.extend(known);
                 }
             }
@@ -152,9 +153,9 @@ impl Reader<'_> {
                 let start = self.stored.fragment(extent).map(|start| start.saturating_add(done));
                 let known = start.and_then(|start| self.packed.next((start, bytes.len() as u64)));
                 let known = known.filter(|(before, _)| *before == 0);
-                found
-                    .extents
-                    .extend(known.and_then(|(_, known)| KnownExtent::new(bytes, known, place(0))));
+                found.extents.extend(
+                    known.and_then(|(_, known)| KnownExtent::new(bytes, (known, block), place(0))),
+                );
             }
             ExtentKind::Hole | ExtentKind::Inline => {}
         }

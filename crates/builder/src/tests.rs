@@ -4,7 +4,7 @@ use std::{borrow::Cow, fs::File, num::NonZeroUsize, ops::Range, path::Path};
 
 use lith_codec::Compressor;
 use lith_format::{
-    addr::Blkaddr,
+    addr::{Blkaddr, BlockBits},
     compression::{Algorithm, Lz4Config},
     kernel::KernelVersion,
 };
@@ -244,7 +244,8 @@ fn extents_are_found_wherever_they_start() {
     let mut known = known_lz4(&contents);
     let extent = |start: usize, len: usize, address| {
         let pcluster = known_pcluster(u32::try_from(len).unwrap(), address);
-        KnownExtent::new(&old[start..start + len], pcluster, (0, start as u64)).unwrap()
+        let bytes = &old[start..start + len];
+        KnownExtent::new(bytes, (pcluster, BlockBits::DEFAULT), (0, start as u64)).unwrap()
     };
     let blocks = 1 << 20;
     known.extents = vec![
@@ -273,13 +274,31 @@ fn extents_are_found_wherever_they_start() {
 }
 
 #[test]
+fn extents_that_only_begin_alike_are_not_decoded() {
+    let old = numbers();
+    // To open any content is an error.
+    let mut known = known_lz4(&());
+    let pcluster = KnownPcluster { blocks: 8, ..known_pcluster(100_000, 1 << 20) };
+    known.extents = vec![KnownExtent::new(&old, (pcluster, BlockBits::DEFAULT), (0, 0)).unwrap()];
+    for (same, is_opened) in [(24_999, false), (25_000, true)] {
+        let files = files(&[[&old[..same], &text(9, 90_000)].concat()]);
+        let input = files.input().with_known(&known);
+        let kernel = KernelVersion::new(6, 1);
+        let options = compressed(Fragments::None).with(|options| options.kernel = kernel);
+        let plan = plan(input, &options, &context()).unwrap();
+        let found = scan(Geometry { input, plan: &plan }, &plan.files, &context());
+        assert_eq!(found.is_err(), is_opened, "{same}");
+    }
+}
+
+#[test]
 fn the_beginning_of_an_extent_is_found_if_enough_of_it_is_there() {
     let old = numbers();
     let base = files(std::slice::from_ref(&old));
     let contents = KnownFiles(base.input(), &base.inodes);
     let mut known = known_lz4(&contents);
     let pcluster = KnownPcluster { blocks: 8, ..known_pcluster(100_000, 1 << 20) };
-    known.extents = vec![KnownExtent::new(&old, pcluster, (0, 0)).unwrap()];
+    known.extents = vec![KnownExtent::new(&old, (pcluster, BlockBits::DEFAULT), (0, 0)).unwrap()];
     // A quarter of the pcluster are two blocks.
     for (same, new) in [(25_000, 90_000), (24_000, 90_000), (99_999, 1), (60_000, 0)] {
         let now = [&text(8, 7), &old[..same], &text(9, new)].concat();

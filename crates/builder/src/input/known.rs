@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, io};
 
 use lith_format::{
-    addr::Blkaddr,
+    addr::{Blkaddr, BlockBits},
     compression::{Algorithm, Configs},
 };
 use lith_tree::{Content, ContentError, ExtraDevice, InodeIndex};
@@ -199,6 +199,20 @@ pub struct KnownPcluster {
     pub address: Blkaddr,
 }
 
+/// Blocks of a pcluster that its beginning must hold to be referred to without the rest: what follows starts a pcluster of
+/// its own, and the last one before a border is not full.
+const LEAST_BLOCKS: u64 = 2;
+
+impl KnownPcluster {
+    /// How many bytes of an extent are worth being referred to without the others.
+    pub(crate) fn least(&self, block: BlockBits) -> u64 {
+        let (llen, blocks) = (u64::from(self.llen), u64::from(self.blocks));
+        let share = (llen * LEAST_BLOCKS).div_ceil(blocks.max(1));
+        let reusable = 2 * u64::from(block.size());
+        if self.algorithm.is_none() { llen } else { share.max(reusable).min(llen) }
+    }
+}
+
 /// An extent that is looked for in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownExtent {
@@ -206,6 +220,8 @@ pub struct KnownExtent {
     pub(crate) first: u64,
     /// The hash of all its bytes.
     pub(crate) all: u64,
+    /// The hash of as many of them as are worth being referred to without the others.
+    pub(crate) least: u64,
     pub(crate) pcluster: KnownPcluster,
     /// The number of the content that it is a part of, and where it starts there.
     pub(crate) place: (u32, u64),
@@ -215,9 +231,16 @@ impl KnownExtent {
     /// The extent that holds `bytes`, which start at a position of the content of a number. `None`: there is nothing
     /// particular about its first bytes, or too few.
     #[must_use]
-    pub fn new(bytes: &[u8], pcluster: KnownPcluster, place: (u32, u64)) -> Option<Self> {
+    pub fn new(
+        bytes: &[u8],
+        (pcluster, block): (KnownPcluster, BlockBits),
+        place: (u32, u64),
+    ) -> Option<Self> {
         let first = hash_of_first(bytes)?;
-        Some(Self { first, all: xxh3_64(bytes), pcluster, place })
+        let all = xxh3_64(bytes);
+        let least = usize::try_from(pcluster.least(block)).ok()?;
+        let least = bytes.get(..least).filter(|least| least.len() < bytes.len());
+        Some(Self { first, all, least: least.map_or(all, xxh3_64), pcluster, place })
     }
 }
 

@@ -25,9 +25,6 @@ const STEP: usize = 1 << 20;
 const MOST_ALIKE: usize = 8;
 /// For each byte of a file so many are compared in vain: periodic content starts as some extent does again and again.
 const MOST_WASTE: u64 = 8;
-/// Blocks of a pcluster that its beginning must hold to be referred to without the rest: what follows starts a pcluster of
-/// its own, and the last one before a border is not full.
-const LEAST_BLOCKS: u64 = 2;
 /// Bits of the filter for each known extent: of other hashes so few pass it that looking them up takes little time.
 const FILTER_BITS: usize = 128;
 
@@ -56,9 +53,37 @@ impl<'k> Index<'k> {
         index
     }
 
-    fn may_have(&self, first: u64) -> bool {
+    /// 1 if an extent may have the hash, 0 if none has.
+    #[inline]
+    fn may_have(&self, first: u64) -> u64 {
         let bit = first >> self.shift;
-        self.filter.get((bit / 64) as usize).is_some_and(|word| word >> (bit % 64) & 1 == 1)
+        self.filter.get((bit / 64) as usize).map_or(0, |word| word >> (bit % 64) & 1)
+    }
+
+    /// Moves a hash by at least one of the bytes that enter its window, until an extent may have it. Returns by how many;
+    /// `None`: there are too few.
+    fn next(&self, hash: &mut Rolling, entering: &[u8]) -> Option<usize> {
+        // One branch for several bytes takes half the time of one for each.
+        let (eights, _) = entering.as_chunks::<8>();
+        let is_passed = |eight: &&[u8; 8]| {
+            let mut found = 0;
+            let after = eight.iter().fold(*hash, |hash, byte| {
+                let next = hash.with(*byte);
+                found |= self.may_have(next.value());
+                next
+            });
+            if found == 0 {
+                *hash = after;
+            }
+            found == 0
+        };
+        let passed = eights.iter().take_while(is_passed).count() * 8;
+        let rest = entering.get(passed..).unwrap_or_default();
+        let within = rest.iter().position(|byte| {
+            *hash = hash.with(*byte);
+            self.may_have(hash.value()) == 1
+        });
+        within.map(|within| passed + within + 1)
     }
 
     fn get(&self, first: u64) -> impl Iterator<Item = &'k KnownExtent> {
@@ -117,18 +142,17 @@ impl Search<'_> {
             return Ok(None);
         };
         let (first, entering) = rest.split_at(WINDOW);
-        let mut hash = Rolling::of(first);
-        let mut entering = entering.iter();
+        let (mut hash, mut entering) = (Rolling::of(first), entering);
         let mut at = from;
         loop {
-            if self.index.may_have(hash.value())
+            if self.index.may_have(hash.value()) == 1
                 && let Some(known) = self.longest_at(hash.value(), position + at as u64, end)?
             {
                 return Ok(Some((at, known)));
             }
-            let Some(entering) = entering.next() else { return Ok(None) };
-            hash = hash.with(*entering);
-            at += 1;
+            let Some(moved) = self.index.next(&mut hash, entering) else { return Ok(None) };
+            entering = entering.get(moved..).unwrap_or_default();
+            at += moved;
         }
     }
 
@@ -157,28 +181,33 @@ impl Search<'_> {
         position: u64,
         end: u64,
     ) -> Result<Option<KnownPcluster>, ContentError> {
-        let KnownExtent { pcluster, place: (number, start), all, .. } = *known;
+        let KnownExtent { pcluster, place: (number, start), .. } = *known;
         let llen = u64::from(pcluster.llen);
-        let least = if self.may_end_early { self.least(pcluster) } else { llen };
+        let least = if self.may_end_early { pcluster.least(self.block) } else { llen };
         let most = llen.min(end - position);
         if most < least || self.waste < llen {
             return Ok(None);
         }
+        // Most extents that begin alike differ soon: hashes say so without decoding these.
+        let expected = if least < llen { known.least } else { known.all };
+        let fits = |len: u64| usize::try_from(len).expect("an extent fits memory");
         let [ours, theirs] = &mut self.bytes;
-        let most = usize::try_from(most).expect("an extent fits memory");
-        ours.resize(most, 0);
-        self.content.read_at(ours, position)?;
+        ours.resize(fits(most), 0);
+        let (first, rest) = ours.split_at_mut(fits(least));
+        self.content.read_at(first, position)?;
+        if xxh3_64(first) != expected {
+            self.waste -= least;
+            return Ok(None);
+        }
+        self.content.read_at(rest, position + least)?;
+        if self.opened.as_ref().is_none_or(|(other, _)| *other != number) {
+            self.opened = Some((number, self.known.open(number)?));
+        }
         let mut common = 0;
-        // Without decoding it, only whether the file has all of it is known.
-        if least < llen || xxh3_64(ours) == all {
-            if self.opened.as_ref().is_none_or(|(other, _)| *other != number) {
-                self.opened = Some((number, self.known.open(number)?));
-            }
-            if let Some((_, content)) = &self.opened {
-                theirs.resize(most, 0);
-                content.read_at(theirs, start)?;
-                common = common_len(ours, theirs) as u64;
-            }
+        if let Some((_, content)) = &self.opened {
+            theirs.resize(fits(most), 0);
+            content.read_at(theirs, start)?;
+            common = common_len(ours, theirs) as u64;
         }
         self.waste -= llen - common;
         if common < least {
@@ -187,14 +216,6 @@ impl Search<'_> {
         let llen = u32::try_from(common).expect("at most the extent's bytes");
         let partial = pcluster.partial || llen < pcluster.llen;
         Ok(Some(KnownPcluster { llen, partial, ..pcluster }))
-    }
-
-    /// How many bytes of an extent are worth being referred to without the others.
-    fn least(&self, pcluster: KnownPcluster) -> u64 {
-        let (llen, blocks) = (u64::from(pcluster.llen), u64::from(pcluster.blocks));
-        let share = (llen * LEAST_BLOCKS).div_ceil(blocks.max(1));
-        let reusable = 2 * u64::from(self.block.size());
-        if pcluster.algorithm.is_none() { llen } else { share.max(reusable).min(llen) }
     }
 }
 
@@ -272,4 +293,44 @@ pub(super) fn find_parts(
         }
     }
     Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use lith_format::addr::Blkaddr;
+
+    use super::*;
+
+    #[test]
+    fn a_hash_moves_to_the_next_that_an_extent_may_have() {
+        let bytes: Vec<u8> = (0..20_000_u32).map(|n| (n * n % 8191 % 251) as u8).collect();
+        let extent = |start: usize| {
+            let pcluster = KnownPcluster {
+                llen: 5000,
+                blocks: 1,
+                algorithm: Some(lith_format::compression::Algorithm::Zstd),
+                partial: false,
+                address: Blkaddr(start as u64),
+            };
+            let bytes = &bytes[start..start + 5000];
+            KnownExtent::new(bytes, (pcluster, BlockBits::DEFAULT), (0, start as u64)).unwrap()
+        };
+        let known: Vec<_> = [1, 63, 64, 777, 3001, 14_999].map(extent).into();
+        let index = Index::new(&known, BlockBits::DEFAULT);
+        for from in 0..20 {
+            let (first, entering) = bytes[from..].split_at(WINDOW);
+            let (mut hash, mut at, mut found) = (Rolling::of(first), from, Vec::new());
+            while let Some(moved) = index.next(&mut hash, &bytes[at + WINDOW..]) {
+                at += moved;
+                found.push((at, hash.value()));
+            }
+            let mut hash = Rolling::of(first);
+            let expected = (from + 1..).zip(entering).filter_map(|(at, byte)| {
+                hash = hash.with(*byte);
+                (index.may_have(hash.value()) == 1).then_some((at, hash.value()))
+            });
+            assert_eq!(found, expected.collect::<Vec<_>>());
+            assert!(found.iter().any(|(at, _)| *at == 14_999));
+        }
+    }
 }
