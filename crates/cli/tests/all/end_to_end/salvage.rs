@@ -119,7 +119,7 @@ fn what_is_sound_of_a_damaged_image_is_json_on_request() {
     file.set_len(file.metadata().unwrap().len() - 4096).unwrap();
     let output = lith(args!["info", "--json", image]);
     assert_eq!(output.status.code(), Some(1));
-    let printed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(printed["uuid"], whole["uuid"]);
 }
 
