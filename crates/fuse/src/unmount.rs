@@ -26,6 +26,9 @@ pub fn unmount(directory: &Path, lazy: bool) -> io::Result<()> {
     let directory = mount_point(directory);
     match umount2(&*directory, flags | UnmountFlags::NOFOLLOW) {
         Err(Errno::PERM) => by_helper(&directory, lazy),
+        Err(Errno::INVAL) => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "nothing is mounted there"))
+        }
         unmounted => Ok(unmounted?),
     }
 }

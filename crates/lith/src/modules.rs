@@ -129,9 +129,9 @@ pub mod source {
 pub mod transform {
     pub use lith_transform::{
         Adjust, ContentDigest, DIGEST_NAME, ExtendedRegex, FileContexts, FsConfig, FsConfigError,
-        GroupError, LabelError, LabelProblem, Overlay, PatternError, RegexError, Role, Setting,
-        SettingError, Times, Unmatched, Verdict, XattrFilter, is_opaque, is_whiteout, make_opaque,
-        mark_whiteouts, record_digests, strip_overlay,
+        GroupError, LabelError, LabelProblem, ModeChange, ModeError, Overlay, PatternError,
+        RegexError, Role, Setting, SettingError, Times, Unmatched, Verdict, XattrFilter, group,
+        is_opaque, is_whiteout, make_opaque, mark_whiteouts, record_digests, strip_overlay, user,
     };
 }
 

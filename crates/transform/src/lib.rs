@@ -13,7 +13,9 @@ mod exclude;
 mod extglob;
 mod fs_config;
 mod labels;
+mod mode;
 mod mount_point;
+mod names;
 mod overlay;
 mod patterns;
 mod settings;
@@ -26,6 +28,8 @@ pub use exclude::{Excludes, Role, Unmatched, Verdict};
 pub use extglob::GroupError;
 pub use fs_config::{FsConfig, FsConfigError};
 pub use labels::{FileContexts, LabelError, LabelProblem};
+pub use mode::{ModeChange, ModeError};
+pub use names::{group, user};
 pub use overlay::{
     is_metacopy, is_opaque, is_whiteout, make_opaque, mark_whiteouts, redirect, strip_overlay,
     without_metacopy, without_opaque,

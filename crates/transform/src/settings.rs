@@ -2,17 +2,20 @@
 
 use std::{collections::HashSet, str::FromStr};
 
-use lith_tree::{InodeIndex, Kind, Tree, Xattr};
+use lith_tree::{InodeIndex, Kind, Timestamp, Tree, Xattr};
 
 use crate::{
     exclude::{Excludes, Role, Unmatched, Verdict},
+    mode::ModeChange,
+    names,
     patterns::ExcludeError,
 };
 
 /// What is set of the files that a pattern matches: `GLOB:KEY=VALUE[,KEY=VALUE…]`.
 ///
 /// The pattern is as in [`Excludes`], and `/` is the root; it matches files themselves, not what is below. Keys are `mode`,
-/// `file-mode` and `dir-mode` (octal), `owner`, `group` (numbers, or `root`), and `xattr.NAME`, whose value is text.
+/// `file-mode` and `dir-mode` (a [`ModeChange`]: octal, or as in `go-w`), `owner`, `group` (numbers, or names of this
+/// machine), `mtime` (seconds since 1970) and `xattr.NAME`, whose value is text.
 #[derive(Clone, Debug)]
 pub struct Setting {
     pattern: String,
@@ -23,12 +26,13 @@ pub struct Setting {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Change {
     /// The mode of all files except symbolic links.
-    Mode(u16),
+    Mode(ModeChange),
     /// The mode of all files except directories and symbolic links.
-    FileMode(u16),
-    DirMode(u16),
+    FileMode(ModeChange),
+    DirMode(ModeChange),
     Owner(u32),
     Group(u32),
+    Mtime(Timestamp),
     Xattr(Xattr),
 }
 
@@ -40,7 +44,7 @@ pub enum SettingError {
     #[error("GLOB:KEY=VALUE[,KEY=VALUE...] is expected")]
     Form,
     /// There is no such key.
-    #[error("{0:?} is none of mode, file-mode, dir-mode, owner, group and xattr.NAME")]
+    #[error("{0:?} is none of mode, file-mode, dir-mode, owner, group, mtime and xattr.NAME")]
     Key(String),
     /// A key has a value that it can't have.
     #[error("{key} can't be {value:?}")]
@@ -75,20 +79,17 @@ impl FromStr for Change {
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let (key, value) = text.split_once('=').ok_or(SettingError::Form)?;
         let wrong = || SettingError::Value { key: key.to_owned(), value: value.to_owned() };
-        let mode = || {
-            let mode = u16::from_str_radix(value, 8).ok().filter(|mode| *mode <= 0o7777);
-            mode.filter(|_| !value.starts_with('+')).ok_or_else(wrong)
-        };
-        let id = || match value {
-            "root" => Ok(0),
-            value => value.parse().map_err(|_no_number| wrong()),
-        };
+        let mode = || value.parse().map_err(|_no_mode| wrong());
         Ok(match key {
             "mode" => Self::Mode(mode()?),
             "file-mode" => Self::FileMode(mode()?),
             "dir-mode" => Self::DirMode(mode()?),
-            "owner" => Self::Owner(id()?),
-            "group" => Self::Group(id()?),
+            "owner" => Self::Owner(names::user(value).ok_or_else(wrong)?),
+            "group" => Self::Group(names::group(value).ok_or_else(wrong)?),
+            "mtime" => {
+                let sec = value.parse().map_err(|_no_number| wrong())?;
+                Self::Mtime(Timestamp { sec, nsec: 0 })
+            }
             key => {
                 let name = key.strip_prefix("xattr.").filter(|name| !name.is_empty());
                 let name = name.ok_or_else(|| SettingError::Key(key.to_owned()))?;
@@ -123,13 +124,21 @@ impl Change {
         let file = tree.get_mut(inode);
         let is_directory = file.as_directory().is_some();
         let has_mode = !matches!(file.kind, Kind::Symlink(_));
+        let applies = match self {
+            Self::Mode(_) => has_mode,
+            Self::FileMode(_) => has_mode && !is_directory,
+            Self::DirMode(_) => is_directory,
+            _ => true,
+        };
         match self {
-            Self::Mode(mode) if has_mode => file.metadata.permissions = *mode,
-            Self::FileMode(mode) if has_mode && !is_directory => file.metadata.permissions = *mode,
-            Self::DirMode(mode) if is_directory => file.metadata.permissions = *mode,
-            Self::Mode(_) | Self::FileMode(_) | Self::DirMode(_) => {}
+            _ if !applies => {}
+            Self::Mode(mode) | Self::FileMode(mode) | Self::DirMode(mode) => {
+                let permissions = &mut file.metadata.permissions;
+                *permissions = mode.of(*permissions, is_directory);
+            }
             Self::Owner(uid) => file.metadata.uid = *uid,
             Self::Group(gid) => file.metadata.gid = *gid,
+            Self::Mtime(time) => file.metadata.mtime = *time,
             Self::Xattr(Xattr { name, value }) => tree.add_xattr(inode, name, value),
         }
     }
@@ -155,6 +164,7 @@ mod tests {
             "/bin/su:mode=4755,group=7,xattr.user.a=b:c",
             "/:mode=700",
             "li*:mode=0",
+            "/bin/su:mode=go-r,mode=u=rw,mtime=-7",
         ];
         for setting in settings {
             assert_eq!(setting.parse::<Setting>().unwrap().apply(&mut tree), None, "{setting}");
@@ -165,7 +175,8 @@ mod tests {
         };
         assert_eq!(facts(InodeIndex::ROOT), (0o700, 0, 0));
         assert_eq!(facts(bin), (0o755, 0, 0));
-        assert_eq!(facts(file), (0o4755, 0, 7));
+        assert_eq!(facts(file), (0o611, 0, 7));
+        assert_eq!(tree.get(file).metadata.mtime, Timestamp { sec: -7, nsec: 0 });
         assert_eq!(facts(link), (0o777, 0, 0));
         let [xattr] = tree.xattrs.get(tree.get(file).metadata.xattrs) else { panic!("one") };
         assert_eq!((&*xattr.name, &*xattr.value), (&b"user.a"[..], &b"b:c"[..]));
@@ -181,7 +192,9 @@ mod tests {
             ("*:mode", "GLOB:KEY=VALUE"),
             ("*:mode=8", "mode can't be \"8\""),
             ("*:mode=17777", "mode can't be"),
-            ("*:owner=joe", "owner can't be \"joe\""),
+            ("*:mode=+755", "mode can't be"),
+            ("*:owner=nobody at all", "owner can't be \"nobody at all\""),
+            ("*:mtime=today", "mtime can't be \"today\""),
             ("*:color=red", "\"color\" is none of"),
             ("*:xattr.=x", "\"xattr.\" is none of"),
             ("a[:mode=0", "cannot exclude by the pattern"),

@@ -76,6 +76,16 @@ impl Preset {
         }
     }
 
+    /// The kernel from which on a small preset is more than [`Balanced`](Self::Balanced); `None` for other presets.
+    #[must_use]
+    pub fn more_than_balanced_since(self) -> Option<KernelVersion> {
+        let needed = [FRAGMENTS, SHARED, SMALL].into_iter().flatten();
+        match self {
+            Self::Fast | Self::Balanced => None,
+            Self::Small | Self::Smallest => needed.map(|needed| needed.since()).max(),
+        }
+    }
+
     /// The options of an image that Linux `kernel` and later mount.
     #[must_use]
     pub fn options(self, kernel: KernelVersion) -> Options {
@@ -198,6 +208,20 @@ mod tests {
         let debian = Preset::Small.options_for(&"debian-12".parse().unwrap()).compression;
         assert_eq!(debian.files.unwrap().compressor, Compressor::Lz4Hc { level: 12 });
         assert!(debian.dedupe && debian.fragments == Fragments::All);
+    }
+
+    #[test]
+    fn small_presets_of_old_kernels_are_balanced() {
+        assert_eq!(Preset::Balanced.more_than_balanced_since(), None);
+        for preset in [Preset::Small, Preset::Smallest] {
+            let files = |preset: Preset, kernel| preset.options(kernel).compression.files;
+            let since = preset.more_than_balanced_since().unwrap();
+            for kernel in ["5.4", "5.10", "5.15", "6.0", "6.1", "6.12", "7.0"] {
+                let kernel: KernelVersion = kernel.parse().unwrap();
+                let is_balanced = files(preset, kernel) == files(Preset::Balanced, kernel);
+                assert_eq!(is_balanced, kernel < since, "{preset}, {kernel}");
+            }
+        }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Defines the arguments of `lith build` about attributes of files, and of the image.
 
-use std::{ffi::OsString, fs, path::PathBuf};
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, ValueEnum};
 use lith::{
     Adjust, Times,
     builder::ImageId,
-    transform::{FileContexts, FsConfig, FsConfigError, Setting, XattrFilter},
+    transform::{self, FileContexts, FsConfig, FsConfigError, Setting, XattrFilter},
     tree::{Timestamp, Tree},
 };
 
@@ -48,7 +48,8 @@ pub(super) struct AttributeArguments {
     gid_offset: i64,
 
     /// Set attributes of files that match, which does not include what is below: `/bin/su:mode=4755`,
-    /// `**:file-mode=0644,dir-mode=0755,owner=root,group=0`, `*.so:xattr.user.note=text`; can be repeated
+    /// `**:file-mode=0644,dir-mode=0755,owner=root,group=0`, `**:mode=go-w`, `/:mtime=0`, `*.so:xattr.user.note=text`; can be
+    /// repeated
     #[arg(long = "set", value_name = "GLOB:KEY=VALUE,...")]
     pub(super) settings: Vec<Setting>,
 
@@ -66,11 +67,11 @@ pub(super) struct AttributeArguments {
     xattrs_exclude: Vec<String>,
 
     /// SELinux labels, in the format of `selinux_file(5)`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = value::place())]
     file_contexts: Option<PathBuf>,
 
     /// Owners, modes and capabilities of all files, in Android's format
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = value::place())]
     fs_config_file: Option<PathBuf>,
 
     /// The prefix of paths in --file-contexts and --fs-config-file
@@ -131,26 +132,11 @@ pub(crate) fn wrapped(offset: i64) -> u32 {
 }
 
 fn user(text: &str) -> Result<u32, &'static str> {
-    id(text, "/etc/passwd").ok_or("expected a number, or a user in /etc/passwd")
+    transform::user(text).ok_or("expected a number, or a user in /etc/passwd")
 }
 
 fn group(text: &str) -> Result<u32, &'static str> {
-    id(text, "/etc/group").ok_or("expected a number, or a group in /etc/group")
-}
-
-/// A number, or that of a name in a table, in the third of the fields that colons separate. Root has 0 everywhere.
-fn id(text: &str, table: &str) -> Option<u32> {
-    if let Ok(id) = text.parse() {
-        return Some(id);
-    }
-    let table = fs::read(table).unwrap_or_default();
-    let mut lines = table.split(|byte| *byte == b'\n');
-    let found = lines.find_map(|line| {
-        let mut fields = line.split(|byte| *byte == b':');
-        let name = fields.next()?;
-        (name == text.as_bytes()).then(|| str::from_utf8(fields.nth(1)?).ok()?.parse().ok())?
-    });
-    found.or_else(|| (text == "root").then_some(0))
+    transform::group(text).ok_or("expected a number, or a group in /etc/group")
 }
 
 impl AttributeArguments {

@@ -40,11 +40,11 @@ pub(crate) struct ImageArgs {
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct DeviceArgs {
     /// A further device of the image: the base of a patch, or in the order of the device table; can be repeated
-    #[arg(long = "device", value_name = "FILE")]
+    #[arg(long = "device", value_name = "FILE", value_parser = value::place())]
     pub(crate) devices: Vec<PathBuf>,
 
     /// A folder in which the bases of a patch are looked for, before the patch's own; can be repeated
-    #[arg(long = "base-dir", value_name = "DIR")]
+    #[arg(long = "base-dir", value_name = "DIR", value_parser = value::place())]
     pub(crate) base_dirs: Vec<PathBuf>,
 }
 
@@ -60,7 +60,7 @@ impl DeviceArgs {
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct ObjectsArgs {
     /// Take the content of files from this folder of objects, as an image of composefs refers to it; their digests are verified
-    #[arg(long, value_name = "DIR", visible_alias = "composefs")]
+    #[arg(long, value_name = "DIR", visible_alias = "composefs", value_parser = value::place())]
     pub(crate) objects: Option<PathBuf>,
 }
 

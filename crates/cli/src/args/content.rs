@@ -12,14 +12,14 @@ use lith::{
     source::{self, Excludes, OnError, Platform, is_container},
 };
 
-use super::common::DeviceArgs;
+use super::{common::DeviceArgs, value};
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Source")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct ContentArguments {
     /// Take names, owners, modes and devices from a list in the form of `lith dump`, `composefs-info dump` or mtree, and
-    /// only the content of files from SOURCE, or where the list says
+    /// only the content of files from SOURCE, or where the list says; `-`: standard input
     #[arg(long, value_name = "FILE")]
     pub(super) manifest: Option<PathBuf>,
 
@@ -65,7 +65,7 @@ pub(super) struct ContentArguments {
     pub(super) devices: DeviceArgs,
 
     /// Make a patch: what this image holds is not stored again but referred to. It may be a patch itself; can be repeated
-    #[arg(long = "base", value_name = "IMAGE")]
+    #[arg(long = "base", value_name = "IMAGE", value_parser = value::place())]
     pub(super) bases: Vec<PathBuf>,
 
     /// Make a patch that its bases follow on one device, for kernels before 5.16: `cat PATCH BASE > IMAGE`
@@ -90,7 +90,7 @@ pub(super) struct ContentArguments {
     pub(super) layers: bool,
 
     /// Write the configuration of the container image, a JSON document, to this file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = value::place())]
     config_file: Option<PathBuf>,
 
     /// Whether whiteouts and opaque marks of overlayfs are kept, or dropped once they have hidden what is below

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::common::{DeviceArgs, WorkersArgs};
+use super::{
+    common::{DeviceArgs, WorkersArgs},
+    value,
+};
 
 /// Make a delta, of which an old image becomes a new one
 #[derive(Debug, clap::Args)]
@@ -24,7 +27,7 @@ pub(crate) struct Delta {
     pub(crate) new: PathBuf,
 
     /// The delta to make
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = value::place())]
     pub(crate) output: PathBuf,
 
     /// Replace a file that is neither a delta nor empty
@@ -72,7 +75,7 @@ pub(crate) struct Apply {
     pub(crate) delta: PathBuf,
 
     /// The image to make
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = value::place())]
     pub(crate) output: PathBuf,
 
     /// Replace a file that is neither an EROFS image nor empty

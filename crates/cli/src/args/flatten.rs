@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::common::{ImageArgs, WorkersArgs};
+use super::{
+    common::{ImageArgs, WorkersArgs},
+    value,
+};
 
 /// Make one image of a patch and its bases
 #[derive(Debug, clap::Args)]
@@ -20,7 +23,7 @@ pub(crate) struct Flatten {
     pub(crate) image: ImageArgs,
 
     /// The image to make
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = value::place())]
     pub(crate) output: PathBuf,
 
     /// Compress everything again, with the options of `lith build` without options

@@ -22,7 +22,9 @@ pub(crate) struct Context<'a> {
 
 /// The rules of a file, in the order of its lines.
 pub(crate) fn read(path: &Path, context: &Context<'_>) -> Result<Vec<Rule>, String> {
-    let failed = |error| format!("cannot read the hints in {}: {error}", path.display());
+    let failed = |error: std::io::Error| {
+        format!("cannot read the hints in {}: {}", path.display(), super::one_line(&error))
+    };
     let text = fs::read_to_string(path).map_err(failed)?;
     let lines = (1..).zip(text.lines());
     let lines = lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));

@@ -48,7 +48,7 @@ pub(super) struct LayoutArguments {
     /// Further rules, after those of --rule, in the format of mkfs.erofs: in each line a pcluster size (0: no compression),
     /// optionally the number of an algorithm of -z, counted from 0, and a regular expression for paths without a leading
     /// slash
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = value::place())]
     compress_hints: Option<PathBuf>,
 
     /// Extended features, separated by commas; can be repeated
@@ -102,13 +102,14 @@ pub(super) struct LayoutArguments {
     chunk_size: Option<Size>,
 
     /// Store chunks in this file instead of the image: a device that readers of the image need, too
-    #[arg(long, value_name = "FILE", requires = "chunk_size")]
+    #[arg(long, value_name = "FILE", requires = "chunk_size", value_parser = value::place())]
     pub(super) blob: Option<PathBuf>,
 
     /// Store the content of files of more than 64 bytes in this folder, as objects that are named by their fs-verity digests, and
     /// make the image that mkcomposefs makes, byte for byte, which refers to them. As with that, each hard link in a directory
     /// becomes a file of its own
     #[arg(
+        value_parser = value::place(),
         long,
         value_name = "OBJECTS",
         conflicts_with_all = [
@@ -190,8 +191,15 @@ impl LayoutArguments {
         let is_chosen = self.preset.is_some() || self.kernel.is_some();
         let preset = self.preset.unwrap_or_default();
         let full = preset.full_since().filter(|full| kernel < *full)?;
-        (is_chosen && self.compress.is_none())
-            .then(|| format!("the preset {preset} makes smaller images with --kernel {full}"))
+        if !is_chosen || self.compress.is_some() {
+            return None;
+        }
+        Some(match preset.more_than_balanced_since().filter(|itself| kernel < *itself) {
+            Some(itself) => format!(
+                "for Linux {kernel} the preset {preset} is balanced; it makes much smaller images with --kernel {itself}, and the smallest with {full}"
+            ),
+            None => format!("the preset {preset} makes smaller images with --kernel {full}"),
+        })
     }
 
     /// What a small preset is for a distribution without LZMA.

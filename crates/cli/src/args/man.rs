@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::value;
+
 /// Write manual pages
 #[derive(Debug, clap::Args)]
 #[command(
@@ -14,5 +16,6 @@ Examples:
 )]
 pub(crate) struct Man {
     /// The directory for lith.1, lith-build.1 and the others; created if needed
+    #[arg(value_parser = value::place())]
     pub(crate) directory: Option<PathBuf>,
 }

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::common::{DeviceArgs, WorkersArgs};
+use super::{
+    common::{DeviceArgs, WorkersArgs},
+    value,
+};
 
 /// Merge images as layers
 #[derive(Debug, clap::Args)]
@@ -23,7 +26,7 @@ pub(crate) struct Merge {
     pub(crate) layers: Vec<PathBuf>,
 
     /// The image to make
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = value::place())]
     pub(crate) output: PathBuf,
 
     /// Copy the content of the layers as it is; the new image needs none of them

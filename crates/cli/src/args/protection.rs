@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use lith::verity::{MAX_BLOCK, MAX_SALT, MIN_BLOCK, Protection, RootHashFile, Signer, TreePlace};
 use uuid::Uuid;
 
-use super::value::Size;
+use super::value::{self, Size};
 
 /// The hash tree that an image gets.
 #[derive(Clone, Debug, clap::Args)]
@@ -28,16 +28,16 @@ pub(crate) struct ProtectionArgs {
     verity_uuid: Option<Uuid>,
 
     /// Write the root hash to a file; systemd looks for `NAME.roothash` beside `NAME.raw`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = value::place())]
     root_hash_file: Option<PathBuf>,
 
     /// Sign the root hash with a private key (PEM, or what openssl(1) takes), into the file of --root-hash-file with `.p7s`
     /// after its name: detached PKCS#7, as the kernel and systemd take it
-    #[arg(long, value_name = "KEY", requires_all = ["cert", "root_hash_file"])]
+    #[arg(long, value_name = "KEY", requires_all = ["cert", "root_hash_file"], value_parser = value::place())]
     sign: Option<PathBuf>,
 
     /// The certificate of the key (PEM)
-    #[arg(long, value_name = "CERT", requires = "sign")]
+    #[arg(long, value_name = "CERT", requires = "sign", value_parser = value::place())]
     cert: Option<PathBuf>,
 
     /// Sign the root hash with a command: it gets the 64 digits on standard input, and prints the signature (DER)

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use lith::remote::{ChunkSize, Containerd};
 
-use super::{common::DeviceArgs, value::Size};
+use super::{
+    common::DeviceArgs,
+    value::{self, Size},
+};
 
 const CHUNK: &str = "expected a power of two from 16K to 4M";
 
@@ -54,7 +57,7 @@ pub(crate) struct Push {
     pub(crate) reference: String,
 
     /// The configuration of a container image, as `lith build --config-file` writes it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = value::place())]
     pub(crate) config_file: Option<PathBuf>,
 
     /// Store it in chunks of about SIZE bytes, of which a later version sends and fetches only its new ones [default: 256K, more
@@ -94,10 +97,11 @@ pub(crate) struct Pull {
     pub(crate) reference: String,
 
     /// The file to make
+    #[arg(value_parser = value::place())]
     pub(crate) image: PathBuf,
 
     /// A file, such as an older version, whose chunks need not be fetched
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = value::place())]
     pub(crate) reuse: Vec<PathBuf>,
 
     /// Replace files that are other than those to be fetched

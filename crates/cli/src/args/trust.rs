@@ -4,7 +4,7 @@ use std::{fs::File, io::Read, path::PathBuf};
 
 use lith::verity::RootHash;
 
-use super::value::Size;
+use super::value::{self, Size};
 
 /// By which root hash an image is verified.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -15,7 +15,7 @@ pub(crate) struct TrustArgs {
     pub(crate) root_hash: Option<RootHash>,
 
     /// The file with the hash tree, unless it follows the image
-    #[arg(long, value_name = "FILE", requires = "root_hash")]
+    #[arg(long, value_name = "FILE", requires = "root_hash", value_parser = value::place())]
     pub(crate) verity: Option<PathBuf>,
 
     /// The byte at which the superblock of the hash tree is, counted from the beginning of the image or of FILE, if it isn't
@@ -53,7 +53,7 @@ pub(crate) fn root_hash(text: &str) -> Result<RootHash, String> {
     let mut content = String::new();
     let read = File::open(text).and_then(|file| file.take(ENOUGH).read_to_string(&mut content));
     let expected = "expected 64 hexadecimal digits, or a file that holds them";
-    read.map_err(|error| format!("{expected}: {error}"))?;
+    read.map_err(|error| format!("{expected}: {}", super::one_line(&error)))?;
     content.trim().parse().map_err(|_other| expected.to_owned())
 }
 

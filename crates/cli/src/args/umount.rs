@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::value;
+
 /// Unmount an image
 #[derive(Debug, clap::Args)]
 #[command(
@@ -22,6 +24,6 @@ pub(crate) struct Umount {
     pub(crate) when_dead: bool,
 
     /// Where it is mounted
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_parser = value::place())]
     pub(crate) directory: PathBuf,
 }

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use super::{
     common::{ImageArgs, WorkersArgs},
     protection::ProtectionArgs,
-    value::Size,
+    value::{self, Size},
 };
 
 /// Make and verify hash trees of images
@@ -52,6 +52,7 @@ pub(crate) enum Action {
 #[derive(Debug, Args)]
 pub(crate) struct Add {
     /// The EROFS image
+    #[arg(value_parser = value::place())]
     pub(crate) image: PathBuf,
 
     /// Where the image starts in its file, in bytes
@@ -76,11 +77,11 @@ pub(crate) struct Verify {
     pub(crate) image: ImageArgs,
 
     /// The certificate whose key must have signed the root hash (PEM)
-    #[arg(long, value_name = "CERT", requires = "signature")]
+    #[arg(long, value_name = "CERT", requires = "signature", value_parser = value::place())]
     pub(crate) cert: Option<PathBuf>,
 
     /// The signature: detached PKCS#7 in DER
-    #[arg(long, value_name = "FILE", requires = "cert")]
+    #[arg(long, value_name = "FILE", requires = "cert", value_parser = value::place())]
     pub(crate) signature: Option<PathBuf>,
 
     #[command(flatten)]
@@ -103,7 +104,7 @@ pub(crate) struct Info {
     pub(crate) offset: Size,
 
     /// The file with the hash tree, unless it follows the image
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = value::place())]
     pub(crate) verity: Option<PathBuf>,
 
     /// The byte at which the superblock of the hash tree is, if it isn't the usual one
@@ -118,7 +119,7 @@ pub(crate) struct Info {
 #[derive(Debug, Args)]
 pub(crate) struct Fsverity {
     /// Files of any kind
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(required = true, value_name = "FILE", value_parser = value::place())]
     pub(crate) files: Vec<PathBuf>,
 
     #[command(flatten)]

@@ -13,7 +13,7 @@ use lith::{
     observer::{Observer, Phase, Progress},
 };
 
-use super::error::tell;
+use super::error::{tell, without_number};
 
 /// The most lines to keep; the rest is only counted.
 const LINES: usize = 100;
@@ -45,7 +45,7 @@ impl ExportObserver for Skips {
         self.count.fetch_add(1, Ordering::Relaxed);
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() < LINES {
-            lines.push(skipped.to_string());
+            lines.push(without_number(&skipped.to_string()));
         }
     }
 }

@@ -10,7 +10,7 @@ use lith::Hidden;
 
 use super::signals::remove_files_on_signals;
 
-/// A file that is written in the directory of its final path, then renamed.
+/// A file that is written in the directory of its final path, then renamed. It has the owner and mode of the one it replaces.
 #[derive(Debug)]
 pub(crate) struct Target {
     writer: BufWriter<File>,
@@ -30,13 +30,16 @@ impl Target {
     /// The same for a program that signals don't end.
     pub(crate) fn create_unwatched(path: &Path) -> io::Result<Self> {
         let path = fs::canonicalize(path).unwrap_or_else(|_new| path.to_owned());
-        let is_special = fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file());
-        let (file, hidden) = if is_special {
+        let old = fs::metadata(&path).ok();
+        let (file, hidden) = if old.as_ref().is_some_and(|old| !old.is_file()) {
             (File::options().write(true).open(&path)?, None)
         } else {
             let (file, hidden) = Hidden::create(&path)?;
             (file, Some(hidden))
         };
+        if let Some(old) = old.filter(|_| hidden.is_some()) {
+            lith_system::keep_owner_and_mode(&file, &old)?;
+        }
         Ok(Self { writer: BufWriter::with_capacity(64 << 10, file), hidden, path })
     }
 
@@ -75,6 +78,19 @@ mod tests {
         target.commit().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_private_stays_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        Target::create(&path).unwrap().commit().unwrap();
+        let metadata = fs::metadata(&path).unwrap();
+        assert_eq!((metadata.len(), metadata.permissions().mode() & 0o7777), (0, 0o600));
     }
 
     #[test]

@@ -19,7 +19,7 @@ use lith::{
 use lith_report::number::{Bytes, Count, Share, ratio};
 use serde::Serialize;
 
-use super::remote;
+use super::{device, remote};
 use crate::{
     args::{MessageArgs, build::Build, remote::Keep},
     exit::Outcome,
@@ -36,6 +36,9 @@ use crate::{
 
 pub(crate) fn run(request: Build, messages: MessageArgs) -> anyhow::Result<Outcome> {
     let started = Instant::now();
+    for base in request.bases.iter().filter(|base| base.is_file()) {
+        device::refuse_other_file(base, 0)?;
+    }
     // What a build reads it reads once.
     let builder = request.builder().read(remote::change(&Keep::Nowhere)?);
     let Build { image, kernel, json, max_depth, flat, .. } = request;

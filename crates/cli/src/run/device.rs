@@ -8,9 +8,10 @@ use std::{
 
 use anyhow::Context;
 use lith::{
-    device::{FileDevice, ReadAt},
+    device::{FileDevice, OffsetDevice, ReadAt},
     source,
 };
+use lith_report::number::Count;
 
 use super::remote;
 use crate::{
@@ -42,6 +43,40 @@ pub(super) fn open_keeping(path: &Path, keep: &Keep) -> anyhow::Result<Box<dyn R
         anyhow::bail!("{}: is a directory; expected an EROFS image{remedy}", Place(path));
     }
     Ok(Box::new(FileDevice::new(file).with_context(place)?))
+}
+
+/// The first bytes of a device.
+pub(super) fn start(path: &Path, device: &dyn ReadAt) -> anyhow::Result<Vec<u8>> {
+    let length = source::TYPE_BYTES.min(usize::try_from(device.size()).unwrap_or(usize::MAX));
+    let mut bytes = vec![0; length];
+    let read = device.read_at(&mut bytes, 0);
+    read.with_context(|| format!("{}: cannot read", Place(path)))?;
+    Ok(bytes)
+}
+
+/// Refuses a file by its first bytes if they are those of another type or too few for an image.
+pub(super) fn refuse_other(path: &Path, start: &[u8]) -> anyhow::Result<()> {
+    if let Some(found) = source::foreign_type(start) {
+        let remedy = match found {
+            "a tar" | "a cpio archive" | "a zip archive" | "a SquashFS image" => {
+                "; `lith build` makes one of it, `lith ls` lists it"
+            }
+            "a program" => "; --offset names where an image within it starts",
+            _ => "",
+        };
+        anyhow::bail!("{}: is {found}; expected an EROFS image{remedy}", Place(path));
+    }
+    if start.len() < source::TYPE_BYTES {
+        let bytes = Count(start.len() as u64, "byte");
+        anyhow::bail!("{}: is no EROFS image, which has more than {bytes}", Place(path));
+    }
+    Ok(())
+}
+
+/// Refuses a file in which an image starts at `offset` bytes, as [`refuse_other`] does.
+pub(super) fn refuse_other_file(path: &Path, offset: u64) -> anyhow::Result<()> {
+    let device = OffsetDevice::new(open(path)?, offset);
+    refuse_other(path, &start(path, &device)?)
 }
 
 /// Whether a path leads to what is read once, from start to end.

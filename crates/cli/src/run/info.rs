@@ -34,22 +34,24 @@ pub(crate) fn run(request: &Info) -> anyhow::Result<Outcome> {
     let mut facts = gather_facts(&subject, request).inspect_err(|_damaged| {
         // What is sound is worth to be seen, and that it can't be printed is no worse than the damage.
         let summary = Facts::new(Summary::new(&subject.image), None);
-        let _ = output::stdout().and_then(|mut output| {
-            facts_text(&mut output, &summary)?;
-            output.flush()
-        });
+        let _ = output::stdout().map(|mut output| write(request, &summary, &mut output));
     })?;
     if request.presets {
         let image = Arc::new(subject.image);
         facts.presets = Some(presets::estimate(&image, &facts, &env::temp_dir())?);
     }
     let mut output = output::stdout()?;
-    if request.json {
-        json::write_pretty(&mut output, &facts)?;
-    } else {
-        facts_text(&mut output, &facts)?;
-    }
+    write(request, &facts, &mut output)?;
     output::finish(output)
+}
+
+fn write(request: &Info, facts: &Facts, output: &mut dyn Write) -> anyhow::Result<()> {
+    if request.json {
+        json::write_pretty(output, facts)?;
+    } else {
+        facts_text(output, facts)?;
+    }
+    Ok(output.flush()?)
 }
 
 /// Prints how an image was made.
@@ -66,8 +68,11 @@ fn provenance(request: &Info) -> anyhow::Result<Outcome> {
     output::finish(output)
 }
 
-/// Prints what the superblock of an image says that can't be opened, and returns why it can't be.
+/// Prints what the superblock of an image says that can't be opened, as text, and returns why it can't be.
 fn tell_superblock(request: &Info, error: anyhow::Error) -> anyhow::Error {
+    if request.json {
+        return error;
+    }
     let device =
         subject::devices(&request.image).ok().and_then(|devices| devices.into_iter().next());
     let superblock = device.and_then(|device| {

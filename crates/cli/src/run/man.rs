@@ -60,7 +60,7 @@ fn render(command: &Command, output: &mut dyn Write) -> io::Result<()> {
     }
     match command.get_bin_name().and_then(|name| name.strip_prefix("lith ")) {
         Some(verb) => of_verb(verb, output),
-        None => Ok(()),
+        None => of_program(command, output),
     }
 }
 
@@ -73,20 +73,60 @@ fn synopsis(command: &Command, output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, ".fi")
 }
 
-/// Variables of the environment, and the verbs that they concern.
-const ENVIRONMENT: [(&str, &[&str], &str); 4] = [
+/// What reads or writes at addresses.
+const REMOTE: &[&str] = &[
+    "build", "cat", "check", "diff", "dump", "extract", "flatten", "info", "ls", "map", "merge",
+    "mount", "push", "pull", "rebuild", "record", "report", "stat", "tar",
+];
+
+/// Variables of the environment, and the verbs that they concern: without any, all of them.
+const ENVIRONMENT: [(&str, &[&str], &str); 10] = [
     (
         "SOURCE_DATE_EPOCH",
-        &["build"],
+        &["build", "mkfs.erofs"],
         "Seconds since 1970: the timestamp of the image, to which later times become equal; see -T.",
     ),
     (
         "TMPDIR",
-        &["diff", "dump", "extract", "info", "report", "tar"],
-        "The directory for temporary data.",
+        &[
+            "build", "cat", "check", "diff", "dump", "extract", "info", "ls", "map", "mount",
+            "report", "stat", "tar",
+        ],
+        "The directory for temporary data: what a pipe has, and decoded data that don't fit memory.",
     ),
     ("TZ", &["ls", "stat"], "The time zone of --local."),
+    (
+        "XDG_CACHE_HOME",
+        REMOTE,
+        "The parent of the directory for what is fetched from servers [default: ~/.cache].",
+    ),
+    ("LITH_CACHE_LIMIT", REMOTE, "How much that directory may hold, as 500M or 20G [default: 8G]."),
+    (
+        "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL",
+        REMOTE,
+        "Keys and place of s3:// addresses, as other programs read them.",
+    ),
+    (
+        "AZURE_STORAGE_ACCOUNT, AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN, AZURE_STORAGE_ENDPOINT, AZURE_STORAGE_CONNECTION_STRING",
+        REMOTE,
+        "Account, key and place of az:// addresses.",
+    ),
+    ("LITH_HTTP_AUTHORIZATION", REMOTE, "The header Authorization for web servers."),
+    (
+        "DOCKER_CONFIG, REGISTRY_AUTH_FILE",
+        REMOTE,
+        "The directory or the file with logins at registries, for oci:// and docker:// addresses.",
+    ),
     ("NO_COLOR", &[], "If set and not empty, nothing is coloured unless --color demands it."),
+];
+
+/// The programs of erofs-utils, and the verb that does the same.
+const APPLETS: [(&str, &str); 5] = [
+    ("mkfs.erofs", "lith-build(1), fsck.erofs(1), mount.erofs(1)"),
+    ("fsck.erofs", "lith-check(1), lith-extract(1), mkfs.erofs(1)"),
+    ("dump.erofs", "lith-info(1), lith-map(1), mkfs.erofs(1)"),
+    ("erofsfuse", "lith-mount(1), mount.erofs(1), fusermount3(1)"),
+    ("mount.erofs", "lith-mount(1), erofsfuse(1), mount(8)"),
 ];
 
 /// Pages that users of a verb may want besides that of lith.
@@ -107,21 +147,52 @@ const RELATED: [(&str, &str); 14] = [
     ("verity", "lith-build(1), lith-check(1), veritysetup(8), fsverity(1)"),
 ];
 
-/// The sections that pages of verbs end with.
-fn of_verb(verb: &str, output: &mut dyn Write) -> io::Result<()> {
+/// The variables that concern a verb or an applet; without a name, all.
+fn environment(name: Option<&str>, output: &mut dyn Write) -> io::Result<()> {
+    let is_applet = name.is_some_and(|name| APPLETS.iter().any(|(applet, _)| *applet == name));
+    let mut all = ENVIRONMENT.iter().filter(|(_, verbs, _)| {
+        name.is_none_or(|name| verbs.contains(&name) || verbs.is_empty() && !is_applet)
+    });
+    let Some(first) = all.next() else { return Ok(()) };
     writeln!(output, ".SH ENVIRONMENT")?;
-    for (name, verbs, text) in ENVIRONMENT {
-        if verbs.is_empty() || verbs.contains(&verb) {
-            writeln!(output, ".TP\n\\fB{name}\\fR\n{}", text.replace('-', "\\-"))?;
-        }
+    for (name, _, text) in iter::once(first).chain(all) {
+        writeln!(output, ".TP\n\\fB{name}\\fR\n{}", text.replace('-', "\\-"))?;
     }
+    Ok(())
+}
+
+fn exit_status(meanings: &[(u8, &str)], output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, ".SH \"EXIT STATUS\"")?;
-    for (code, meaning) in Convention::of(verb).meanings() {
+    for (code, meaning) in meanings {
         writeln!(output, ".TP\n\\fB{code}\\fR\n{meaning}")?;
     }
+    Ok(())
+}
+
+fn see_also(pages: &str, output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, ".SH \"SEE ALSO\"\n{}", pages.replace('-', "\\-"))
+}
+
+/// The sections that pages of verbs end with.
+fn of_verb(verb: &str, output: &mut dyn Write) -> io::Result<()> {
+    environment(Some(verb), output)?;
+    exit_status(Convention::of(verb).meanings(), output)?;
     let related = RELATED.iter().find(|(name, _)| *name == verb);
     let related = related.map(|(_, pages)| format!(", {pages}")).unwrap_or_default();
-    writeln!(output, ".SH \"SEE ALSO\"\nlith(1){}", related.replace('-', "\\-"))
+    see_also(&format!("lith(1){related}"), output)
+}
+
+/// The sections that the pages of lith and of applets end with. That of lith has its exit codes already.
+fn of_program(command: &Command, output: &mut dyn Write) -> io::Result<()> {
+    let name = command.get_name();
+    let Some((_, related)) = APPLETS.iter().find(|(applet, _)| *applet == name) else {
+        environment(None, output)?;
+        let applets: Vec<_> = APPLETS.iter().map(|(name, _)| format!("{name}(1)")).collect();
+        return see_also(&applets.join(", "), output);
+    };
+    environment(Some(name), output)?;
+    exit_status(&[(0, "Success."), (1, "Anything else.")], output)?;
+    see_also(&format!("lith(1), {related}"), output)
 }
 
 /// A section whose lines are not joined, from `Heading:` and indented lines.
@@ -163,6 +234,40 @@ mod tests {
             }
             let usage = format!("\\&lith {}", verb.get_name());
             assert!(page.contains(&usage), "{page}");
+        }
+    }
+
+    fn page(command: &Command) -> String {
+        let mut page = Vec::new();
+        render(command, &mut page).unwrap();
+        String::from_utf8(page).unwrap()
+    }
+
+    #[test]
+    fn the_page_of_lith_lists_all_variables_and_applets() {
+        let mut command = args::command();
+        command.build();
+        let page = page(&command);
+        for (names, _, _) in ENVIRONMENT {
+            assert!(page.contains(&format!("\\fB{names}\\fR")), "{names}");
+        }
+        assert_eq!(page.to_uppercase().matches("EXIT STATUS").count(), 1);
+        assert!(page.contains(".SH \"SEE ALSO\"\nmkfs.erofs(1), "));
+    }
+
+    #[test]
+    fn pages_of_applets_end_as_those_of_verbs() {
+        for (applet, related) in APPLETS {
+            let page = page(&Command::new(applet));
+            assert!(
+                page.contains(&format!(
+                    ".SH \"SEE ALSO\"\nlith(1), {}",
+                    related.replace('-', "\\-")
+                )),
+                "{page}"
+            );
+            assert!(page.contains(".SH \"EXIT STATUS\"\n.TP\n\\fB0\\fR\nSuccess."), "{page}");
+            assert_eq!(page.contains(".SH ENVIRONMENT"), applet == "mkfs.erofs", "{page}");
         }
     }
 }

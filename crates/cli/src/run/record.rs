@@ -24,7 +24,7 @@ use super::{log::Log, mount::kernel, profile::Destination, subject};
 use crate::{
     args::{MessageArgs, location::Location, mount::Mount, record::Record},
     exit::Outcome,
-    output::error::{Place, tell},
+    output::error::{Place, tell, without_number},
 };
 
 /// How long events are waited for before looking whether the command has ended.
@@ -88,7 +88,8 @@ fn record_image(request: &Record, image: &Path, messages: MessageArgs) -> anyhow
             Ok(recorded) => return Ok(recorded),
             Err(Refusal::Command(error)) => return Err(error),
             Err(Refusal::Watch(error)) if !messages.quiet => {
-                tell(format_args!("lith: by FUSE: the kernel doesn't tell what is read: {error}"));
+                let why = without_number(&error.to_string());
+                tell(format_args!("lith: by FUSE: the kernel doesn't tell what is read: {why}"));
             }
             Err(Refusal::Watch(_)) => {}
         }

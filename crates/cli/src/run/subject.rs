@@ -8,10 +8,8 @@ use lith::{
     device::{OffsetDevice, ReadAt},
     format::{addr::Nid, file_type::FileType},
     reader::{DirEntry, Error, File, Image, Inode},
-    source,
     tree::DisplayPath,
 };
-use lith_report::number::Count;
 
 use super::{
     device, remote,
@@ -156,7 +154,7 @@ pub(crate) fn open_all(location: &Location<'_>) -> anyhow::Result<Vec<Box<dyn Re
         return with_further(primary, location);
     };
     let primary = verified::open(location, trust)?;
-    refuse_other(location.path, &start(location.path, &primary)?)?;
+    device::refuse_other(location.path, &device::start(location.path, &primary)?)?;
     let further = verified::bases(&primary, location)?;
     Ok(iter::once(Box::new(primary) as Box<dyn ReadAt>).chain(further).collect())
 }
@@ -184,7 +182,7 @@ pub(crate) fn with_further(
 /// The primary device, which is refused if it is known to be something else than an image.
 pub(crate) fn primary(location: &Location<'_>) -> anyhow::Result<Box<dyn ReadAt>> {
     let (device, start) = device_and_start(location)?;
-    refuse_other(location.path, &start)?;
+    device::refuse_other(location.path, &start)?;
     Ok(device)
 }
 
@@ -198,36 +196,8 @@ pub(super) fn device_and_start(
         0 => device,
         offset => Box::new(OffsetDevice::new(device, offset)),
     };
-    let start = start(path, &*device)?;
+    let start = device::start(path, &*device)?;
     Ok((device, start))
-}
-
-/// The first bytes of a device.
-fn start(path: &Path, device: &dyn ReadAt) -> anyhow::Result<Vec<u8>> {
-    let length = source::TYPE_BYTES.min(usize::try_from(device.size()).unwrap_or(usize::MAX));
-    let mut bytes = vec![0; length];
-    let read = device.read_at(&mut bytes, 0);
-    read.with_context(|| format!("{}: cannot read", Place(path)))?;
-    Ok(bytes)
-}
-
-/// Refuses a file by its first bytes if they are those of another type or too few for an image.
-pub(super) fn refuse_other(path: &Path, start: &[u8]) -> anyhow::Result<()> {
-    if let Some(found) = source::foreign_type(start) {
-        let remedy = match found {
-            "a tar" | "a cpio archive" | "a zip archive" | "a SquashFS image" => {
-                "; `lith build` makes one of it, `lith ls` lists it"
-            }
-            "a program" => "; --offset names where an image within it starts",
-            _ => "",
-        };
-        anyhow::bail!("{}: is {found}; expected an EROFS image{remedy}", Place(path));
-    }
-    if start.len() < source::TYPE_BYTES {
-        let bytes = Count(start.len() as u64, "byte");
-        anyhow::bail!("{}: is no EROFS image, which has more than {bytes}", Place(path));
-    }
-    Ok(())
 }
 
 /// A path without trailing slashes.

@@ -72,7 +72,7 @@ pub(crate) fn open_with(
         if source::is_squashfs(&start) {
             return Ok(source::squashfs(device, path, options)?);
         }
-        subject::refuse_other(path, &start)?;
+        device::refuse_other(path, &start)?;
         subject::with_further(device, location)?
     };
     let place = || Place(path).to_string();
@@ -165,7 +165,7 @@ fn open_alone(
     } else if offset == 0 && source::is_archive(&start) {
         open(path, search, &options)?
     } else {
-        subject::refuse_other(path, &start)?;
+        device::refuse_other(path, &start)?;
         return as_image(subject::with_further(device, &location)?);
     };
     if !search.devices.is_empty() {

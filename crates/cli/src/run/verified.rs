@@ -34,7 +34,10 @@ pub(crate) fn open(location: &Location<'_>, trust: &Trust) -> anyhow::Result<Ver
     let hash_offset = match (trust.hash_offset, usual) {
         (Some(offset), _) => offset,
         (None, None) => 0,
-        (None, Some(image)) => behind(&*image).with_context(place)?,
+        (None, Some(image)) => {
+            device::refuse_other(path, &device::start(path, &*image)?)?;
+            behind(&*image).with_context(place)?
+        }
     };
     VerifiedDevice::new(image()?, (tree, hash_offset), trust.root).with_context(place)
 }

@@ -36,6 +36,7 @@ fn add(request: &Add) -> anyhow::Result<Outcome> {
     let protection = request.protection.protection(Some(TreePlace::Append));
     let protection = protection.map_err(anyhow::Error::msg)?;
     let protection = protection.context("there is a default place for the hash tree")?;
+    device::refuse_other_file(&request.image, request.offset.0)?;
     remove_files_on_signals();
     let image = (&*request.image, request.offset.0);
     let made = verity::protect(image, &protection, request.workers.count());
@@ -79,7 +80,10 @@ fn info(request: &Info) -> anyhow::Result<Outcome> {
     let offset = match (given, &request.verity) {
         (Some(offset), _) => offset,
         (None, Some(_)) => 0,
-        (None, None) => appended(&device).with_context(place)?,
+        (None, None) => {
+            device::refuse_other(path, &device::start(path, &device)?)?;
+            appended(&device).with_context(place)?
+        }
     };
     let superblock = read_superblock(&device, offset).with_context(place)?;
     write(&HashTreeRecord::new(&superblock, offset, None), request.json)

@@ -33,6 +33,7 @@ impl Hidden {
     /// # Errors
     /// Those of the operating system; [`io::ErrorKind::Interrupted`] after [`remove_hidden`].
     pub fn create(target: &Path) -> io::Result<(File, Self)> {
+        check_name(target)?;
         remove_abandoned(target);
         let new = |path: &Path| {
             let file = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
@@ -96,6 +97,12 @@ impl Drop for Hidden {
             let _ = fs::remove_file(&self.path);
         }
     }
+}
+
+/// Refuses a path that only a directory can have, before anything is written for it.
+pub(super) fn check_name(target: &Path) -> io::Result<()> {
+    let ends_in_slash = target.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if ends_in_slash { Err(io::ErrorKind::NotADirectory.into()) } else { Ok(()) }
 }
 
 /// Removes the temporary files of all images that this process is writing, and of all other files under way. For a program

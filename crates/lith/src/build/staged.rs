@@ -8,7 +8,7 @@ use std::{
 
 use lith_system::is_block_device;
 
-use super::hidden::{Hidden, directory_of, remove_abandoned};
+use super::hidden::{Hidden, check_name, directory_of, remove_abandoned};
 
 /// A file in the making. Until [`Staged::commit`] it has no name at all, or a hidden one where the
 /// filesystem knows no nameless files; whatever stood under the final name stays as it is.
@@ -58,6 +58,7 @@ impl Staged {
 
     /// Creates a file in the directory of `target`.
     fn beside(target: PathBuf) -> io::Result<Self> {
+        check_name(&target)?;
         if let Some(file) = lith_system::unnamed_file(directory_of(&target), 0o666)? {
             remove_abandoned(&target);
             return Ok(Self { file, target, form: Form::Nameless });
@@ -201,5 +202,8 @@ mod tests {
         assert!(link.is_symlink());
         assert_eq!(fs::read(&real).unwrap(), b"new");
         assert!(Staged::create(dir.path()).is_err());
+        // Not only when it is complete.
+        let error = Staged::create(&dir.path().join("new/")).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotADirectory);
     }
 }

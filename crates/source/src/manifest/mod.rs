@@ -13,19 +13,25 @@ mod escape;
 mod mtree;
 mod place;
 
-use std::{fs, path::Path};
+use std::{fs, io::Read, path::Path};
 
 use self::entry::Described;
 pub use self::error::ManifestProblem;
 use crate::{Options, Source, SourceError, error::cannot};
 
-/// Reads the list at `path`. The content of files is in `folder`, by the paths of the files or those that the list names.
+/// Reads the list at `path`; `-` is standard input. The content of files is in `folder`, by the paths of the files or those that the list names.
 ///
 /// # Errors
 /// [`SourceError::Manifest`] names the line that can't be read or whose file has another size than it says; other errors the
 /// file whose content can't be read.
 pub fn manifest(path: &Path, folder: &Path, options: &Options) -> Result<Source, SourceError> {
-    let text = fs::read(path).map_err(cannot("read", path))?;
+    let text = if path == Path::new("-") {
+        let mut text = Vec::new();
+        lith_system::standard_input().and_then(|mut file| file.read_to_end(&mut text)).map(|_| text)
+    } else {
+        fs::read(path)
+    };
+    let text = text.map_err(cannot("read", path))?;
     let wrong =
         |(line, problem)| SourceError::Manifest { path: path.to_owned(), line, source: problem };
     let described = parse(&text).map_err(wrong)?;

@@ -10,14 +10,17 @@ use std::{
 
 use rustix::{io::Errno, mount::MountFlags};
 
-use crate::args::mount::{Mount, Prefetch, Settings};
+use crate::{
+    args::mount::{Mount, Prefetch, Settings},
+    output::error::without_number,
+};
 
 /// What [`mount`] returns if the kernel reads the file itself.
 pub(in crate::run) const FROM_FILE: &str = "from the file";
 
 /// Why the kernel did not mount an image.
 pub(super) fn refusal(error: &io::Error) -> String {
-    format!("the kernel can't mount it: {error}")
+    format!("the kernel can't mount it: {}", without_number(&error.to_string()))
 }
 
 /// Whether the kernel can take what is in memory of the image's file: not if it reads the device below.

@@ -10,7 +10,7 @@ mod prefetch;
 mod present;
 mod server;
 
-use std::{borrow::Cow, path::Path};
+use std::{borrow::Cow, fs, io, path::Path};
 
 use lith::bases;
 use serde::Serialize;
@@ -63,6 +63,7 @@ pub(crate) fn run(request: &Mount) -> anyhow::Result<Outcome> {
     if present::is_mounted(image, &request.directory) {
         anyhow::bail!("{}: {} is mounted there already", Place(&request.directory), Place(image));
     }
+    refuse_no_directory(&request.directory)?;
     settings.opened = remote::opened_as(image).filter(|_| primary.is_some());
     if !devices.is_empty() {
         settings.devices.devices = devices.into_iter().map(|found| found.path).collect();
@@ -114,6 +115,16 @@ fn run_as_child(request: &Mount, settings: &Settings) -> Option<anyhow::Result<O
         });
     }
     None
+}
+
+/// Refuses a path at which nothing can be mounted. A dead mount can't be looked at, but mounted upon.
+fn refuse_no_directory(directory: &Path) -> anyhow::Result<()> {
+    let problem = match fs::metadata(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => error,
+        Ok(found) if !found.is_dir() => io::ErrorKind::NotADirectory.into(),
+        _ => return Ok(()),
+    };
+    Err(anyhow::Error::new(problem).context(format!("{}: cannot mount", Place(directory))))
 }
 
 /// Refuses what needs an image that can be opened more than once.

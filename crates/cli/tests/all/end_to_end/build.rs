@@ -213,6 +213,11 @@ fn requested_features_raise_the_oldest_kernel_unless_it_is_given() {
     assert!(text.contains("needs Linux 6.15, but the target kernel is Linux 6.1"), "{text}");
     let report = json(args!["build", "--json", "--preset", "small", sample.src(), image]);
     assert_eq!(report["notes"][0], "the preset small makes smaller images with --kernel 6.17");
+    let old =
+        args!["build", "--json", "--preset", "small", "--kernel", "5.10", sample.src(), image];
+    let note = "for Linux 5.10 the preset small is balanced; it makes much smaller images with --kernel 6.1, and the smallest with 6.17";
+    assert_eq!(json(old)["notes"][0], note);
+    printed(args!["build", "-q", "--preset", "small", sample.src(), image]);
     assert_eq!(oldest(&image), "6.1");
     for kernel in ["host", "6.1.0-13-amd64"] {
         printed(args!["build", "-q", "--kernel", kernel, sample.src(), image]);

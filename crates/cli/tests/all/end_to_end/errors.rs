@@ -4,6 +4,7 @@ use std::{
     ffi::OsString,
     fs::{self, File},
     io::{self, Write},
+    path::Path,
     thread,
 };
 
@@ -106,6 +107,57 @@ fn a_file_that_is_no_image_is_refused() {
 }
 
 #[test]
+fn a_place_that_can_not_be_is_refused_before_the_work() {
+    let (sample, image) = Sample::built();
+    let missing = sample.path("missing");
+    for (at, problem) in [(&missing, "No such file or directory"), (&image, "not a directory")] {
+        let output = lith(args!["mount", image, at]);
+        assert_eq!(output.status.code(), Some(1));
+        let line = complaint(&output);
+        let name = at.file_name().unwrap().to_str().unwrap();
+        assert!(line.contains(&format!("{name}: cannot mount: {problem}")), "{line}");
+    }
+    for args in [
+        args!["build", sample.src(), sample.path("new/")].to_vec(),
+        args!["tar", "-o", sample.path("new/"), image].to_vec(),
+    ] {
+        let line = complaint(&lith(&args));
+        assert!(line.contains("new/: cannot create: not a directory"), "{line}");
+    }
+}
+
+#[test]
+fn standard_input_and_output_are_refused_where_they_can_not_be() {
+    let (sample, image) = Sample::built();
+    let (out, root) = (sample.path("out"), "0".repeat(64));
+    for args in [
+        args!["delta", image, image, "-o", "-"].to_vec(),
+        args!["apply", image, image, "-o", "-"].to_vec(),
+        args!["flatten", image, "-o", "-"].to_vec(),
+        args!["merge", image, image, "-o", "-"].to_vec(),
+        args!["pull", "oci://localhost/a", "-"].to_vec(),
+        args!["push", "--config-file", "-", image, "oci://localhost/a"].to_vec(),
+        args!["man", "-"].to_vec(),
+        args!["umount", "-"].to_vec(),
+        args!["verity", "add", "-"].to_vec(),
+        args!["verity", "fsverity", "-"].to_vec(),
+        args!["ls", "--device", "-", image].to_vec(),
+        args!["ls", "--verity", "-", "--root-hash", &root, image].to_vec(),
+        args!["build", "--base", "-", sample.src(), out].to_vec(),
+        args!["build", "--compress-hints", "-", sample.src(), out].to_vec(),
+        args!["build", "--file-contexts", "-", sample.src(), out].to_vec(),
+        args!["build", "--fs-config-file", "-", sample.src(), out].to_vec(),
+        args!["build", "--chunk-size", "4K", "--blob", "-", sample.src(), out].to_vec(),
+    ] {
+        let output = lith(&args);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {text}");
+        assert!(text.contains("standard input or output can't be used here"), "{args:?}: {text}");
+    }
+    assert!(!out.exists() && !Path::new("-").exists());
+}
+
+#[test]
 fn every_verb_calls_a_file_that_is_no_image_by_its_type() {
     let sample = Sample::new();
     let (tar, program) = (sample.path("tar"), sample.path("program"));
@@ -117,6 +169,7 @@ fn every_verb_calls_a_file_that_is_no_image_by_its_type() {
     fs::write(&squash, b"hsqs etc.").unwrap();
     let short = sample.path("short");
     fs::write(&short, [0; 500]).unwrap();
+    let root = "0".repeat(64);
     for (file, is_tree, expected) in [
         (&tar, true, "is a tar; expected an EROFS image; `lith build` makes one of it"),
         (&squash, true, "is a SquashFS image; expected an EROFS image; `lith build` makes one"),
@@ -132,7 +185,15 @@ fn every_verb_calls_a_file_that_is_no_image_by_its_type() {
             args!["report", "-o", out, file].to_vec(),
             args!["map", file, "/x"].to_vec(),
             args!["mount", file, sample.src()].to_vec(),
+            args!["delta", file, image, "-o", out].to_vec(),
+            args!["merge", "-o", out, image, file].to_vec(),
+            args!["flatten", "-o", out, file].to_vec(),
+            args!["verity", "info", file].to_vec(),
+            args!["verity", "add", file].to_vec(),
+            args!["verity", "verify", "--root-hash", &root, file].to_vec(),
         ];
+        let as_base = args!["build", "--base", file, sample.src(), out].to_vec();
+        let as_base = Some(as_base).filter(|_| !file.is_dir());
         let of_trees = [
             args!["ls", file].to_vec(),
             args!["cat", file, "/x"].to_vec(),
@@ -140,7 +201,7 @@ fn every_verb_calls_a_file_that_is_no_image_by_its_type() {
             args!["tar", "-o", out, file].to_vec(),
         ];
         let of_trees = of_trees.into_iter().filter(|_| !is_tree);
-        for args in of_images.into_iter().chain(of_trees) {
+        for args in of_images.into_iter().chain(of_trees).chain(as_base) {
             let output = lith(&args);
             assert_ne!(output.status.code(), Some(0), "{args:?}");
             let line = complaint(&output);

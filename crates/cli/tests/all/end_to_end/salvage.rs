@@ -103,6 +103,24 @@ fn the_superblock_of_a_truncated_image_is_told() {
         text.contains(&uuid) && text.contains("missing  ") && text.contains("1168 bytes"),
         "{text}"
     );
+    let output = lith(args!["info", "--json", "--ignore-checksum", image]);
+    assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b""[..]));
+}
+
+#[test]
+fn what_is_sound_of_a_damaged_image_is_json_on_request() {
+    let sample = Sample::new();
+    let image = sample.path("image");
+    // The inodes of so many files are at the end.
+    (0..400).for_each(|name| fs::write(sample.src().join(name.to_string()), "").unwrap());
+    printed(args!["build", "-q", "-z", "none", sample.src(), image]);
+    let whole = json(args!["info", "--json", "--superblock", image]);
+    let file = File::options().write(true).open(&image).unwrap();
+    file.set_len(file.metadata().unwrap().len() - 4096).unwrap();
+    let output = lith(args!["info", "--json", image]);
+    assert_eq!(output.status.code(), Some(1));
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(printed["uuid"], whole["uuid"]);
 }
 
 /// Replaces bytes of an image, which must be there once, by others.

@@ -6,7 +6,7 @@ use lith_testkit::tier;
 
 use super::{
     args,
-    sample::{Sample, lith, printed},
+    sample::{Sample, command, lith, printed},
 };
 
 #[test]
@@ -40,6 +40,10 @@ fn a_dump_with_content_beside_it_makes_the_same_image() {
     fs::write(&list, &dumped).unwrap();
     let build = args!["build", "-q", "-E", "^fragments", "--manifest", list, sample.src(), again];
     printed(build);
+    assert!(fs::read(&again).unwrap() == fs::read(&image).unwrap());
+    let piped = args!["build", "-q", "-E", "^fragments", "--manifest", "-", sample.src(), again];
+    let piped = command().args(piped).stdin(fs::File::open(&list).unwrap()).output().unwrap();
+    assert!(piped.status.success(), "{}", String::from_utf8_lossy(&piped.stderr));
     assert!(fs::read(&again).unwrap() == fs::read(&image).unwrap());
     let device = "/dev/null c 0666 3 4 5 6 1 0 1:3 - - - -";
     fs::write(&list, format!("{dumped}{device}\n")).unwrap();
