@@ -110,8 +110,9 @@ fn add(spool: &mut Spool, item: &Bound<'_, PyAny>, folder: &Path) -> PyResult<()
     } else if let Ok(content) = content.cast::<PyBytes>() {
         spool.add_file(&path, content.as_bytes())
     } else {
-        let content = PyBuffer::<u8>::get(&content).map_err(|error| {
-            let text = format!("{}: content must be bytes, not {error}", path.display());
+        let kind = content.get_type().name()?;
+        let content = PyBuffer::<u8>::get(&content).map_err(|_error| {
+            let text = format!("{}: content must be bytes or None, not {kind}", path.display());
             PyTypeError::new_err(text)
         })?;
         spool.add_file(&path, &content.to_vec(py)?)

@@ -241,3 +241,44 @@ def test_zarr(tmp_path: pathlib.Path) -> None:
     lith.build(tmp_path / "array", tmp_path / "x.erofs")
     mapper = fsspec.get_mapper("erofs://::file://" + str(tmp_path / "x.erofs"))
     assert ".zarray" in mapper or "zarr.json" in mapper
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_xarray(tmp_path: pathlib.Path, version: int) -> None:
+    pytest.importorskip("zarr")
+    xarray = pytest.importorskip("xarray")
+    numpy = pytest.importorskip("numpy")
+    field = xarray.Dataset({"heat": (("x", "y"), numpy.arange(10_000).reshape(100, 100))})
+    field.to_zarr(str(tmp_path / "field.zarr"), zarr_format=version, consolidated=version == 2)
+    lith.build(_files(tmp_path / "field.zarr", "in/field.zarr"), tmp_path / "x.erofs")
+    found = xarray.open_zarr(f"erofs://in/field.zarr::file://{tmp_path / 'x.erofs'}", consolidated=version == 2)
+    assert found.identical(field)
+    options = {"fo": str(tmp_path / "x.erofs")}
+    found = xarray.open_zarr("erofs://in/field.zarr", storage_options=options, consolidated=version == 2)
+    assert found["heat"][7, 8] == 708
+
+
+def _files(folder: pathlib.Path, name: str) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {f"{name}/{path.relative_to(folder)}": path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_datasets(tmp_path: pathlib.Path, streaming: bool) -> None:
+    datasets = pytest.importorskip("datasets")
+    tables = {f"tables/{part}.csv": f"a,b\n{part},x\n".encode() for part in range(3)}
+    lith.build(tables, tmp_path / "x.erofs")
+    # When it streams, `datasets` takes `file:` for a part of a local path, of zip archives, too.
+    address = f"erofs://tables/*.csv::{tmp_path / 'x.erofs'}"
+    found = datasets.load_dataset(
+        "csv", data_files=address, split="train", streaming=streaming, cache_dir=str(tmp_path / "cache")
+    )
+    assert sorted(row["a"] for row in found) == [0, 1, 2]
+
+
+def test_datasets_on_disk(tmp_path: pathlib.Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    datasets.Dataset.from_dict({"a": list(range(100))}).save_to_disk(str(tmp_path / "saved"))
+    lith.build(tmp_path / "saved", tmp_path / "x.erofs")
+    found = datasets.load_from_disk("erofs://", storage_options={"fo": str(tmp_path / "x.erofs")})
+    assert found["a"][-1] == 99

@@ -84,7 +84,7 @@ def test_wrong_arguments(tree: pathlib.Path, tmp_path: pathlib.Path) -> None:
     ]:
         with pytest.raises((ValueError, lith.Error)):
             lith.build(tree, path, **choices)
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="^a: content must be bytes or None, not str$"):
         lith.build({"a": "text"}, path)  # type: ignore[dict-item]
     with pytest.raises(FileNotFoundError):
         lith.build(tmp_path / "absent", path)
