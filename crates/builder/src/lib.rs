@@ -256,7 +256,7 @@ impl Content<'_> {
         let first = plan.options.layout.block.blocks_for(plan.head.end);
         let unknown = Analysis::of_unknown(plan.metabox());
         let mut moved = 0;
-        let (early, placement, root, names, indices) = loop {
+        let (early, placement, root, boxed, indices) = loop {
             let early = Temporary::new(context.temporary)?;
             let directories = Temporary::new(context.temporary)?;
             let boxed = self.boxed(&stored, (first, moved), (early.output(), &directories))?;
@@ -280,7 +280,7 @@ impl Content<'_> {
         let geometry = self.with_extra(&extra);
         let metadata = self.metadata(geometry, (&stored, &placement), Sink::Image(image));
         let apart = SizedInodes { geometry, files: &stored.table };
-        let content = Digest::of_file(&[names, metadata.write(apart.apart(&indices))?]);
+        let content = Digest::of_file(&[boxed, metadata.write(apart.apart(&indices))?]);
         self.complete(geometry, (&stored, &placement), (root, content), &mut report)?;
         Ok((report, stored))
     }

@@ -59,14 +59,13 @@ impl ObjectReader {
                     let end = range.start.saturating_add(length);
                     Ok((response.into_body().into_reader(), end))
                 };
-                let body = match self.body.take() {
-                    Some(body) => body,
-                    None => {
-                        let (body, end) = begin(client, &mut self.version)?;
-                        let (bytes, missing) = (end - self.position, self.length - end);
-                        self.patience.short(bytes, missing, client.host())?;
-                        (body, end)
-                    }
+                let body = if let Some(body) = self.body.take() {
+                    body
+                } else {
+                    let (body, end) = begin(client, &mut self.version)?;
+                    let (bytes, missing) = (end - self.position, self.length - end);
+                    self.patience.short(bytes, missing, client.host())?;
+                    (body, end)
                 };
                 self.read_body(body, buf)
             }

@@ -84,24 +84,11 @@ pub fn far() -> Vec<(String, Options)> {
     all.into_iter().map(far).collect()
 }
 
-/// The newer layouts, each with its name.
-fn newer() -> Vec<(String, Options)> {
+/// Layouts with the metadata before the content.
+fn metadata_first() -> impl IntoIterator<Item = (String, Options)> {
     let packed = with_packing(compressed(Compressor::Lz4, 4 << 10), Fragments::Tails, false);
-    let old = packed.clone().with(|o| o.kernel = KernelVersion::new(6, 4));
-    let mut all = vec![
-        ("plain, prefixes".to_owned(), with_prefixes(plain())),
-        ("lz4 4K, fragments, prefixes".to_owned(), with_prefixes(packed.clone())),
-        ("lz4 4K, fragments, prefixes, for Linux 6.4".to_owned(), with_prefixes(old)),
-        ("plain, 48 bits".to_owned(), with_48_bits(plain())),
-        ("plain, metadata first".to_owned(), with_metadata_first(plain())),
-        ("plain, metabox zstd 4K".to_owned(), with_metabox(plain(), "zstd,3", 4 << 10)),
-        (
-            "lz4 4K, fragments, metabox lzma 64K".to_owned(),
-            with_metabox(packed.clone(), "lzma,1", 64 << 10),
-        ),
-    ];
     let all_tails = || with_packing(compressed(lz4hc(5), 16 << 10), Fragments::Tails, true);
-    for (name, options) in [
+    let all = [
         ("lz4hc 16K, fragments, tail packing", all_tails()),
         ("lz4 4K, full", with_full_index(compressed(Compressor::Lz4, 4 << 10))),
         ("lz4hc 16K, 48 bits, prefixes", with_prefixes(with_48_bits(all_tails()))),
@@ -129,10 +116,30 @@ fn newer() -> Vec<(String, Options)> {
             "lz4 4K, records, metabox lz4 4K",
             with_metabox(with_records(compressed(Compressor::Lz4, 4 << 10)), "lz4", 4 << 10),
         ),
-    ] {
+    ];
+    all.map(|(name, options)| {
         let options = if name == "lz4 512" { with_blocks(options, 9) } else { options };
-        all.push((format!("{name}, metadata first"), with_metadata_first(options)));
-    }
+        (format!("{name}, metadata first"), with_metadata_first(options))
+    })
+}
+
+/// The newer layouts, each with its name.
+fn newer() -> Vec<(String, Options)> {
+    let packed = with_packing(compressed(Compressor::Lz4, 4 << 10), Fragments::Tails, false);
+    let old = packed.clone().with(|o| o.kernel = KernelVersion::new(6, 4));
+    let mut all = vec![
+        ("plain, prefixes".to_owned(), with_prefixes(plain())),
+        ("lz4 4K, fragments, prefixes".to_owned(), with_prefixes(packed.clone())),
+        ("lz4 4K, fragments, prefixes, for Linux 6.4".to_owned(), with_prefixes(old)),
+        ("plain, 48 bits".to_owned(), with_48_bits(plain())),
+        ("plain, metadata first".to_owned(), with_metadata_first(plain())),
+        ("plain, metabox zstd 4K".to_owned(), with_metabox(plain(), "zstd,3", 4 << 10)),
+        (
+            "lz4 4K, fragments, metabox lzma 64K".to_owned(),
+            with_metabox(packed, "lzma,1", 64 << 10),
+        ),
+    ];
+    all.extend(metadata_first());
     let kib = |kib: u32| kib << 10;
     for (words, pcluster) in [
         ("lz4", kib(4)),
