@@ -76,7 +76,7 @@ use crate::{
 
 /// The version of what an image looks like, for provenance: it is raised when the same tree and options give other bytes,
 /// which the pinned digests of tests show.
-pub const LAYOUT: u32 = 6;
+pub const LAYOUT: u32 = 7;
 
 /// A finished image: facts about it, and the digests of what was read.
 #[derive(Debug)]
