@@ -21,7 +21,7 @@ pub enum Compressor {
     Lzma(LzmaEffort),
     /// DEFLATE.
     Deflate {
-        /// Effort in libdeflate's sense, 1 to 12.
+        /// Effort, 1 to 12; that of 10 to 12 is libdeflate's.
         level: u8,
     },
     /// Zstandard.

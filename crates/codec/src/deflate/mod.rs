@@ -1,8 +1,10 @@
 //! How much of an input fits one DEFLATE stream?
 //!
-//! libdeflate finds the matches, but neither fills a given output nor stops. So its streams are
-//! read back into tokens, a stretch of the input at a time; those are split into blocks anew,
-//! and what fits is written here. The library's search runs about once over what is consumed.
+//! Tokens are chosen until they probably fill the output; they are split into blocks, and what fits is written.
+//!
+//! Up to level 9 the tokens are found here, so that the search ends where the output does. At higher levels
+//! they are those of libdeflate, which neither fills a given output nor stops: a stretch of the input at a
+//! time is compressed, together with the window before it, and read back into tokens.
 
 mod bits;
 mod block;
@@ -12,6 +14,7 @@ mod estimate;
 mod gather;
 mod huffman;
 mod parse;
+mod search;
 mod split;
 mod token;
 
@@ -22,6 +25,7 @@ use bits::Writer;
 use block::Block;
 use cut::Cut;
 use gather::Gatherer;
+use search::{Effort, Search};
 use token::Token;
 
 /// Most input bytes that one stream holds.
@@ -32,16 +36,15 @@ const STORED_MARK: u8 = 8;
 /// A DEFLATE encoder with the memory it works in.
 #[derive(Debug)]
 pub(crate) struct Deflate {
-    /// `None` if there was no memory for it.
-    gatherer: Option<Gatherer>,
+    searcher: Searcher,
     /// Tokens in which cheaper literals have replaced short matches.
     tokens: Vec<Token>,
 }
 
 impl Deflate {
-    /// An encoder with the match search of libdeflate's level, 1 to 12.
+    /// An encoder of an effort from 1 to 12; that of 10 to 12 is the match search of libdeflate's level.
     pub(crate) fn new(level: u8) -> Self {
-        Self { gatherer: Gatherer::new(level), tokens: Vec::new() }
+        Self { searcher: Searcher::new(level), tokens: Vec::new() }
     }
 
     /// Encodes the longest prefix of `input` that fits `output`; all zero if none does.
@@ -51,22 +54,80 @@ impl Deflate {
     }
 
     fn try_fill(&mut self, input: &[u8], output: &mut [u8]) -> Option<Fit> {
-        let gatherer = self.gatherer.as_mut()?;
         let room = 8 * output.len() as u64;
-        gatherer.begin();
-        let mut step = first_step(output.len());
-        loop {
-            let end = input.len().min(gatherer.covered() + step);
-            gatherer.extend(input, end)?;
-            if end == input.len() || gatherer.bits() >= room + room / 64 {
-                let cut = plan(gatherer.tokens(), &mut self.tokens, input, room);
-                match cut.whole {
-                    Some(bits) if end < input.len() => gatherer.correct_bits(bits),
-                    _ => return write(&self.tokens, &cut, input, output),
-                }
+        let cut = match &mut self.searcher {
+            Searcher::Own(search) => own(search, &mut self.tokens, input, room),
+            Searcher::Library(gatherer) => {
+                library(gatherer.as_mut()?, &mut self.tokens, input, room)?
             }
-            step = next_step(gatherer, room);
+        };
+        write(&self.tokens, &cut, input, output)
+    }
+}
+
+/// Who looks for matches.
+#[derive(Debug)]
+enum Searcher {
+    Own(Search),
+    /// `None` if there was no memory for it.
+    Library(Option<Box<Gatherer>>),
+}
+
+impl Searcher {
+    fn new(level: u8) -> Self {
+        match EFFORTS.get(usize::from(level.max(1) - 1)) {
+            Some(effort) => Self::Own(Search::new(*effort)),
+            None => Self::Library(Gatherer::new(level).map(Box::new)),
         }
+    }
+}
+
+/// How long levels 1 to 9 search.
+const EFFORTS: [Effort; 9] = [
+    Effort { tries: 2, nice: 12, ahead: 0 },
+    Effort { tries: 4, nice: 16, ahead: 0 },
+    Effort { tries: 6, nice: 24, ahead: 0 },
+    Effort { tries: 10, nice: 32, ahead: 0 },
+    Effort { tries: 8, nice: 32, ahead: 1 },
+    Effort { tries: 14, nice: 48, ahead: 1 },
+    Effort { tries: 22, nice: 64, ahead: 1 },
+    Effort { tries: 34, nice: 96, ahead: 1 },
+    Effort { tries: 50, nice: 130, ahead: 1 },
+];
+
+/// Own tokens that fill `room` bits; `cheaper` has them.
+fn own(search: &mut Search, cheaper: &mut Vec<Token>, input: &[u8], room: u64) -> Cut {
+    search.begin();
+    loop {
+        search.extend(input, room + room / 64);
+        let cut = plan(search.tokens(), cheaper, input, room);
+        match cut.whole {
+            Some(bits) if search.covered() < input.len() => search.correct_bits(bits),
+            _ => return cut,
+        }
+    }
+}
+
+/// The library's tokens that fill `room` bits; `cheaper` has them.
+fn library(
+    gatherer: &mut Gatherer,
+    cheaper: &mut Vec<Token>,
+    input: &[u8],
+    room: u64,
+) -> Option<Cut> {
+    gatherer.begin();
+    let mut step = first_step(usize::try_from(room / 8).unwrap_or(MAX_CONSUMED));
+    loop {
+        let end = input.len().min(gatherer.covered() + step);
+        gatherer.extend(input, end)?;
+        if end == input.len() || gatherer.bits() >= room + room / 64 {
+            let cut = plan(gatherer.tokens(), cheaper, input, room);
+            match cut.whole {
+                Some(bits) if end < input.len() => gatherer.correct_bits(bits),
+                _ => return Some(cut),
+            }
+        }
+        step = next_step(gatherer, room);
     }
 }
 
