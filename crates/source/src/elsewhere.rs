@@ -123,8 +123,10 @@ impl Scan<'_> {
     /// Keeps the reason why a file can't be read, as a note if it is left out.
     fn fail(&mut self, path: &[u8], error: SourceError) {
         match self.options.on_error {
-            OnError::Fail => self.failures.push(error),
-            OnError::Skip => self.notes.add_unreadable(path, error.reason()),
+            OnError::Skip if error.is_of_file() => {
+                self.notes.add_unreadable(path, error.reason());
+            }
+            OnError::Skip | OnError::Fail => self.failures.push(error),
         }
     }
 

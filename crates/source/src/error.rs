@@ -158,6 +158,11 @@ impl SourceError {
         }
     }
 
+    /// Whether it is about one file, which can be left out.
+    pub(crate) fn is_of_file(&self) -> bool {
+        !matches!(self, Self::Io { source, .. } if lith_system::is_of_resources(source))
+    }
+
     /// What is wrong, without the path.
     pub(crate) fn reason(&self) -> String {
         match self {

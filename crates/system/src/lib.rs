@@ -91,6 +91,12 @@ pub fn write_all_at(file: &File, buf: &[u8], position: u64) -> io::Result<()> {
     kind::write_all_at(file, buf, position)
 }
 
+/// Whether an error is about what this process or system lacks, descriptors or memory, and so about no file.
+#[must_use]
+pub fn is_of_resources(error: &io::Error) -> bool {
+    kind::is_of_resources(error)
+}
+
 /// A name or path of an image as one of this system, to be shown. Where names are not bytes, one that isn't UTF-8 is
 /// [`NOT_UTF8`].
 #[must_use]

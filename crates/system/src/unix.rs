@@ -30,6 +30,11 @@ pub(crate) fn read_at(file: &File, buf: &mut [u8], position: u64) -> io::Result<
     file.read_at(buf, position)
 }
 
+pub(crate) fn is_of_resources(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+}
+
 pub(crate) fn read_exact_at(file: &File, buf: &mut [u8], position: u64) -> io::Result<()> {
     file.read_exact_at(buf, position)
 }

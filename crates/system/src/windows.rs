@@ -19,6 +19,10 @@ pub(crate) fn read_at(file: &File, buf: &mut [u8], position: u64) -> io::Result<
     file.seek_read(buf, position)
 }
 
+pub(crate) fn is_of_resources(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::OutOfMemory
+}
+
 pub(crate) fn read_exact_at(file: &File, mut buf: &mut [u8], mut position: u64) -> io::Result<()> {
     while !buf.is_empty() {
         match file.seek_read(buf, position) {

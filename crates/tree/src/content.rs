@@ -60,6 +60,12 @@ impl ContentError {
         }
     }
 
+    /// Whether the file is the cause. It isn't where the process has no descriptors or memory left.
+    #[must_use]
+    pub fn is_of_file(&self) -> bool {
+        !matches!(self, Self::Io { source, .. } if lith_system::is_of_resources(source))
+    }
+
     /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -181,4 +187,22 @@ pub trait ByNumber: Send + Sync {
         inode: InodeIndex,
         path: &[u8],
     ) -> Result<Box<dyn Content + '_>, ContentError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn too_many_open_files_are_no_fault_of_a_file() {
+        // Of Linux: EACCES, EIO, ENOENT; ENOMEM, ENFILE, EMFILE.
+        for (number, is_of_file) in
+            [(13, true), (5, true), (2, true), (12, false), (23, false), (24, false)]
+        {
+            let source = io::Error::from_raw_os_error(number);
+            let error = ContentError::Io { path: PathBuf::new(), action: "open", source };
+            assert_eq!(error.is_of_file(), is_of_file, "{number}");
+        }
+    }
 }

@@ -233,8 +233,9 @@ fn without_unreadable(
     let skips = job.on_error == OnError::Skip;
     let trial = if skips { Trial::Read } else { Trial::Open };
     let files = unreadable(source.filesystem(), trial, job.workers);
+    let can_skip = skips && error.is_of_file() && files.iter().all(|(_, error)| error.is_of_file());
     match files.len() {
-        1.. if skips => Ok(leave_out(source, files)),
+        1.. if can_skip => Ok(leave_out(source, files)),
         2.. => Err(Error::Unreadable(files.into_iter().map(|(_, error)| error).collect())),
         _ => Err(BuildError::Content(error).into()),
     }

@@ -126,8 +126,10 @@ impl<'a> Scanner<'a> {
     /// Keeps the reason why a file can't be read, as a note if it is left out.
     fn fail(&mut self, path: &[u8], error: SourceError) {
         match self.rules.options.on_error {
-            OnError::Fail => self.failures.push(error),
-            OnError::Skip => self.notes.add_unreadable(path, error.reason()),
+            OnError::Skip if error.is_of_file() => {
+                self.notes.add_unreadable(path, error.reason());
+            }
+            OnError::Skip | OnError::Fail => self.failures.push(error),
         }
     }
 
