@@ -196,7 +196,7 @@ fn mount_erofs_follows_the_type() {
         (args!["-t", "erofs.nbd", image, at.path()], "erofs.nbd"),
         (args!["-o", "oci.layer=0", image, at.path()], "oci.layer=0"),
         (args!["-o", "unheard_of", image, at.path()], "unheard_of"),
-        (args!["-t", "erofs.local", image, sample.path("none")], "not mounted"),
+        (args!["-t", "erofs.local", image, sample.path("none")], "none: cannot mount"),
     ] {
         let message = refusal("mount.erofs", arguments);
         assert!(message.contains(part), "{part}: {message}");
