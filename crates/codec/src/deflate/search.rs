@@ -3,6 +3,7 @@
 use super::block::Histogram;
 use super::estimate::block_bits;
 use super::token::{MAX_MATCH, MIN_MATCH, Token, WINDOW};
+use crate::lz4opt::narrow;
 
 /// How many hashes there are of three and four bytes, and of five.
 const SHORT: usize = 1 << 14;
@@ -313,13 +314,6 @@ impl Search {
         self.tokens.push(Token::literal(byte));
         self.covered += 1;
     }
-}
-
-/// A length or position of a text, which has at most 12 MiB.
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "texts are far shorter than 2^32")]
-const fn narrow(number: usize) -> u32 {
-    number as u32
 }
 
 /// Four bytes of `text` from `at` on, the first one lowest.
