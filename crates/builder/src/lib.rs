@@ -124,11 +124,11 @@ pub fn build<'a>(
     let stored = StoredFiles::new(&plan, start, context);
     let (analysis, stored) = store_hot(geometry, analysis, destination, stored)?;
     let stored = store(geometry, &analysis, destination, stored)?;
-    let refers_to_packed = analysis.refers_to_packed();
+    let in_packed = analysis.in_known_packed(input);
     let Analysis { files, fragments, duplicates, unread, .. } = analysis;
     let (stored, tails) = stored.without_tails();
-    let known = input.known.packed.as_ref().filter(|_| refers_to_packed);
-    let pieces = (fragments, tails, known);
+    let known = input.known.packed.as_ref().filter(|_| !in_packed.is_empty());
+    let pieces = (fragments, tails, known.map(|known| (known, in_packed)));
     let (stored, packing) = match pack(geometry, &files, pieces, context.workers)? {
         Some((packing, parts)) => (refer_to_fragments(geometry, parts, stored)?, Some(packing)),
         None => (stored, None),

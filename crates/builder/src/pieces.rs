@@ -52,7 +52,7 @@ impl<'a, T> Piece<'a, T> {
     /// Bytes of the piece.
     pub(crate) fn len(&self) -> usize {
         let len = usize::try_from(self.range.end - self.range.start);
-        len.expect("a piece has at most a segment's bytes")
+        len.expect("a piece has at most the bytes of a segment and of an extent")
     }
 
     /// Runs `work` on the piece's content, and then makes sure that a whole file did not change meanwhile.
@@ -134,8 +134,13 @@ pub(crate) trait Cut {
     /// What is done with a file of `size` bytes.
     fn task(&self, inode: InodeIndex, size: u64) -> Self::Task;
 
-    /// The most bytes of a piece, unless it is a hole.
+    /// The most bytes of a piece, unless it is a hole or cut later.
     fn piece_size(&self, task: Self::Task) -> u64;
+
+    /// Where a piece ends that can be cut at `position`; not before that.
+    fn cut_at(&self, _inode: InodeIndex, position: u64) -> u64 {
+        position
+    }
 
     /// Whether the pieces of a hole are taken as one.
     fn joins_holes(&self, task: Self::Task) -> bool;
@@ -216,7 +221,8 @@ impl<'a, 'o, C: Cut> Batches<'a, 'o, C> {
         let joins = self.cut.joins_holes(large.task);
         let hole_end = if joins { large.hole_end(step)? } else { large.position };
         let is_hole = hole_end > large.position;
-        let next = if is_hole { hole_end } else { large.position.saturating_add(step) };
+        let cut = |position| self.cut.cut_at(large.inode, position);
+        let next = if is_hole { hole_end } else { cut(large.position.saturating_add(step)) };
         let end = large.size.min(next);
         let last = end == large.size;
         let origin = Origin::Part(Arc::clone(&large.content));

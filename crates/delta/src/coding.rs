@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The version of the encoders: another one means that some of them make other streams of the same content.
-pub(crate) const ENCODERS: u64 = 1;
+pub(crate) const ENCODERS: u64 = 2;
 
 /// An encoder and the bytes of the pclusters that it fills.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -1,6 +1,6 @@
 //! Defines [`Known`]: content that other devices hold already, to which an image can refer.
 
-use std::{collections::BTreeMap, io};
+use std::{collections::BTreeMap, io, ops::Range};
 
 use lith_format::{
     addr::{Blkaddr, BlockBits},
@@ -169,9 +169,18 @@ pub enum KnownStorage {
 }
 
 impl KnownStorage {
-    /// Whether the packed inode holds some of it.
-    pub(crate) const fn is_packed(&self) -> bool {
-        matches!(self, Self::Packed(_) | Self::Pclusters { tail: Some(_), .. })
+    /// The bytes of [`Known::packed`] that a file of `size` bytes has.
+    #[must_use]
+    pub fn in_packed(&self, size: u64) -> Option<Range<u64>> {
+        let (start, len) = match self {
+            Self::Packed(start) => (*start, size),
+            Self::Pclusters { extents, tail: Some(start) } => {
+                let before: u64 = extents.iter().map(|extent| u64::from(extent.llen)).sum();
+                (*start, size.saturating_sub(before))
+            }
+            _ => return None,
+        };
+        Some(start..start.saturating_add(len))
     }
 }
 
@@ -251,8 +260,49 @@ pub struct KnownPacked {
     pub size: u64,
     /// The number of its bytes in [`Known::contents`].
     pub content: u32,
-    /// Extents by their positions, in ascending order without overlaps. Bytes between them are stored again.
+    /// Extents by their positions, in ascending order without overlaps. Bytes between them are stored again if a file has them.
     pub extents: Vec<(u64, KnownPcluster)>,
     /// Whether blocks of uncompressed ones are rotated by their position. Then those that are stored again must be, too.
     pub interlaced: bool,
+}
+
+impl KnownPacked {
+    /// The ranges of it, in order, that are neither in an extent nor in one of the ranges that are `used`.
+    pub(crate) fn unused(&self, mut used: Vec<Range<u64>>) -> Vec<Range<u64>> {
+        used.extend(
+            self.extents
+                .iter()
+                .map(|(position, extent)| *position..position.saturating_add(extent.llen.into())),
+        );
+        used.push(self.size..self.size);
+        used.sort_unstable_by_key(|range| range.start);
+        let (mut unused, mut done) = (Vec::new(), 0);
+        for range in used {
+            if done < range.start {
+                unused.push(done..range.start);
+            }
+            done = done.max(range.end);
+        }
+        unused
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_of_packed_inodes_are_unused_that_no_file_and_no_extent_has() {
+        let extent = KnownPcluster {
+            llen: 10,
+            blocks: 1,
+            algorithm: None,
+            partial: false,
+            address: Blkaddr(1),
+        };
+        let extents = vec![(20, extent), (60, extent)];
+        let packed = KnownPacked { size: 100, content: 0, extents, interlaced: true };
+        assert_eq!(packed.unused(vec![]), [0..20, 30..60, 70..100]);
+        assert_eq!(packed.unused(vec![40..65, 0..5, 2..25, 90..100]), [30..40, 70..90]);
+    }
 }

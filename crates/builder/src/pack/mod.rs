@@ -8,7 +8,7 @@ mod likeness;
 mod packing;
 mod trial;
 
-use std::num::NonZeroUsize;
+use std::{num::NonZeroUsize, ops::Range};
 
 use lith_tree::InodeIndex;
 
@@ -24,7 +24,7 @@ use crate::{
 /// Orders fragments, hot ones by their first use, then those of an earlier image in its order, then the others by
 /// similarity, with those of equal bytes stored once, and directories after them: the ones that are whole files, and the
 /// tails of others, each in the order of `files`. Returns the packed inode, and where it holds each
-/// of them; `None` if there is nothing to pack. What is `known` of other packed inodes, if some file refers to that, comes
+/// of them; `None` if there is nothing to pack. What is `known` of other packed inodes, if files refer to ranges of that, comes
 /// first.
 ///
 /// # Errors
@@ -32,12 +32,13 @@ use crate::{
 pub(crate) fn pack(
     geometry: Geometry<'_>,
     files: &[InodeIndex],
-    (whole, tails, known): (Vec<Fragment>, Vec<Tail>, Option<&KnownPacked>),
+    (whole, tails, known): (Vec<Fragment>, Vec<Tail>, Option<(&KnownPacked, Vec<Range<u64>>)>),
     workers: NonZeroUsize,
 ) -> Result<Option<(Packing, PackedParts)>, BuildError> {
     let plan = geometry.plan;
     let directories = geometry.packed_directories();
-    let known = known.map_or(0, |packed| packed.size);
+    let (known, unused) =
+        known.map_or((0, Vec::new()), |(packed, used)| (packed.size, packed.unused(used)));
     if whole.is_empty() && tails.is_empty() && directories.is_empty() && known == 0 {
         return Ok(None);
     }
@@ -65,8 +66,17 @@ pub(crate) fn pack(
     // Otherwise it keeps the memory of the sketches.
     files.shrink_to_fit();
     let tails = tails.into_iter().zip(of_tails).collect();
-    let packing =
-        Packing { known, prefixes, prefixes_start, parts, hot_end, cuts, directories_start, size };
+    let packing = Packing {
+        known,
+        unused,
+        prefixes,
+        prefixes_start,
+        parts,
+        hot_end,
+        cuts,
+        directories_start,
+        size,
+    };
     Ok(Some((packing, PackedParts { files, tails, directories })))
 }
 

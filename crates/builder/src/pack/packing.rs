@@ -1,5 +1,7 @@
 //! Defines [`Packing`], the content of the packed inode.
 
+use std::ops::Range;
+
 use lith_tree::{Content, ContentError, DataRange, Inode, InodeIndex, Kind, Metadata};
 
 use crate::{Input, input::ExtraInode, plan::Geometry, scan::Fragment, temporary::Temporary};
@@ -17,6 +19,8 @@ pub(super) struct Part {
 pub(crate) struct Packing {
     /// Bytes at the start that other packed inodes hold.
     pub(super) known: u64,
+    /// Ranges of these, in order, that are zeros instead: they would have to be stored again, and no file has them.
+    pub(super) unused: Vec<Range<u64>>,
     /// The long prefixes of extended attributes, for kernels that look for them here.
     pub(super) prefixes: Vec<u8>,
     /// Where they start, at a multiple of 4.
@@ -59,6 +63,20 @@ impl Packing {
         u32::try_from(self.prefixes_start / 4).ok()
     }
 
+    /// Clears what is unused of known bytes, which start at `position`.
+    fn clear_unused(&self, known: &mut [u8], position: u64) {
+        let first = self.unused.partition_point(|range| range.end <= position);
+        let end = position + known.len() as u64;
+        for range in self.unused.iter().skip(first).take_while(|range| range.start < end) {
+            let within = |at: u64| usize::try_from(at.clamp(position, end) - position).ok();
+            if let (Some(from), Some(to)) = (within(range.start), within(range.end))
+                && let Some(unused) = known.get_mut(from..to)
+            {
+                unused.fill(0);
+            }
+        }
+    }
+
     fn part_at(&self, position: u64) -> Option<&Part> {
         let after = self.parts.partition_point(|part| part.position <= position);
         self.parts.get(after.checked_sub(1)?)
@@ -81,7 +99,9 @@ impl Packed<'_> {
         if len > 0 {
             let number = self.input.known.packed.as_ref().map_or(0, |packed| packed.content);
             let content = self.input.known.contents.open(number)?;
-            content.read_at(buf.get_mut(..len).unwrap_or_default(), position)?;
+            let known = buf.get_mut(..len).unwrap_or_default();
+            content.read_at(known, position)?;
+            self.packing.clear_unused(known, position);
             return Ok(len);
         }
         let len = room(*prefixes_start).min(buf.len());

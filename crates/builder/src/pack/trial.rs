@@ -136,6 +136,7 @@ fn packing_of(fragments: &[&Fragment], order: &[usize]) -> Packing {
     }
     Packing {
         known: 0,
+        unused: Vec::new(),
         prefixes: Vec::new(),
         prefixes_start: 0,
         parts,

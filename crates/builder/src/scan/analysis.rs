@@ -3,12 +3,13 @@
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
+    ops::Range,
 };
 
 use lith_tree::InodeIndex;
 
 use super::{parts::Parts, repeats::Repeats, sketch::Sketch};
-use crate::{Digest, KnownStorage};
+use crate::{Digest, Input, KnownStorage};
 
 /// The end of a file, or all of it, which the packed inode will hold.
 #[derive(Clone, Copy, Debug)]
@@ -64,11 +65,13 @@ impl Analysis<'_> {
         Self { files: vec![inode], ..Self::default() }
     }
 
-    /// Whether files refer to the packed inodes of other images.
-    pub(crate) fn refers_to_packed(&self) -> bool {
-        let is_packed =
-            |how: &Unread<'_>| matches!(how, Unread::Known(stored, _) if stored.is_packed());
-        self.unread.iter().any(|(_, how)| is_packed(how))
+    /// The ranges of the packed inodes of other images to which files refer.
+    pub(crate) fn in_known_packed(&self, input: Input<'_>) -> Vec<Range<u64>> {
+        let range = |(inode, how): &(InodeIndex, Unread<'_>)| match how {
+            Unread::Known(stored, _) => stored.in_packed(input.size(*inode)),
+            Unread::Reserved | Unread::Hole => None,
+        };
+        self.unread.iter().filter_map(range).collect()
     }
 
     /// The files that are stored in blocks of their own, at least in part.

@@ -65,6 +65,13 @@ impl Parts {
         }
     }
 
+    /// Where the extent ends that is on both sides of a position.
+    pub(crate) fn end_around(&self, position: u64) -> Option<u64> {
+        let after = self.extents.partition_point(|part| part.position < position);
+        let before = self.extents.get(after.checked_sub(1)?)?;
+        Some(before.end()).filter(|end| *end > position)
+    }
+
     /// Leaves out extents that seem to follow others on other devices.
     pub(super) fn keep_apart(&mut self, starts: &Starts) {
         if !starts.are_several() {

@@ -78,6 +78,18 @@ impl Cut for Forms<'_> {
         }
     }
 
+    /// Extents of other packed inodes stay whole: what follows the cut in one would be stored again, and more where these follow
+    /// each other block by block at another position in the block. The packed inode needs no digest, which is one of whole
+    /// [`PIECE`]s.
+    fn cut_at(&self, inode: InodeIndex, position: u64) -> u64 {
+        let Analysis { parts, repeats, .. } = self.analysis;
+        let known = self.geometry.input.extra(inode).map_or(0, |extra| extra.known);
+        // Repeats are within segments.
+        let parts = parts.get(&inode).filter(|_| position < known && !repeats.has(inode));
+        let end = parts.and_then(|parts| parts.end_around(position));
+        end.unwrap_or(position)
+    }
+
     fn joins_holes(&self, task: Task) -> bool {
         matches!(task.form, Form::Raw { granule: Some(_) })
     }

@@ -3,15 +3,15 @@
 //!
 //! An extent of the image is at the place that is known, or it has the same bytes.
 
-use std::slice;
+use std::{ops::Range, slice};
 
-use lith_builder::{Known, KnownPcluster, KnownStorage, KnownStretch};
+use lith_builder::{Known, KnownParts, KnownPcluster, KnownStorage, KnownStretch};
 use lith_format::{
     addr::{Nid, Pa},
     device_table::DevicePa,
 };
 use lith_reader::{Extent, ExtentKind, File, Image, Place};
-use lith_tree::{Content, Filesystem, InodeIndex};
+use lith_tree::{Content, Filesystem, InodeIndex, Kind};
 
 use crate::mismatch::Mismatch;
 
@@ -60,8 +60,36 @@ pub(super) fn compare_bytes(
     Err(Mismatch::Differs { path: fs.tree.path(index), what: "content" })
 }
 
-/// Compares the beginning of the packed inode with what it is known to hold.
-pub(super) fn compare_packed(image: &Image, known: &Known<'_>) -> Result<(), Mismatch> {
+/// The ranges of the known packed inode, in order, that are those of files.
+pub(super) fn in_packed(
+    fs: Filesystem<'_>,
+    known: &Known<'_>,
+    files: &[(InodeIndex, Nid)],
+) -> Vec<Range<u64>> {
+    let range =
+        |(index, _): &(InodeIndex, Nid)| match (known.own.get(index)?, &fs.tree.get(*index).kind) {
+            (KnownParts::Whole(stored), Kind::Regular { size }) => stored.in_packed(*size),
+            _ => None,
+        };
+    let mut ranges: Vec<_> = files.iter().filter_map(range).collect();
+    ranges.sort_unstable_by_key(|range| range.start);
+    ranges.dedup_by(|next, last| {
+        let is_joined = next.start <= last.end;
+        if is_joined {
+            last.end = last.end.max(next.end);
+        }
+        is_joined
+    });
+    ranges
+}
+
+/// Compares the beginning of the packed inode with what it is known to hold, where its extents are others and files have some of
+/// the `used` ranges, which are in order.
+pub(super) fn compare_packed(
+    image: &Image,
+    known: &Known<'_>,
+    used: &[Range<u64>],
+) -> Result<(), Mismatch> {
     let (Some(packed), Some(inode)) = (&known.packed, image.packed_inode()) else { return Ok(()) };
     let unreadable = |source| Mismatch::Unreadable { path: Vec::new(), source };
     let file = image.file(inode).map_err(unreadable)?;
@@ -79,9 +107,15 @@ pub(super) fn compare_packed(image: &Image, known: &Known<'_>) -> Result<(), Mis
         if extents.next_if(is_there).is_some() {
             continue;
         }
-        let range = (extent.la, extent.len.min(packed.size - extent.la));
-        if !have_same_bytes((&file, &*content), range, unreadable)? {
-            return Err(Mismatch::Differs { path: Vec::new(), what: "fragments" });
+        let end = extent.la.saturating_add(extent.len).min(packed.size);
+        let first = used.partition_point(|range| range.end <= extent.la);
+        let used = used.iter().skip(first).take_while(|range| range.start < end);
+        for Range { start, end: stop } in used {
+            let start = extent.la.max(*start);
+            let len = end.min(*stop) - start;
+            if !have_same_bytes((&file, &*content), (start, len), unreadable)? {
+                return Err(Mismatch::Differs { path: Vec::new(), what: "fragments" });
+            }
         }
     }
     Ok(())

@@ -73,7 +73,7 @@ pub(super) fn verify(verification: Verification<'_>) -> Result<(), Error> {
         };
         try_map(&unread, workers, || (), |(), file| compare(file))?;
         if !unread.is_empty() {
-            known::compare_packed(image, known)?;
+            known::compare_packed(image, known, &known::in_packed(fs, known, &unread))?;
         }
         let sample: Vec<_> = unread.iter().step_by(SAMPLED).filter(|_| samples).collect();
         try_map(&sample, workers, || (), |(), file| known::compare_bytes((fs, image), **file))?;

@@ -270,11 +270,6 @@ fn images_of_erofs_utils_can_be_bases() {
     ];
     for words in options {
         let versions = Versions::new(None);
-        if words.contains("all-fragments") {
-            // Blocks of noise are rotated there, and none of them serves a file that has changed.
-            let text = noise::bytes(Texture::Text, 9, 1_500_000);
-            fs::write(versions.tree().join("changing/Noise-1500000"), text).unwrap();
-        }
         let line = format!("{words} --quiet 0.erofs tree");
         let args: Vec<_> = line.split(' ').map(OsStr::new).collect();
         let _said = tools.expect(versions.folder.path(), "mkfs.erofs", &args);
@@ -282,7 +277,11 @@ fn images_of_erofs_utils_can_be_bases() {
         let patch = packed(LZ4, 16 << 10);
         let full = versions.build(2, &patch, None);
         let size = versions.build(1, &patch, Some(0));
-        assert!(size < full / 2, "{words}: {size} of {full}");
+        // Blocks of noise are rotated there, and serve no file that has changed.
+        let noise = versions.tree().join("changing/Noise-1500000");
+        let rotated =
+            if words.contains("all-fragments") { noise.metadata().unwrap().len() } else { 0 };
+        assert!(size < full / 5 + rotated, "{words}: {size} of {full}");
         versions.assert_holds(1, words);
     }
 }
