@@ -125,10 +125,10 @@ pub fn build<'a>(
     let (analysis, stored) = store_hot(geometry, analysis, destination, stored)?;
     let stored = store(geometry, &analysis, destination, stored)?;
     let in_packed = analysis.in_known_packed(input);
-    let Analysis { files, fragments, duplicates, unread, .. } = analysis;
+    let Analysis { files, fragments, sketches, duplicates, unread, .. } = analysis;
     let (stored, tails) = stored.without_tails();
     let known = input.known.packed.as_ref().filter(|_| !in_packed.is_empty());
-    let pieces = (fragments, tails, known.map(|known| (known, in_packed)));
+    let pieces = ((fragments, sketches), tails, known.map(|known| (known, in_packed)));
     let (stored, packing) = match pack(geometry, &files, pieces, context.workers)? {
         Some((packing, parts)) => (refer_to_fragments(geometry, parts, stored)?, Some(packing)),
         None => (stored, None),

@@ -385,7 +385,7 @@ fn hot_fragments_come_first_in_the_packed_inode() {
     let plan = plan(input, &options, &context()).unwrap();
     let geometry = Geometry { input, plan: &plan };
     let analysis = scanned(input, &plan);
-    let fragments = (analysis.fragments, Vec::new(), None);
+    let fragments = ((analysis.fragments, analysis.sketches), Vec::new(), None);
     let packed = pack(geometry, &analysis.files, fragments, NonZeroUsize::MIN);
     let (packing, parts) = packed.unwrap().unwrap();
     let position = |inode| parts.files.iter().find(|(of, ..)| *of == inode).unwrap().2;
@@ -400,7 +400,7 @@ fn fragments_of_equal_bytes_are_packed_once() {
     let plan = plan(files.input(), &options, &context()).unwrap();
     let geometry = Geometry { input: files.input(), plan: &plan };
     let analysis = scanned(files.input(), &plan);
-    let fragments = (analysis.fragments, Vec::new(), None);
+    let fragments = ((analysis.fragments, analysis.sketches), Vec::new(), None);
     let packed = pack(geometry, &analysis.files, fragments, NonZeroUsize::MIN);
     let (packing, parts) = packed.unwrap().unwrap();
     let mut positions: Vec<_> = parts.files.iter().map(|(inode, _, at)| (*inode, *at)).collect();

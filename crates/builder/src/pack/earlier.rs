@@ -82,7 +82,6 @@ mod tests {
     use lith_tree::InodeIndex;
 
     use super::*;
-    use crate::scan::Sketch;
 
     #[test]
     fn pclusters_start_where_they_did_after_what_is_missing() {
@@ -92,7 +91,6 @@ mod tests {
             start: 0,
             len,
             digest: digest(byte),
-            sketch: Sketch::of(&[byte]),
         };
         // Five fragments of 100 bytes, in pclusters of 80.
         let fragments = (0..5).map(|n| (digest(n), u64::from(n) * 100..u64::from(n) * 100 + 100));

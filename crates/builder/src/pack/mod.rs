@@ -17,22 +17,26 @@ use self::{earlier::Kept, packing::Part, trial::in_best_order};
 use crate::{
     BuildError, KnownPacked,
     plan::Geometry,
-    scan::{Fragment, originals},
+    scan::{Fragment, Sketch, originals},
     store::{PackedParts, Tail},
 };
+
+/// Small files with their sketches, tails of others, and what is known of other packed inodes with the ranges of it to which files
+/// refer.
+type Pieces<'a> =
+    ((Vec<Fragment>, Vec<Sketch>), Vec<Tail>, Option<(&'a KnownPacked, Vec<Range<u64>>)>);
 
 /// Orders fragments, hot ones by their first use, then those of an earlier image in its order, then the others by
 /// similarity, with those of equal bytes stored once, and directories after them: the ones that are whole files, and the
 /// tails of others, each in the order of `files`. Returns the packed inode, and where it holds each
-/// of them; `None` if there is nothing to pack. What is `known` of other packed inodes, if files refer to ranges of that, comes
-/// first.
+/// of them; `None` if there is nothing to pack. What is `known` of other packed inodes comes first.
 ///
 /// # Errors
 /// [`BuildError`] if fragments that may be equal can't be read.
 pub(crate) fn pack(
     geometry: Geometry<'_>,
     files: &[InodeIndex],
-    (whole, tails, known): (Vec<Fragment>, Vec<Tail>, Option<(&KnownPacked, Vec<Range<u64>>)>),
+    ((whole, sketches), tails, known): Pieces<'_>,
     workers: NonZeroUsize,
 ) -> Result<Option<(Packing, PackedParts)>, BuildError> {
     let plan = geometry.plan;
@@ -44,11 +48,14 @@ pub(crate) fn pack(
     }
     let is_plain = plan.has_plain_prefixes(true);
     let prefixes = if is_plain { Vec::new() } else { plan.xattrs.prefixes.encode() };
-    let fragments = in_order(files, &whole, &tails);
+    let (fragments, alike): (Vec<_>, Vec<_>) = in_order(files, (&whole, &sketches), &tails).unzip();
+    let ordered = Ordered::new(geometry, (&fragments, &alike), workers)?;
+    drop(alike);
+    drop(sketches);
     let prefixes_start = if prefixes.is_empty() { known } else { known.next_multiple_of(4) };
     let start = prefixes_start + prefixes.len() as u64;
     let Placed { parts, positions, hot_end, cuts, end: mut size } =
-        place(geometry, &fragments, start, workers)?;
+        place(geometry, &fragments, ordered, start);
     let (mut of_whole, mut of_tails) = (Vec::with_capacity(whole.len()), Vec::new());
     let mut next = whole.iter().map(|fragment| fragment.inode).peekable();
     for (fragment, position) in fragments.into_iter().zip(positions) {
@@ -63,7 +70,6 @@ pub(crate) fn pack(
     let directories = directories.into_iter().map(&mut place_directory).collect();
     let of_file = |(file, position): (Fragment, u64)| (file.inode, file.digest, position);
     let mut files: Vec<_> = whole.into_iter().zip(of_whole).map(of_file).collect();
-    // Otherwise it keeps the memory of the sketches.
     files.shrink_to_fit();
     let tails = tails.into_iter().zip(of_tails).collect();
     let packing = Packing {
@@ -81,18 +87,44 @@ pub(crate) fn pack(
 }
 
 /// Whole files and the tails of others, in the order of the files.
-fn in_order<'a>(
+fn in_order<'f: 's, 's>(
     files: &[InodeIndex],
-    whole: &'a [Fragment],
-    tails: &'a [Tail],
-) -> Vec<&'a Fragment> {
-    let mut whole = whole.iter().peekable();
-    let mut tails = tails.iter().map(|tail| &tail.fragment).peekable();
-    let next = |inode: &InodeIndex| {
-        let is_of = |fragment: &&Fragment| fragment.inode == *inode;
+    (whole, sketches): (&'f [Fragment], &'s [Sketch]),
+    tails: &'f [Tail],
+) -> impl Iterator<Item = (&'f Fragment, &'s Sketch)> {
+    let mut whole = whole.iter().zip(sketches).peekable();
+    let mut tails = tails.iter().map(|tail| (&tail.fragment, &tail.sketch)).peekable();
+    let next = move |inode: &InodeIndex| {
+        let is_of = |(fragment, _): &(&Fragment, &Sketch)| fragment.inode == *inode;
         whole.next_if(is_of).or_else(|| tails.next_if(is_of))
     };
-    files.iter().filter_map(next).collect()
+    files.iter().filter_map(next)
+}
+
+/// The numbers of fragments in the order in which they are stored, and for each the first one with the same bytes.
+struct Ordered {
+    originals: Vec<usize>,
+    hot: Vec<usize>,
+    kept: Kept,
+    others: Vec<usize>,
+}
+
+impl Ordered {
+    fn new(
+        geometry: Geometry<'_>,
+        (fragments, sketches): (&[&Fragment], &[&Sketch]),
+        workers: NonZeroUsize,
+    ) -> Result<Self, BuildError> {
+        let originals = originals(geometry.input, geometry.plan, fragments)?;
+        let first = (0..fragments.len()).filter(|at| originals.get(*at) == Some(at));
+        let (hot, others) = by_heat(geometry, fragments, first);
+        let (kept, others) = Kept::new(&geometry.input.order.packed, fragments, others);
+        let both = |at: &usize| Some((*fragments.get(*at)?, *sketches.get(*at)?));
+        let (fragments, sketches): (Vec<_>, Vec<_>) = others.iter().filter_map(both).unzip();
+        let order = in_best_order(geometry, (&fragments, &sketches), workers)?;
+        let others = order.into_iter().filter_map(|rank| others.get(rank).copied()).collect();
+        Ok(Self { originals, hot, kept, others })
+    }
 }
 
 /// Where fragments are in the packed inode.
@@ -111,20 +143,11 @@ struct Placed {
 fn place(
     geometry: Geometry<'_>,
     fragments: &[&Fragment],
+    Ordered { originals, hot, kept, others }: Ordered,
     start: u64,
-    workers: NonZeroUsize,
-) -> Result<Placed, BuildError> {
-    let originals = originals(geometry.input, geometry.plan, fragments)?;
-    let first = (0..fragments.len()).filter(|at| originals.get(*at) == Some(at));
-    let (hot, others) = by_heat(geometry, fragments, first);
-    let earlier = &geometry.input.order.packed;
-    let (kept, others) = Kept::new(earlier, fragments, others);
-    let ordered: Vec<&Fragment> =
-        others.iter().filter_map(|at| fragments.get(*at).copied()).collect();
-    let order = in_best_order(geometry, &ordered, workers)?;
-    let others = order.into_iter().filter_map(|rank| others.get(rank).copied());
+) -> Placed {
     let mut positions = vec![0; fragments.len()];
-    let mut parts = Vec::with_capacity(hot.len() + ordered.len());
+    let mut parts = Vec::with_capacity(hot.len() + others.len());
     let (mut position, mut hot_end) = (start, 0);
     for (number, at) in hot.iter().copied().chain(kept.numbers()).chain(others).enumerate() {
         let (Some(fragment), Some(slot)) = (fragments.get(at), positions.get_mut(at)) else {
@@ -139,8 +162,9 @@ fn place(
     }
     let of_original = |original: &usize| positions.get(*original).copied();
     let positions = originals.iter().filter_map(of_original).collect();
-    let cuts = kept.cuts(earlier, fragments, (hot_end.max(start), geometry.plan.segment));
-    Ok(Placed { parts, positions, hot_end, cuts, end: position })
+    let Geometry { input, plan } = geometry;
+    let cuts = kept.cuts(&input.order.packed, fragments, (hot_end.max(start), plan.segment));
+    Placed { parts, positions, hot_end, cuts, end: position }
 }
 
 /// The numbers of the fragments that are hot, in the order of their first use, and of the others.

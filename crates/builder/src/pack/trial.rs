@@ -9,7 +9,11 @@ use super::{
     likeness::{Preference, by_likeness},
     packing::{Packed, Packing, Part},
 };
-use crate::{Input, plan::Geometry, scan::Fragment};
+use crate::{
+    Input,
+    plan::Geometry,
+    scan::{Fragment, Sketch},
+};
 
 /// How many fragments are ordered together. Larger groups make larger images: what is near in the tree is also alike in ways
 /// that sketches don't see.
@@ -26,6 +30,7 @@ struct Candidate<'a, 'f> {
     /// The number of the first of the fragments.
     first: usize,
     fragments: &'a [&'f Fragment],
+    sketches: &'a [&'f Sketch],
     preference: Preference,
 }
 
@@ -36,19 +41,19 @@ struct Candidate<'a, 'f> {
 /// [`ContentError`] if a fragment can't be read.
 pub(super) fn in_best_order(
     geometry: Geometry<'_>,
-    fragments: &[&Fragment],
+    (fragments, sketches): (&[&Fragment], &[&Sketch]),
     workers: NonZeroUsize,
 ) -> Result<Vec<usize>, ContentError> {
     let preferences = preferences(geometry);
-    let groups = fragments.chunks(GROUP).zip((0..).step_by(GROUP));
+    let groups = fragments.chunks(GROUP).zip(sketches.chunks(GROUP)).zip((0..).step_by(GROUP));
     let candidates: Vec<_> = groups
-        .flat_map(|(fragments, first)| {
-            preferences.iter().map(move |&preference| Candidate { first, fragments, preference })
+        .flat_map(|((fragments, sketches), first)| {
+            let candidate = move |&preference| Candidate { first, fragments, sketches, preference };
+            preferences.iter().map(candidate)
         })
         .collect();
     let try_out = |trial: &mut Option<Trial>, candidate: &Candidate<'_, '_>| {
-        let sketches: Vec<_> = candidate.fragments.iter().map(|one| &one.sketch).collect();
-        let order = by_likeness(&sketches, candidate.preference);
+        let order = by_likeness(candidate.sketches, candidate.preference);
         let size = match preferences {
             [_] => 0,
             _ => trial.get_or_insert_with(Trial::new).size_of(geometry.input, candidate, &order)?,
@@ -152,7 +157,7 @@ mod tests {
     use lith_tree::{Filesystem, InodeIndex, Kind, MemoryContents, Metadata, Name, Tree};
 
     use super::*;
-    use crate::{Digest, scan::Sketch};
+    use crate::Digest;
 
     /// Noise of which no part repeats.
     fn noise(seed: u64, len: usize) -> Vec<u8> {
@@ -172,15 +177,19 @@ mod tests {
                 let kind = Kind::Regular { size: bytes.len() as u64 };
                 let name = Name::new(name.as_bytes()).unwrap();
                 let inode = tree.add(InodeIndex::ROOT, name, Metadata::default(), kind).unwrap();
-                let (len, sketch) = (bytes.len() as u64, Sketch::of(&bytes));
+                let len = bytes.len() as u64;
                 contents.insert(inode, bytes);
-                Fragment { inode, start: 0, len, digest: Digest::default(), sketch }
+                Fragment { inode, start: 0, len, digest: Digest::default() }
             })
             .collect();
         let fragments: Vec<_> = fragments.iter().collect();
         let input = Input::new(Filesystem { tree: &tree, contents: &contents });
-        let candidate =
-            Candidate { first: 0, fragments: &fragments, preference: Preference::Similar };
+        let candidate = Candidate {
+            first: 0,
+            fragments: &fragments,
+            sketches: &[],
+            preference: Preference::Similar,
+        };
         let size = |order: &[usize]| Trial::new().size_of(input, &candidate, order).unwrap();
         let apart = size(&(0..20).collect::<Vec<_>>());
         let together = size(&(0..20).map(|at| at / 2 + at % 2 * 10).collect::<Vec<_>>());

@@ -19,7 +19,6 @@ pub(crate) struct Fragment {
     pub(crate) start: u64,
     pub(crate) len: u64,
     pub(crate) digest: Digest,
-    pub(crate) sketch: Sketch,
 }
 
 /// How a file is stored whose bytes are not read again.
@@ -51,6 +50,8 @@ pub(crate) struct Analysis<'a> {
     pub(crate) duplicates: HashMap<InodeIndex, InodeIndex>,
     /// Those of `files` that become fragments as a whole, in the same order.
     pub(crate) fragments: Vec<Fragment>,
+    /// Those of `fragments`: only until these are in order, as they take more memory than all else of a small file.
+    pub(crate) sketches: Vec<Sketch>,
     /// Large files that are better stored with holes than compressed.
     pub(crate) sparse: HashSet<InodeIndex>,
     /// The extents of `files` that other devices hold.

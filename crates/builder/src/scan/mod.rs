@@ -28,6 +28,9 @@ use self::{
 };
 use crate::{BuildError, Context, PIECE, plan::Geometry, sparse::is_mostly_hole};
 
+/// Small files that are scanned before what was found out about them is taken apart.
+const SKETCHED: usize = 1 << 16;
+
 /// Scans regular files, in the order in which they will be stored.
 ///
 /// # Errors
@@ -66,10 +69,15 @@ pub(crate) fn scan<'a>(
     let is_whole = |file: &&InodeIndex| !parts.contains_key(*file) && !plan.hot.has(**file);
     let whole: Vec<_> = files.iter().filter(is_whole).copied().collect();
     let repeats = find_repeats(&scanner, &whole, &sparse)?;
-    let found = scanner.scan(Task::Sketch, &small)?;
-    let mut fragments: Vec<_> = found.into_iter().map(Scanned::whole).collect();
-    fragments.shrink_to_fit();
-    Ok(Analysis { files, unread, duplicates, fragments, sparse, parts, repeats })
+    let (mut fragments, mut sketches) =
+        (Vec::with_capacity(small.len()), Vec::with_capacity(small.len()));
+    for small in small.chunks(SKETCHED) {
+        for scanned in scanner.scan(Task::Sketch, small)? {
+            fragments.push(scanned.whole());
+            sketches.push(scanned.sketch);
+        }
+    }
+    Ok(Analysis { files, unread, duplicates, fragments, sketches, sparse, parts, repeats })
 }
 
 /// For each file with the bytes of a preceding one that one, if what is stored of it can serve both.
@@ -87,7 +95,7 @@ fn find_duplicates(
     }
     let candidates = duplicates::candidates(input, plan, files);
     let found = scanner.scan(Task::Digest, &candidates)?;
-    let files: Vec<Fragment> = found.into_iter().map(Scanned::whole).collect();
+    let files: Vec<Fragment> = found.iter().map(Scanned::whole).collect();
     let originals = originals(input, plan, &files.iter().collect::<Vec<_>>())?;
     let pairs = files.iter().zip(originals.iter().filter_map(|at| files.get(*at)));
     // Their index tables start at the same distance from the inode.

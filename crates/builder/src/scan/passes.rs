@@ -39,9 +39,9 @@ pub(crate) struct Scanned {
 
 impl Scanned {
     /// The whole file as a fragment.
-    pub(crate) fn whole(self) -> Fragment {
-        let Self { inode, len, digest, sketch, .. } = self;
-        Fragment { inode, start: 0, len, digest, sketch }
+    pub(crate) const fn whole(&self) -> Fragment {
+        let Self { inode, len, digest, .. } = *self;
+        Fragment { inode, start: 0, len, digest }
     }
 }
 

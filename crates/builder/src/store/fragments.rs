@@ -46,7 +46,7 @@ pub(crate) fn refer_to_fragments(
 }
 
 fn refer(tables: &mut Tables<'_>, tail: Tail, offset: u64) -> Result<(), BuildError> {
-    let Tail { fragment, start, mut extents, mut addresses, known } = tail;
+    let Tail { fragment, start, mut extents, mut addresses, known, .. } = tail;
     let Fragment { inode, start: begin, len, .. } = fragment;
     if begin == 0 {
         return tables.set_fragment(inode, offset);

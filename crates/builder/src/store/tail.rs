@@ -2,12 +2,13 @@
 
 use lith_format::{addr::Blkaddr, compression::AlgorithmSet, zmap::EncodedExtent};
 
-use crate::scan::Fragment;
+use crate::scan::{Fragment, Sketch};
 
 /// A fragment, and the pclusters that precede it in its file.
 #[derive(Debug)]
 pub(crate) struct Tail {
     pub(crate) fragment: Fragment,
+    pub(crate) sketch: Sketch,
     /// The block of the first pcluster.
     pub(crate) start: u64,
     pub(crate) extents: Vec<EncodedExtent>,

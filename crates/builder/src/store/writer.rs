@@ -421,9 +421,9 @@ impl<'a> Writer<'a> {
         };
         let Pclusters { inode, size, start, extents, addresses, known, .. } = *file;
         let len = u64::from(len);
-        let fragment = Fragment { inode, start: size - len, len, digest, sketch };
+        let fragment = Fragment { inode, start: size - len, len, digest };
         let (extents, addresses) = (extents.to_vec(), addresses.map(<[_]>::to_vec));
-        self.tails.push(Tail { fragment, start, extents, addresses, known });
+        self.tails.push(Tail { fragment, sketch, start, extents, addresses, known });
         Ok(())
     }
 
