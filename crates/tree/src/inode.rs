@@ -95,7 +95,7 @@ impl Directory {
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// Names that lead to inodes.
-    Directory(Directory),
+    Directory(Box<Directory>),
     /// Bytes, which [`crate::Contents`] reads.
     Regular {
         /// How many bytes, holes included.
@@ -117,7 +117,7 @@ impl Kind {
     /// An empty directory.
     #[must_use]
     pub fn directory() -> Self {
-        Self::Directory(Directory::default())
+        Self::Directory(Box::default())
     }
 
     /// The type's letter as `find -printf %y` prints it: one of `d f l c b p s`.

@@ -1,10 +1,26 @@
 //! Defines [`Name`], one name in a directory, and how paths are joined and printed.
 
-use std::{borrow::Borrow, fmt, sync::Arc};
+use std::{
+    borrow::Borrow,
+    cmp::Ordering,
+    fmt,
+    hash::{Hash, Hasher},
+    sync::Arc,
+};
 
 /// One name in a directory: 1 to 255 bytes without `/` or NUL, neither `.` nor `..`.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Name(Arc<[u8]>);
+#[derive(Clone)]
+pub struct Name(Bytes);
+
+/// The most bytes that need no memory of their own. Each inode has its name twice, and most names are short.
+const SHORT: usize = 22;
+
+/// Bytes of a name.
+#[derive(Clone)]
+enum Bytes {
+    Short { len: u8, bytes: [u8; SHORT] },
+    Long(Arc<[u8]>),
+}
 
 /// Why bytes are not a valid name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,13 +55,23 @@ impl Name {
         if bytes.iter().any(|byte| matches!(byte, b'/' | 0)) {
             return Err(NameError::Separator(bytes.into()));
         }
-        Ok(Self(bytes.into()))
+        let mut short = [0; SHORT];
+        Ok(Self(match (short.get_mut(..bytes.len()), u8::try_from(bytes.len())) {
+            (Some(start), Ok(len)) => {
+                start.copy_from_slice(bytes);
+                Bytes::Short { len, bytes: short }
+            }
+            _ => Bytes::Long(bytes.into()),
+        }))
     }
 
     /// The name's bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        match &self.0 {
+            Bytes::Short { len, bytes } => bytes.get(..usize::from(*len)).unwrap_or_default(),
+            Bytes::Long(bytes) => bytes,
+        }
     }
 }
 
@@ -59,13 +85,39 @@ pub fn push_name(path: &mut Vec<u8>, name: &[u8]) {
 
 impl Borrow<[u8]> for Name {
     fn borrow(&self) -> &[u8] {
-        &self.0
+        self.as_bytes()
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for Name {}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_bytes().cmp(other.as_bytes())
+    }
+}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_bytes().hash(state);
     }
 }
 
 impl fmt::Debug for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Name({})", DisplayPath(&self.0))
+        write!(f, "Name({})", DisplayPath(self.as_bytes()))
     }
 }
 
