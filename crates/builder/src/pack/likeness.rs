@@ -41,13 +41,13 @@ impl Preference {
 
 /// The numbers of the sketches in an order in which each is followed by a similar one. Equally similar ones keep their order.
 /// Takes some 300 bytes for each sketch.
-pub(super) fn by_likeness(sketches: &[&Sketch], preference: Preference) -> Vec<usize> {
+pub(super) fn by_likeness(sketches: &[&Sketch], preference: Preference) -> Vec<u32> {
     let mut left = Left::new(sketches, preference);
     let mut order = Vec::with_capacity(sketches.len());
     let mut last = (!sketches.is_empty()).then_some(0);
     while let Some(next) = last.and_then(|last| left.most_like(last, sketches)) {
         left.remove(next);
-        order.push(next as usize);
+        order.push(next);
         last = Some(next);
     }
     order
@@ -211,7 +211,7 @@ mod tests {
                     (0..count).map(|i: u32| Sketch::of(&[i.to_le_bytes(); 3].concat())).collect();
                 let mut order = by_likeness(&sketches.iter().collect::<Vec<_>>(), preference);
                 order.sort_unstable();
-                assert!(order.into_iter().eq(0..count as usize));
+                assert!(order.into_iter().eq(0..count));
             }
             assert!(by_likeness(&[], preference).is_empty());
         }

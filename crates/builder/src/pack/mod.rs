@@ -119,10 +119,7 @@ impl Ordered {
         let first = (0..fragments.len()).filter(|at| originals.get(*at) == Some(at));
         let (hot, others) = by_heat(geometry, fragments, first);
         let (kept, others) = Kept::new(&geometry.input.order.packed, fragments, others);
-        let both = |at: &usize| Some((*fragments.get(*at)?, *sketches.get(*at)?));
-        let (fragments, sketches): (Vec<_>, Vec<_>) = others.iter().filter_map(both).unzip();
-        let order = in_best_order(geometry, (&fragments, &sketches), workers)?;
-        let others = order.into_iter().filter_map(|rank| others.get(rank).copied()).collect();
+        let others = in_best_order(geometry, (fragments, sketches), &others, workers)?;
         Ok(Self { originals, hot, kept, others })
     }
 }

@@ -25,48 +25,51 @@ const MOST_OF_FRAGMENT: u64 = 8 << 20;
 /// Bytes that a trial hands to the encoder at once.
 const INPUT: usize = 8 << 20;
 
-/// Some fragments in a possible order.
-struct Candidate<'a, 'f> {
-    /// The number of the first of the fragments.
-    first: usize,
-    fragments: &'a [&'f Fragment],
-    sketches: &'a [&'f Sketch],
+/// Fragments of some numbers in a possible order.
+struct Candidate<'a> {
+    group: &'a [usize],
     preference: Preference,
 }
 
-/// The numbers of the fragments in an order in which each is followed by a similar one. Where compressing takes so long that a
-/// trial hardly counts, the best of several orders. Large numbers of fragments are ordered in groups.
+/// The `numbers` of some fragments in an order in which each is followed by a similar one. Where compressing takes so long that
+/// a trial hardly counts, the best of several orders. Large numbers of fragments are ordered in groups.
 ///
 /// # Errors
 /// [`ContentError`] if a fragment can't be read.
 pub(super) fn in_best_order(
     geometry: Geometry<'_>,
     (fragments, sketches): (&[&Fragment], &[&Sketch]),
+    numbers: &[usize],
     workers: NonZeroUsize,
 ) -> Result<Vec<usize>, ContentError> {
     let preferences = preferences(geometry);
-    let groups = fragments.chunks(GROUP).zip(sketches.chunks(GROUP)).zip((0..).step_by(GROUP));
-    let candidates: Vec<_> = groups
-        .flat_map(|((fragments, sketches), first)| {
-            let candidate = move |&preference| Candidate { first, fragments, sketches, preference };
-            preferences.iter().map(candidate)
+    let candidates: Vec<_> = numbers
+        .chunks(GROUP)
+        .flat_map(|group| {
+            preferences.iter().map(move |&preference| Candidate { group, preference })
         })
         .collect();
-    let try_out = |trial: &mut Option<Trial>, candidate: &Candidate<'_, '_>| {
-        let order = by_likeness(candidate.sketches, candidate.preference);
-        let size = match preferences {
-            [_] => 0,
-            _ => trial.get_or_insert_with(Trial::new).size_of(geometry.input, candidate, &order)?,
+    let try_out = |trial: &mut Option<Trial>, Candidate { group, preference }: &Candidate<'_>| {
+        let order = by_likeness(&of_numbers(sketches, group), *preference);
+        let size = if preferences.len() > 1 {
+            let trial = trial.get_or_insert_with(Trial::new);
+            trial.size_of(geometry.input, &of_numbers(fragments, group), &order)?
+        } else {
+            0
         };
-        let order = order.into_iter().map(|number| candidate.first + number);
-        Ok::<_, ContentError>((size, order.collect::<Vec<_>>()))
+        Ok::<_, ContentError>((size, order))
     };
     let orders = lith_parallel::try_map(&candidates, workers, || None, try_out)?;
-    let best = orders.chunks(preferences.len()).filter_map(|group| {
-        let best = group.iter().min_by_key(|(size, _)| *size);
-        best.map(|(_, order)| order.iter().copied())
+    let all = orders.chunks(preferences.len()).zip(numbers.chunks(GROUP));
+    let best = all.filter_map(|(orders, group)| {
+        let (_, order) = orders.iter().min_by_key(|(size, _)| *size)?;
+        Some(order.iter().filter_map(|rank| group.get(*rank as usize).copied()))
     });
     Ok(best.flatten().collect())
+}
+
+fn of_numbers<'a, T>(all: &[&'a T], numbers: &[usize]) -> Vec<&'a T> {
+    numbers.iter().filter_map(|number| all.get(*number).copied()).collect()
 }
 
 /// The orders that are tried; if it is one, it is taken.
@@ -93,10 +96,10 @@ impl Trial {
     fn size_of(
         &mut self,
         input: Input<'_>,
-        candidate: &Candidate<'_, '_>,
-        order: &[usize],
+        fragments: &[&Fragment],
+        order: &[u32],
     ) -> Result<u64, ContentError> {
-        let packing = packing_of(candidate.fragments, order);
+        let packing = packing_of(fragments, order);
         let content = Packed { input, packing: &packing, directories: None };
         let (mut size, mut position, mut held) = (0, 0, 0);
         loop {
@@ -132,9 +135,9 @@ impl Trial {
 }
 
 /// A packed inode of these fragments in this order, each cut where its neighbours no longer matter.
-fn packing_of(fragments: &[&Fragment], order: &[usize]) -> Packing {
+fn packing_of(fragments: &[&Fragment], order: &[u32]) -> Packing {
     let (mut parts, mut size) = (Vec::with_capacity(order.len()), 0);
-    for fragment in order.iter().filter_map(|number| fragments.get(*number)) {
+    for fragment in order.iter().filter_map(|number| fragments.get(*number as usize)) {
         let len = fragment.len.min(MOST_OF_FRAGMENT);
         parts.push(Part { len, ..Part::new(size, fragment) });
         size += len;
@@ -184,13 +187,7 @@ mod tests {
             .collect();
         let fragments: Vec<_> = fragments.iter().collect();
         let input = Input::new(Filesystem { tree: &tree, contents: &contents });
-        let candidate = Candidate {
-            first: 0,
-            fragments: &fragments,
-            sketches: &[],
-            preference: Preference::Similar,
-        };
-        let size = |order: &[usize]| Trial::new().size_of(input, &candidate, order).unwrap();
+        let size = |order: &[u32]| Trial::new().size_of(input, &fragments, order).unwrap();
         let apart = size(&(0..20).collect::<Vec<_>>());
         let together = size(&(0..20).map(|at| at / 2 + at % 2 * 10).collect::<Vec<_>>());
         assert!(apart > 5 << 20, "{apart}");
