@@ -18,6 +18,8 @@ const PIECE_LEN: usize = 1 << 20;
 static ZEROS: LazyLock<Digest> = LazyLock::new(|| Digest::of_piece(&vec![0; PIECE_LEN]));
 
 /// The hash of a file's bytes (XXH3, 128 bits).
+// There is one for each file, mostly beside numbers of 8 bytes.
+#[repr(Rust, packed(8))]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Digest(pub u128);
 

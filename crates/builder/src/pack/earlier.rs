@@ -8,7 +8,7 @@ use crate::{Digest, EarlierPacked, scan::Fragment};
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     /// Where each was, and its number.
-    fragments: Vec<(u64, usize)>,
+    fragments: Vec<(u64, u32)>,
 }
 
 impl Kept {
@@ -16,8 +16,8 @@ impl Kept {
     pub(super) fn new(
         earlier: &EarlierPacked,
         fragments: &[&Fragment],
-        numbers: Vec<usize>,
-    ) -> (Self, Vec<usize>) {
+        numbers: Vec<u32>,
+    ) -> (Self, Vec<u32>) {
         if earlier.fragments.is_empty() {
             return (Self::default(), numbers);
         }
@@ -27,7 +27,8 @@ impl Kept {
         let known: HashMap<_, _> = earlier.fragments.iter().map(key).collect();
         let (mut kept, mut others) = (Vec::new(), Vec::new());
         for number in numbers {
-            let key = fragments.get(number).map(|fragment| (fragment.digest.0, fragment.len));
+            let key =
+                fragments.get(number as usize).map(|fragment| (fragment.digest.0, fragment.len));
             match key.and_then(|key| known.get(&key)) {
                 Some(position) => kept.push((*position, number)),
                 None => others.push(number),
@@ -37,7 +38,7 @@ impl Kept {
         (Self { fragments: kept }, others)
     }
 
-    pub(super) fn numbers(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u32> {
         self.fragments.iter().map(|(_, number)| *number)
     }
 
@@ -55,7 +56,7 @@ impl Kept {
         // From where on pclusters are out of step, in the earlier packed inode.
         let mut lost = None;
         for (at, number) in &self.fragments {
-            let len = fragments.get(*number).map_or(0, |fragment| fragment.len);
+            let len = fragments.get(*number as usize).map_or(0, |fragment| fragment.len);
             let (end, at_end) = (position + len, at.saturating_add(len));
             if expected != Some(*at) {
                 lost = Some(*at);

@@ -103,10 +103,10 @@ fn in_order<'f: 's, 's>(
 
 /// The numbers of fragments in the order in which they are stored, and for each the first one with the same bytes.
 struct Ordered {
-    originals: Vec<usize>,
-    hot: Vec<usize>,
+    originals: Vec<u32>,
+    hot: Vec<u32>,
     kept: Kept,
-    others: Vec<usize>,
+    others: Vec<u32>,
 }
 
 impl Ordered {
@@ -116,7 +116,8 @@ impl Ordered {
         workers: NonZeroUsize,
     ) -> Result<Self, BuildError> {
         let originals = originals(geometry.input, geometry.plan, fragments)?;
-        let first = (0..fragments.len()).filter(|at| originals.get(*at) == Some(at));
+        let first = (0..).zip(&originals).filter(|(at, original)| *at == **original);
+        let first = first.map(|(at, _)| at);
         let (hot, others) = by_heat(geometry, fragments, first);
         let (kept, others) = Kept::new(&geometry.input.order.packed, fragments, others);
         let others = in_best_order(geometry, (fragments, sketches), &others, workers)?;
@@ -147,6 +148,7 @@ fn place(
     let mut parts = Vec::with_capacity(hot.len() + others.len());
     let (mut position, mut hot_end) = (start, 0);
     for (number, at) in hot.iter().copied().chain(kept.numbers()).chain(others).enumerate() {
+        let at = at as usize;
         let (Some(fragment), Some(slot)) = (fragments.get(at), positions.get_mut(at)) else {
             continue;
         };
@@ -157,7 +159,7 @@ fn place(
             hot_end = position;
         }
     }
-    let of_original = |original: &usize| positions.get(*original).copied();
+    let of_original = |original: &u32| positions.get(*original as usize).copied();
     let positions = originals.iter().filter_map(of_original).collect();
     let Geometry { input, plan } = geometry;
     let cuts = kept.cuts(&input.order.packed, fragments, (hot_end.max(start), plan.segment));
@@ -168,11 +170,11 @@ fn place(
 fn by_heat(
     Geometry { plan, .. }: Geometry<'_>,
     fragments: &[&Fragment],
-    numbers: impl Iterator<Item = usize>,
-) -> (Vec<usize>, Vec<usize>) {
+    numbers: impl Iterator<Item = u32>,
+) -> (Vec<u32>, Vec<u32>) {
     let (mut hot, mut others) = (Vec::new(), Vec::new());
     for at in numbers {
-        let rank = fragments.get(at).and_then(|fragment| {
+        let rank = fragments.get(at as usize).and_then(|fragment| {
             let Fragment { inode, start, len, .. } = **fragment;
             plan.hot.rank(inode, &(start..start + len))
         });

@@ -27,7 +27,7 @@ const INPUT: usize = 8 << 20;
 
 /// Fragments of some numbers in a possible order.
 struct Candidate<'a> {
-    group: &'a [usize],
+    group: &'a [u32],
     preference: Preference,
 }
 
@@ -39,9 +39,9 @@ struct Candidate<'a> {
 pub(super) fn in_best_order(
     geometry: Geometry<'_>,
     (fragments, sketches): (&[&Fragment], &[&Sketch]),
-    numbers: &[usize],
+    numbers: &[u32],
     workers: NonZeroUsize,
-) -> Result<Vec<usize>, ContentError> {
+) -> Result<Vec<u32>, ContentError> {
     let preferences = preferences(geometry);
     let candidates: Vec<_> = numbers
         .chunks(GROUP)
@@ -68,8 +68,8 @@ pub(super) fn in_best_order(
     Ok(best.flatten().collect())
 }
 
-fn of_numbers<'a, T>(all: &[&'a T], numbers: &[usize]) -> Vec<&'a T> {
-    numbers.iter().filter_map(|number| all.get(*number).copied()).collect()
+fn of_numbers<'a, T>(all: &[&'a T], numbers: &[u32]) -> Vec<&'a T> {
+    numbers.iter().filter_map(|number| all.get(*number as usize).copied()).collect()
 }
 
 /// The orders that are tried; if it is one, it is taken.

@@ -33,17 +33,19 @@ pub(crate) fn originals(
     input: Input<'_>,
     plan: &Plan<'_>,
     fragments: &[&Fragment],
-) -> Result<Vec<usize>, ContentError> {
+) -> Result<Vec<u32>, ContentError> {
     // Sorted, as a table of a million keys takes 150 MB.
-    let mut sorted: Vec<usize> = (0..fragments.len()).collect();
+    let count = u32::try_from(fragments.len()).expect("inodes have 32-bit numbers");
+    let mut sorted: Vec<u32> = (0..count).collect();
     sorted.sort_unstable_by(|a, b| order(plan, fragments, *a, *b).then(a.cmp(b)));
-    let mut originals: Vec<usize> = (0..fragments.len()).collect();
+    let mut originals: Vec<u32> = (0..count).collect();
     for alike in sorted.chunk_by(|a, b| order(plan, fragments, *a, *b).is_eq()) {
         let Some((first, others)) = alike.split_first() else { continue };
         for at in others {
-            if let (Some(one), Some(other)) = (fragments.get(*first), fragments.get(*at))
+            if let (Some(one), Some(other)) =
+                (fragments.get(*first as usize), fragments.get(*at as usize))
                 && is_same(input, one, other)?
-                && let Some(original) = originals.get_mut(*at)
+                && let Some(original) = originals.get_mut(*at as usize)
             {
                 *original = *first;
             }
@@ -54,9 +56,9 @@ pub(crate) fn originals(
 
 /// Equal for fragments that may have the same bytes. Sorting compares in dozens of places, in each of which this would be 700 bytes.
 #[inline(never)]
-fn order(plan: &Plan<'_>, fragments: &[&Fragment], a: usize, b: usize) -> Ordering {
-    let key = |at: usize| {
-        let fragment = fragments.get(at)?;
+fn order(plan: &Plan<'_>, fragments: &[&Fragment], a: u32, b: u32) -> Ordering {
+    let key = |at: u32| {
+        let fragment = fragments.get(at as usize)?;
         Some((fragment.len, fragment.digest.0, plan.coding_number(fragment.inode)))
     };
     key(a).cmp(&key(b))

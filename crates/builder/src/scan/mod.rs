@@ -97,7 +97,7 @@ fn find_duplicates(
     let found = scanner.scan(Task::Digest, &candidates)?;
     let files: Vec<Fragment> = found.iter().map(Scanned::whole).collect();
     let originals = originals(input, plan, &files.iter().collect::<Vec<_>>())?;
-    let pairs = files.iter().zip(originals.iter().filter_map(|at| files.get(*at)));
+    let pairs = files.iter().zip(originals.iter().filter_map(|at| files.get(*at as usize)));
     // Their index tables start at the same distance from the inode.
     let header = |file: &Fragment| geometry.map_header(file.inode, file.len);
     let pairs = pairs.filter(|(file, original)| header(file) == header(original));
