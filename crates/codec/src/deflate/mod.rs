@@ -91,8 +91,8 @@ const EFFORTS: [Effort; 9] = [
     Effort { tries: 8, nice: 32, ahead: 1 },
     Effort { tries: 14, nice: 48, ahead: 1 },
     Effort { tries: 22, nice: 64, ahead: 1 },
-    Effort { tries: 34, nice: 96, ahead: 1 },
-    Effort { tries: 50, nice: 130, ahead: 1 },
+    Effort { tries: 28, nice: 96, ahead: 1 },
+    Effort { tries: 36, nice: 130, ahead: 1 },
 ];
 
 /// Own tokens that fill `room` bits; `cheaper` has them.

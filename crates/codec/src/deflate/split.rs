@@ -5,7 +5,7 @@ use super::estimate::block_bits;
 use super::token::Token;
 
 /// Tokens that are never taken apart.
-const UNIT: usize = 512;
+const UNIT: usize = 1024;
 /// Longest match for which literals may be cheaper.
 const MAX_SPELLED: u32 = 8;
 
