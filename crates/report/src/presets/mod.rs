@@ -25,10 +25,10 @@ use crate::{
 };
 
 /// Bytes of file content that are built with the options themselves.
-const SAMPLE: u64 = 32 << 20;
+const SAMPLE: u64 = 64 << 20;
 /// Runs of neighbouring files in that: enough to meet most kinds of files, and long, as an encoder of long reach gains
 /// less in short ones than in the image.
-const RUNS: u64 = 16;
+const RUNS: u64 = 8;
 /// Bytes of file content that are built with quick encoders. What files have in common shows only in many of them.
 const WIDE: u64 = 1 << 30;
 /// Runs of neighbouring files in that.

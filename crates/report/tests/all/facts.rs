@@ -255,7 +255,7 @@ fn mixed_tree() -> (Tree, MemoryContents) {
         let name = Name::new(format!("{number}").as_bytes()).unwrap();
         bytes += content.len();
         contents.add(&mut tree, (InodeIndex::ROOT, name), Metadata::default(), content).unwrap();
-        if bytes > 48 << 20 {
+        if bytes > 80 << 20 {
             break;
         }
     }
@@ -277,7 +277,7 @@ fn estimates_by_samples_are_within_three_percent() {
         let image = std::sync::Arc::new(Image::open(MemoryDevice::new(of.clone())).unwrap());
         let facts = gather(&image, whole()).unwrap();
         let estimates = lith_report::estimate(&image, &facts, estimated, folder.path()).unwrap();
-        assert!(!estimates.is_whole && estimates.sample_bytes == 32 << 20);
+        assert!(!estimates.is_whole && estimates.sample_bytes == 64 << 20);
         assert_eq!(
             (estimates.presets.len(), estimates.own.is_some()),
             (estimated.len(), of == &expected[0])
