@@ -83,6 +83,19 @@ def test_pickles_open_the_image_again(image_path: pathlib.Path, tmp_path: pathli
     assert copy.label == "tree"
 
 
+def test_open_files_are_pickled_with_their_position(image: lith.Image) -> None:
+    with image.open("large.txt") as file, image.open("large.txt", buffering=0) as raw:
+        file.seek(1000)
+        raw.seek(2000)
+        copies = pickle.loads(pickle.dumps([file, raw]))
+        assert file.read(10) == LARGE[1000:1010]
+    for copy, start in zip(copies, [1000, 2000], strict=True):
+        assert copy.tell() == start
+        assert copy.read() == LARGE[start:]
+    with pytest.raises(ValueError, match="closed"):
+        pickle.dumps(file)
+
+
 def test_the_interpreter_runs_while_an_image_is_read(image: lith.Image, image_path: pathlib.Path) -> None:
     """A device of Python waits in its own read: that works only if readers don't hold the interpreter."""
     content = image_path.read_bytes()

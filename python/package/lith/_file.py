@@ -2,22 +2,30 @@
 
 import io
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lith._lith import File
+if TYPE_CHECKING:
+    from lith._image import Image
 
 #: Bytes that a buffered file reads at once: extents have 64 KiB and more.
 BUFFER_SIZE = 128 << 10
 
 
 class RawFile(io.RawIOBase):
-    """A file of an image, with a position."""
+    """A file of an image, with a position. Pickled, it is its image, its path and the position."""
 
-    def __init__(self, file: File, name: str) -> None:
-        self._file = file
-        self._position = 0
+    def __init__(self, image: "Image", name: str, position: int = 0) -> None:
+        self._image = image
+        self._file = image._file(name)
+        self._position = position
         self.name = name
         self.mode = "rb"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RawFile, (self._image, self.name, self.tell())
+
+    def __reduce_ex__(self, protocol: Any, /) -> tuple[Any, ...]:
+        return self.__reduce__()
 
     @property
     def size(self) -> int:
@@ -62,9 +70,21 @@ class RawFile(io.RawIOBase):
 
 
 class BufferedFile(io.BufferedReader):
-    """A buffered file of an image."""
+    """A buffered file of an image. Pickled, it is as :class:`RawFile` is."""
 
     raw: RawFile
+
+    def __init__(self, raw: RawFile, buffer_size: int) -> None:
+        super().__init__(raw, buffer_size)
+        self._buffer_size = buffer_size
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kind, (image, name, _) = self.raw.__reduce__()
+        return BufferedFile, (kind(image, name, self.tell()), self._buffer_size)
+
+    def __reduce_ex__(self, protocol: Any, /) -> tuple[Any, ...]:
+        # The base class refuses: a buffer can't be pickled, but a file that is only read needs none.
+        return self.__reduce__()
 
     @property
     def size(self) -> int:

@@ -118,7 +118,7 @@ class Image(_lith.Image):
         newline: str | None = None,
     ) -> Any:
         """Opens a file, as ``open`` does; by default its bytes."""
-        raw = RawFile(self._file(path), os.fspath(path))
+        raw = RawFile(self, os.fspath(path))
         return wrap(raw, mode, buffering, {"encoding": encoding, "errors": errors, "newline": newline})
 
     def exists(self, path: PathLike, *, follow_symlinks: bool = True) -> bool:
