@@ -181,6 +181,26 @@ mod tests {
     }
 
     #[test]
+    fn names_of_all_lengths_are_their_bytes() {
+        let mut all: Vec<_> = (1..=Name::MAX).map(|len| vec![b"abc"[len % 3]; len]).collect();
+        let mut names: Vec<_> = all.iter().map(|bytes| Name::new(bytes).unwrap()).collect();
+        assert!(all.iter().zip(&names).all(|(bytes, name)| bytes == name.as_bytes()));
+        all.sort_unstable();
+        names.sort_unstable();
+        assert!(all.iter().zip(&names).all(|(bytes, name)| bytes == name.as_bytes()));
+        let hash = |value: &dyn Fn(&mut std::hash::DefaultHasher)| {
+            let mut hasher = std::hash::DefaultHasher::new();
+            value(&mut hasher);
+            hasher.finish()
+        };
+        for (bytes, name) in all.iter().zip(&names) {
+            assert_eq!(hash(&|to| bytes.hash(to)), hash(&|to| name.hash(to)));
+            assert!(*name == Name::new(bytes).unwrap());
+        }
+        assert_eq!(size_of::<Name>(), 24);
+    }
+
+    #[test]
     fn paths_are_shown_unambiguously() {
         assert_eq!(DisplayPath("a/ü\\".as_bytes()).to_string(), "a/ü\\\\");
         assert_eq!(DisplayPath(b"\x1b[0m\xff\n").to_string(), "\\x1b[0m\\xff\\x0a");
