@@ -60,7 +60,7 @@ fn the_source_gives_the_same_bytes_again() {
         assert_eq!(sum.split(' ').next(), found["tree"].as_str(), "{options:?}");
     }
     let found = recorded(&image);
-    assert_eq!(found["layout"], json!(7));
+    assert_eq!(found["layout"], json!(8));
     assert_eq!(found["sources"], json!(1));
     let options =
         ["--mtime=keep", "--uid=7", "--chunk-size=4K", "--compress=none"].map(|text| json!(text));
