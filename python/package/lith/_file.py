@@ -79,8 +79,7 @@ class BufferedFile(io.BufferedReader):
         self._buffer_size = buffer_size
 
     def __reduce__(self) -> tuple[Any, ...]:
-        kind, (image, name, _) = self.raw.__reduce__()
-        return BufferedFile, (kind(image, name, self.tell()), self._buffer_size)
+        return _buffered, (self.raw._image, self.raw.name, self.tell(), self._buffer_size)
 
     def __reduce_ex__(self, protocol: Any, /) -> tuple[Any, ...]:
         # The base class refuses: a buffer can't be pickled, but a file that is only read needs none.
@@ -90,6 +89,10 @@ class BufferedFile(io.BufferedReader):
     def size(self) -> int:
         """Bytes in the file."""
         return self.raw.size
+
+
+def _buffered(image: "Image", name: str, position: int, buffer_size: int) -> BufferedFile:
+    return BufferedFile(RawFile(image, name, position), buffer_size)
 
 
 def wrap(raw: RawFile, mode: str, buffering: int, text: dict[str, Any]) -> Any:

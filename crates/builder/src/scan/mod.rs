@@ -28,7 +28,7 @@ use self::{
 };
 use crate::{BuildError, Context, PIECE, plan::Geometry, sparse::is_mostly_hole};
 
-/// Small files that are scanned before what was found out about them is taken apart.
+/// Small files that are scanned at once: what is found out about each takes more memory than what is kept of it.
 const SKETCHED: usize = 1 << 16;
 
 /// Scans regular files, in the order in which they will be stored.
